@@ -1,0 +1,75 @@
+"""The seam of data sets: samples in memory, and who holds them by nature."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.registry import Component, Registry
+from simfl.seeds import Seeds
+from simfl.work import Ids
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Inputs `x` `(n, ...)` (float32, or int64 tokens) and targets `y` `(n,)` int64."""
+
+    x: NDArray[Any]
+    y: Ids
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A data set in memory, normalised and ready to train on.
+
+    Attributes:
+        train: training samples.
+        test: test samples of the whole federation.
+        classes: number of classes.
+        natural: per natural client its rows of `train`, or None.
+        natural_test: per natural client its rows of `test`, or None.
+    """
+
+    train: Samples
+    test: Samples
+    classes: int
+    natural: Sequence[Ids] | None = None
+    natural_test: Sequence[Ids] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one input."""
+        return tuple(self.train.x.shape[1:])
+
+
+class Dataset(Component, ABC):
+    """Something a federation can learn from."""
+
+    needs_files: ClassVar[bool] = False
+    """Whether `load` reads (or downloads) files below the data folder."""
+
+    @abstractmethod
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        """Return the data.
+
+        Args:
+            folder: the data folder (``--data-dir`` or ``SIMFL_DATA``); None: download.
+            seeds: streams are addressed ``("data", ...)``.
+
+        Raises:
+            InputError: the files are not there or damaged; the message says which were expected.
+        """
+
+    @abstractmethod
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        """Return the shape of one input and the number of classes, without loading anything."""
+
+
+datasets: Registry[Dataset] = Registry("dataset", "simfl.datasets")

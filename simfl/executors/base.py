@@ -1,0 +1,47 @@
+"""The seam of execution: orders -> results.  Executors differ only in where they compute."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.registry import Component, Registry
+from simfl.selectors.base import Report
+from simfl.work import Params, WorkOrder, WorkResult
+
+if TYPE_CHECKING:
+    from simfl.learning.task import Task
+
+
+class Executor(Component, ABC):
+    """Computes orders.  Equal orders give equal bits whatever the executor or its workers."""
+
+    @abstractmethod
+    def start(self, task: "Task") -> None:
+        """Get ready to compute orders of `task`."""
+
+    @abstractmethod
+    def train(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> list[WorkResult]:
+        """Return the results of `orders`, in their order.
+
+        Args:
+            bases: the model versions that the orders start from.
+            orders: what to train.
+        """
+
+    @abstractmethod
+    def measure(self, report: Report, params: Params, clients: Sequence[int]) -> NDArray[np.float64]:
+        """Return what `clients` report of the model `params` (`loss`, `fc1_profile`, `gradient`).
+
+        Returns:
+            `(m,)` mean losses on their validation part, or `(m, d)` profiles or gradients of their
+            training part.
+        """
+
+    def close(self) -> None:
+        """Give back workers; safe to call twice."""
+
+
+executors: Registry[Executor] = Registry("executor", "simfl.executors")

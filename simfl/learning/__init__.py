@@ -1,0 +1,1 @@
+"""What to train and what came of it: the one local-training program and its measures (torch)."""

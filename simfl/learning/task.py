@@ -1,0 +1,35 @@
+"""Everything that executors share during one run, besides the orders themselves."""
+
+from dataclasses import dataclass
+
+from simfl.coresets.base import Coreset
+from simfl.learning.data import ClientData
+from simfl.models.base import Model
+from simfl.work import LocalTraining
+
+
+@dataclass(frozen=True)
+class Task:
+    """A learning task; picklable, so that a worker can be given it once.
+
+    Attributes:
+        model: the architecture.
+        shape: shape of one input.
+        classes: number of outputs.
+        data: who holds which samples.
+        training: how clients train.
+        coreset: how a coreset is chosen where a plan asks for one.
+        wants: extra measurements that participants make (`gradient`: the mean full-data gradient at
+            the base model, `(p,)`; `squared_loss`: root mean square of the per-sample training
+            losses, `(1,)`).
+        device: torch device that computes.
+    """
+
+    model: Model
+    shape: tuple[int, ...]
+    classes: int
+    data: ClientData
+    training: LocalTraining
+    coreset: Coreset | None = None
+    wants: tuple[str, ...] = ()
+    device: str = "cpu"

@@ -1,0 +1,48 @@
+"""The virtual clock: SimPy's environment, events at absolute instants, and the event log's mouth."""
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import simpy
+from simpy.core import EventPriority
+
+LATE = EventPriority(2)
+"""Runs after everything else due at the same instant (SimPy: 0 urgent, 1 normal)."""
+
+NORMAL = EventPriority(1)
+
+Listener = Callable[[float, str, dict[str, Any]], None]
+"""Called as ``listener(time_s, kind, facts)`` for everything observable."""
+
+
+class Timeline(simpy.Environment):
+    """Virtual time in seconds.  Everything observable passes through `note`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of everything noted from now on."""
+        self._listeners.append(listener)
+
+    def note(self, kind: str, **facts: Any) -> None:
+        """Record that something observable happens now."""
+        for listener in self._listeners:
+            listener(self.now, kind, facts)
+
+    def at(self, time_s: float, priority: EventPriority = NORMAL) -> simpy.Event:
+        """Return an event that fires at the absolute instant `time_s`, to the last bit.
+
+        A relative timeout would fire at ``now + (time_s - now)``, which rounding can put one ulp
+        beside `time_s`, and a tie with a deadline would be decided by that ulp.
+        """
+        event = simpy.Event(self)
+        event._ok, event._value = True, None
+        heapq.heappush(self._queue, (max(time_s, self.now), priority, next(self._eid), event))
+        return event
+
+    def deadline(self, time_s: float) -> simpy.Event:
+        """Return an event at `time_s` that loses every tie: what lands exactly then has arrived."""
+        return self.at(time_s, LATE)

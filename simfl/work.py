@@ -1,0 +1,146 @@
+"""Work: frozen descriptions of what a client trains, and what came of it.  No time, no torch.
+
+A `WorkOrder` is complete: equal orders with equal base models and equal `LocalTraining` have equal
+results, bit for bit, whoever computes them and when.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Params = NDArray[np.float32]
+"""A flat parameter vector `(p,)`: the whole model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much a client trains in one participation: decided before anything is trained.
+
+    First `full_epochs` passes over all of its samples, then `coreset_epochs` passes over a coreset
+    of `coreset_size` of them (chosen after the full epochs).  `steps`, if set, replaces the epochs:
+    exactly that many mini-batches, drawn from reshuffled passes over all samples.
+    """
+
+    full_epochs: int = 0
+    coreset_epochs: int = 0
+    coreset_size: int = 0
+    steps: int | None = None
+    extra_units: float = 0.0
+    """Sample-units charged beside training, e.g. a coreset's feature pass."""
+    stop_after: int | None = None
+    """Salvage: keep only the first so many SGD steps (None: all)."""
+
+    def units(self, samples: int, batch_size: int) -> float:
+        """Return the compute this plan costs, in sample-units (forward, backward and update)."""
+        if self.steps is not None:
+            per_pass = math.ceil(samples / batch_size) if samples else 1
+            passes, rest = divmod(self.steps, per_pass)
+            return float(passes * samples + min(rest * batch_size, samples)) + self.extra_units
+        full = self.full_epochs * samples
+        return float(full + self.coreset_epochs * self.coreset_size) + self.extra_units
+
+    def n_steps(self, samples: int, batch_size: int) -> int:
+        """Return the number of SGD steps, short last batches included."""
+        if self.steps is not None:
+            planned = self.steps if samples else 0
+        else:
+            planned = self.full_epochs * math.ceil(samples / batch_size)
+            planned += self.coreset_epochs * math.ceil(self.coreset_size / batch_size)
+        return planned if self.stop_after is None else min(planned, self.stop_after)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOrder:
+    """What one client is to train: the unit that executors compute.
+
+    Attributes:
+        client: index of the client, 0-based.
+        issue: how many orders this client was given before this one in this run.
+        round: the server's round (or model version count) when the order was issued, 1-based.
+        base: version of the global model it starts from (0 is the initial model).
+        plan: how much it trains.
+        seed: 64-bit seed of its batch order, dropout masks and coreset start.
+    """
+
+    client: int
+    issue: int
+    round: int
+    base: int
+    plan: Plan
+    seed: int
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Canonical order of results, whatever computed them."""
+        return (self.client, self.issue)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkResult:
+    """What came of one order.
+
+    Attributes:
+        order: the order.
+        params: `(p,)` the client's model after local training, float32.
+        loss: mean training loss per sample over the steps made, before each step (NaN: no step).
+        steps: SGD steps made.
+        samples: the client's training samples (its weight in a sample-weighted mean).
+        extras: further arrays that an aggregator or selector asked for, by name.
+    """
+
+    order: WorkOrder
+    params: Params
+    loss: float
+    steps: int
+    samples: int
+    extras: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Learning rate over rounds and local epochs.
+
+    ``lr(round, epoch) = lr * factor**(milestones <= rounds done) * decay**(count)`` where count is
+    the rounds done (`per="round"`) or the local epochs done (`per="epoch"`).
+    """
+
+    lr: float
+    milestones: tuple[int, ...] = ()
+    factor: float = 0.5
+    decay: float = 1.0
+    per: Literal["round", "epoch"] = "round"
+
+    def rate(self, round_: int, epoch: int, epochs: int) -> float:
+        """Return the rate in `epoch` (0-based, of `epochs`) of `round_` (1-based)."""
+        done = round_ - 1
+        passed = sum(milestone <= done for milestone in self.milestones)
+        count = done if self.per == "round" else done * epochs + epoch
+        return float(self.lr * self.factor**passed * self.decay**count)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTraining:
+    """How every client of a run trains: SGD as in ``torch.optim.SGD`` (see algorithms.md, B.1).
+
+    Attributes:
+        batch_size: mini-batch size; the short last batch is kept.
+        schedule: the learning rate.
+        momentum: heavy-ball momentum without dampening, reset each participation.
+        weight_decay: L2 term added to the gradient.
+        proximal: FedProx's mu: the gradient gains ``mu * (w - w_base)``.
+        clip: largest global L2 norm of a client's gradient step (None: no clipping).
+        lr_epochs: the scenario's nominal local epochs, for per-epoch decay.
+    """
+
+    batch_size: int
+    schedule: Schedule
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    proximal: float = 0.0
+    clip: float | None = None
+    lr_epochs: int = 1

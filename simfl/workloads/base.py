@@ -1,0 +1,52 @@
+"""The seam of workloads: data size, speed and time left -> how much a client trains."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simfl.registry import Component, Registry
+from simfl.work import Plan
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a workload may look at when it plans one participation.
+
+    Attributes:
+        client: its id.
+        samples: its training samples (m).
+        batch_size: mini-batch size (B).
+        epochs: nominal local epochs (E); ignored where `steps` is set.
+        steps: nominal local steps, or None.
+        units_left: how many sample-units the device can compute in the time that the deadline
+            leaves for computing (c * tau; infinite without a deadline).
+        fits: whether a plan of so many units ends by the deadline, in exactly the arithmetic that
+            the simulation will use.
+        rng_seed: 64-bit number of this participation, for workloads that draw.
+    """
+
+    client: int
+    samples: int
+    batch_size: int
+    epochs: int
+    steps: int | None
+    units_left: float
+    fits: Callable[[float], bool]
+    rng_seed: int
+
+    def nominal(self) -> Plan:
+        """Return the full workload."""
+        if self.steps is not None:
+            return Plan(steps=self.steps)
+        return Plan(full_epochs=self.epochs)
+
+
+class Workload(Component, ABC):
+    """What a client does when its time may be short."""
+
+    @abstractmethod
+    def plan(self, assignment: Assignment) -> Plan | None:
+        """Return the plan, or None if nothing useful fits (the client is skipped)."""
+
+
+workloads: Registry[Workload] = Registry("workload", "simfl.workloads")
