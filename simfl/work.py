@@ -53,6 +53,26 @@ class Plan:
             planned += self.coreset_epochs * math.ceil(self.coreset_size / batch_size)
         return planned if self.stop_after is None else min(planned, self.stop_after)
 
+    def units_by_step(self, samples: int, batch_size: int) -> Floats:
+        """Return `(n_steps,)` sample-units computed when each SGD step is finished.
+
+        `extra_units` are spent between the full epochs and the coreset's.
+        """
+
+        def batches(size: int) -> list[int]:
+            full, rest = divmod(size, batch_size)
+            return [batch_size] * full + [rest] * (rest > 0)
+
+        if self.steps is not None:
+            one_pass = batches(samples) or [0]
+            sizes = (one_pass * (self.steps // len(one_pass) + 1))[: self.steps]
+            return np.cumsum(np.array(sizes, dtype=np.float64))
+        full = batches(samples) * self.full_epochs
+        core = batches(self.coreset_size) * self.coreset_epochs
+        done = np.cumsum(np.array(full + core, dtype=np.float64))
+        done[len(full) :] += self.extra_units
+        return done
+
 
 @dataclass(frozen=True, slots=True)
 class WorkOrder:

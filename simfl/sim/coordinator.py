@@ -1,0 +1,84 @@
+"""What virtual time may ask of the world of tensors: decisions and facts, as plain data.
+
+The simulation answers with real training; time-only runs answer without; a resumed run answers from
+its own event log (replay) until it reaches its last checkpoint.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from simfl.selectors.base import Probe, Reports, View
+from simfl.work import WorkOrder
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One update that counts.
+
+    Attributes:
+        order: what was trained.
+        staleness: server updates since the order was issued.
+        copies: how often the client was drawn.
+        duration_s: from selection to arrival.
+    """
+
+    order: WorkOrder
+    staleness: int
+    copies: int
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """Facts about one aggregation.
+
+    Attributes:
+        losses: per client whose update counted, its mean training loss.
+        discarded: clients whose update was not finite.
+        gemd: group earth-mover distance of the clients whose updates counted, if known.
+        extras: further numbers for the event log, e.g. mean reward.
+    """
+
+    losses: Mapping[int, float] = field(default_factory=dict)
+    discarded: Sequence[int] = ()
+    gemd: float | None = None
+    extras: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Quality of the global model: accuracy in [0, 1] and mean loss."""
+
+    accuracy: float
+    loss: float
+
+
+class Coordinator(Protocol):
+    """The door as the server's process sees it."""
+
+    def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
+        """Return what must be asked before choosing, given the answers so far."""
+
+    def answer(self, probe: Probe, clients: Sequence[int], round_: int) -> Reports:
+        """Return what those `clients` report who could answer."""
+
+    def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
+        """Return the clients to ask, repeats allowed."""
+
+    def aggregate(
+        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
+    ) -> Aggregated:
+        """Make the next model of the updates that arrived."""
+
+    def evaluate(self, round_: int) -> Evaluation | None:
+        """Return the quality of the present model, or None where nothing is trained."""
+
+    def issue(self, order: WorkOrder) -> WorkOrder:
+        """Record that a device was given `order`."""
+
+    def amend(self, order: WorkOrder) -> WorkOrder:
+        """Replace the open order of the same client by a shorter one."""
+
+    def drop(self, order: WorkOrder) -> None:
+        """Record that the result of `order` will never arrive."""

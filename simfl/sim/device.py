@@ -1,0 +1,224 @@
+"""The device's process: turns an errand into a stretch of virtual time.  It never sees a tensor."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import simpy
+
+from simfl.sim.fleet import Fleet
+from simfl.sim.networks.base import Direction, Links, Transfer
+from simfl.sim.timeline import Timeline
+
+Phase = Literal["download", "compute", "upload"]
+End = Literal["arrived", "late", "offline"]
+
+
+@dataclass(slots=True)
+class Errand:
+    """What a device is sent to do, and what became of it.
+
+    Attributes:
+        device: who.
+        download_bytes: to fetch first (None: it has the model already).
+        units: sample-units to compute.
+        upload_bytes: to send back.
+        ends_s: when each phase ended, by name; missing if it did not.
+        moved: bytes really moved, by direction.
+        spent_s: seconds really spent, by phase.
+        done_units: sample-units really computed.
+        end: how it ended, None while under way.
+    """
+
+    device: int
+    download_bytes: int | None
+    units: float
+    upload_bytes: int
+    started_s: float = 0.0
+    ends_s: dict[Phase, float] = field(default_factory=dict)
+    moved: dict[Direction, int] = field(default_factory=lambda: {"down": 0, "up": 0})
+    spent_s: dict[Phase, float] = field(default_factory=dict)
+    done_units: float = 0.0
+    end: End | None = None
+
+
+class DeviceProcess:
+    """Download, compute, upload; until the device leaves or the server calls it off."""
+
+    def __init__(self, timeline: Timeline, fleet: Fleet, links: Links) -> None:
+        self._timeline = timeline
+        self._fleet = fleet
+        self._links = links
+
+    def start(
+        self, errand: Errand, salvage: Callable[[float], float] | None = None
+    ) -> simpy.Process:
+        """Start the process; its value is `errand`, filled in.
+
+        Args:
+            errand: what to do.
+            salvage: units computed -> units of the SGD steps finished by then; called when a device
+                leaves during compute and its group salvages.
+        """
+        return self._timeline.process(self._serve(errand, salvage))
+
+    def _serve(
+        self, errand: Errand, salvage: Callable[[float], float] | None
+    ) -> Generator[simpy.Event, Any, Errand]:
+        errand.started_s = self._timeline.now
+        stretch = _Stretch(self._timeline, self._fleet, errand.device)
+        on_offline = self._fleet.group(errand.device).on_offline
+        try:
+            if errand.download_bytes is not None:
+                yield from self._move(errand, stretch, "download", "down", errand.download_bytes)
+            yield from self._compute(errand, stretch, salvage if on_offline == "salvage" else None)
+            yield from self._move(errand, stretch, "upload", "up", errand.upload_bytes)
+            errand.end = "arrived"
+        except _Left:
+            errand.end = "offline"
+        except simpy.Interrupt:
+            errand.end = "late"
+        return errand
+
+    def _move(
+        self, errand: Errand, stretch: "_Stretch", phase: Phase, way: Direction, size: int
+    ) -> Generator[simpy.Event, Any, None]:
+        left = size
+        keeps = self._fleet.group(errand.device).on_offline == "pause" or (
+            phase == "upload" and self._fleet.group(errand.device).on_offline == "salvage"
+        )
+        while True:
+            began = self._timeline.now
+            transfer: Transfer | None = None
+            fixed = self._links.duration_s(errand.device, way, left)
+            try:
+                if fixed is not None:
+                    finished = yield from stretch.lasting(fixed)
+                else:
+                    transfer = self._links.transfer(errand.device, way, left)
+                    finished = yield from stretch.until(transfer)
+            except simpy.Interrupt:
+                errand.moved[way] += self._moved(errand.device, way, left, began, fixed, transfer)
+                self._spend(errand, phase, began)
+                raise
+            self._spend(errand, phase, began)
+            if finished:
+                errand.moved[way] += left
+                errand.ends_s[phase] = self._timeline.now
+                self._timeline.note(f"{phase}ed", client=errand.device, bytes=size)
+                return
+            moved = self._moved(errand.device, way, left, began, fixed, transfer)
+            errand.moved[way] += moved
+            left -= moved
+            yield from stretch.away(keeps)
+
+    def _moved(
+        self,
+        device: int,
+        way: Direction,
+        size: int,
+        began: float,
+        fixed: float | None,
+        transfer: Transfer | None,
+    ) -> int:
+        """Return the whole bytes of a broken-off transfer that had moved."""
+        if transfer is not None:
+            return transfer.abort()
+        latency = float(self._fleet.latency_s[device])
+        moving = (fixed or 0.0) - latency
+        if moving <= 0:
+            return 0
+        share = (self._timeline.now - began - latency) / moving
+        return int(size * min(max(share, 0.0), 1.0))
+
+    def _compute(
+        self, errand: Errand, stretch: "_Stretch", salvage: Callable[[float], float] | None
+    ) -> Generator[simpy.Event, Any, None]:
+        rate = float(self._fleet.rate[errand.device])
+        keeps = self._fleet.group(errand.device).on_offline != "abort"
+        left = errand.units
+        while True:
+            began = self._timeline.now
+            try:
+                finished = yield from stretch.lasting(left / rate)
+            except simpy.Interrupt:
+                self._spend(errand, "compute", began)
+                errand.done_units += min(left, (self._timeline.now - began) * rate)
+                raise
+            self._spend(errand, "compute", began)
+            if finished:
+                errand.done_units = errand.units
+                break
+            done = min(left, (self._timeline.now - began) * rate)
+            errand.done_units += done
+            left -= done
+            if salvage is not None:
+                errand.done_units = salvage(errand.done_units)
+                if errand.done_units <= 0:
+                    yield from stretch.away(False)
+                yield from stretch.away(True)
+                break
+            yield from stretch.away(keeps)
+        errand.ends_s["compute"] = self._timeline.now
+        self._timeline.note("computed", client=errand.device, units=errand.done_units)
+
+    def _spend(self, errand: Errand, phase: Phase, began: float) -> None:
+        errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + self._timeline.now - began
+
+
+class _Left(Exception):
+    """The device went offline, and its work with it."""
+
+
+class _Stretch:
+    """Consecutive waits of one device, interrupted when it goes offline.
+
+    Fixed durations are summed from the start of the stretch and placed at absolute instants, so the
+    last of them ends at exactly the start plus their sum, however many events lie between.
+    """
+
+    def __init__(self, timeline: Timeline, fleet: Fleet, device: int) -> None:
+        self._timeline = timeline
+        self._fleet = fleet
+        self._device = device
+        self._restart()
+
+    def _restart(self) -> None:
+        self._origin_s = self._timeline.now
+        self._elapsed_s = 0.0
+        leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
+        # Losing every tie: what ends at the very instant the device leaves has ended.
+        self._leaving = None if leaves_s == float("inf") else self._timeline.deadline(leaves_s)
+
+    def lasting(self, duration_s: float) -> Generator[simpy.Event, Any, bool]:
+        """Wait; return whether the device stayed to the end."""
+        self._elapsed_s += duration_s
+        event = self._timeline.at(self._origin_s + self._elapsed_s)
+        return (yield from self._wait(event))
+
+    def until(self, event: simpy.Event) -> Generator[simpy.Event, Any, bool]:
+        """Wait for `event`; return whether the device stayed to see it."""
+        stayed = yield from self._wait(event)
+        self._elapsed_s = self._timeline.now - self._origin_s
+        return stayed
+
+    def _wait(self, event: simpy.Event) -> Generator[simpy.Event, Any, bool]:
+        if self._leaving is None:
+            yield event
+            return True
+        yield event | self._leaving
+        return bool(event.processed)
+
+    def away(self, comes_back: bool) -> Generator[simpy.Event, Any, None]:
+        """Stay away until online again, or for good.
+
+        Raises:
+            _Left: the work is lost, or the device never returns.
+        """
+        self._timeline.note("offline", client=self._device)
+        back_s = self._fleet.returns_s(self._device, self._timeline.now)
+        if not comes_back or back_s == float("inf"):
+            raise _Left
+        yield self._timeline.at(back_s)
+        self._timeline.note("online", client=self._device)
+        self._restart()

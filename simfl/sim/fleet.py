@@ -1,0 +1,120 @@
+"""The fleet as arrays: a million idle devices cost a few numbers each and no process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.availability.base import OnlineSchedule
+from simfl.work import Floats, Ids
+
+OnOffline = Literal["abort", "pause", "salvage"]
+"""What going offline does to work under way: lose it; go on where it stopped once back online; keep
+exactly the finished SGD steps and upload those once back online."""
+
+
+@dataclass(frozen=True)
+class Power:
+    """Electrical power by phase, watts."""
+
+    idle: float = 0.0
+    download: float = 0.0
+    compute: float = 0.0
+    upload: float = 0.0
+
+
+@dataclass(frozen=True)
+class DeviceGroup:
+    """Devices that come and go alike.
+
+    Attributes:
+        name: as in the scenario.
+        first: id of its first device; ids are contiguous.
+        count: how many there are.
+        schedule: when they are online.
+        on_offline: what leaving does to work under way.
+        power: watts by phase.
+    """
+
+    name: str
+    first: int
+    count: int
+    schedule: OnlineSchedule
+    on_offline: OnOffline = "abort"
+    power: Power = field(default_factory=Power)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """`n` devices.
+
+    Attributes:
+        groups: in id order.
+        rate: `(n,)` compute rate, sample-units per second.
+        downlink_bps: `(n,)` bit/s.
+        uplink_bps: `(n,)` bit/s.
+        latency_s: `(n,)` one-way, seconds.
+        samples: `(n,)` training samples held.
+        validation: `(n,)` samples that a local loss is measured on.
+    """
+
+    groups: Sequence[DeviceGroup]
+    rate: Floats
+    downlink_bps: Floats
+    uplink_bps: Floats
+    latency_s: Floats
+    samples: Ids
+    validation: Ids
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_starts", np.array([group.first for group in self.groups]))
+
+    def __len__(self) -> int:
+        return len(self.rate)
+
+    def group(self, device: int) -> DeviceGroup:
+        """Return the group that `device` belongs to."""
+        starts: Ids = self.__dict__["_starts"]
+        return self.groups[int(np.searchsorted(starts, device, side="right")) - 1]
+
+    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        """Return `(m,)` whether each of `devices` is online."""
+        result = np.zeros(len(devices), dtype=np.bool_)
+        for group in self.groups:
+            mine = (devices >= group.first) & (devices < group.first + group.count)
+            if mine.any():
+                result[mine] = group.schedule.online(devices[mine] - group.first, now_s)
+        return result
+
+    def leaves_s(self, device: int, now_s: float) -> float:
+        """Return the instant at which `device`, online now, next goes offline (inf: never)."""
+        group = self.group(device)
+        return group.schedule.next_change_s(device - group.first, now_s)
+
+    def returns_s(self, device: int, now_s: float) -> float:
+        """Return the first instant >= `now_s` at which `device` is online (inf: never)."""
+        group = self.group(device)
+        index = device - group.first
+        if group.schedule.online(np.array([index]), now_s)[0]:
+            return now_s
+        return group.schedule.next_change_s(index, now_s)
+
+    def next_online_s(self, now_s: float) -> float:
+        """Return the first instant >= `now_s` at which anybody is online (inf: never)."""
+        return min(group.schedule.next_online_s(now_s) for group in self.groups)
+
+    def transfer_s(self, size: int, bps: Floats) -> Floats:
+        """Return `(n,)` seconds to move `size` bytes with every link to itself, latency included."""
+        return self.latency_s + 8 * size / bps
+
+    def round_s(self, download: int, units: Floats, upload: int) -> Floats:
+        """Return `(n,)` seconds of a whole participation with every link to itself.
+
+        The sums run in the order in which a device's process makes them, so that a deadline taken
+        from these numbers ties with the device to the last bit.
+        """
+        elapsed = self.transfer_s(download, self.downlink_bps)
+        elapsed = elapsed + units / self.rate
+        return elapsed + self.transfer_s(upload, self.uplink_bps)

@@ -1,0 +1,149 @@
+"""One client's part in a round, and the books that every byte and joule ends up in."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import simpy
+
+from simfl.rows import ClientRow, Outcome, RoundRow
+from simfl.sim.coordinator import Evaluation
+from simfl.sim.device import Errand
+from simfl.sim.fleet import Fleet, Power
+from simfl.sim.timeline import Timeline
+from simfl.work import WorkOrder
+
+
+@dataclass(slots=True)
+class Participation:
+    """One client's part in a round.
+
+    Attributes:
+        round: the round it was selected in.
+        order: what it trains.
+        errand: what its device does, filled in as time passes.
+        copies: how often it was drawn in this round.
+        selected_s: when.
+        steps: SGD steps of its plan.
+        process: its device's process, once started.
+    """
+
+    round: int
+    order: WorkOrder
+    errand: Errand
+    copies: int
+    selected_s: float
+    steps: int
+    process: simpy.Process | None = None
+
+    @property
+    def client(self) -> int:
+        """Who."""
+        return self.order.client
+
+    @property
+    def duration_s(self) -> float:
+        """From selection to arrival (only for those who arrived)."""
+        return self.errand.ends_s["upload"] - self.selected_s
+
+
+@dataclass
+class Tally:
+    """What has happened since the last aggregation."""
+
+    round: int
+    start_s: float
+    deadline_s: float | None = None
+    last_arrival_s: float | None = None
+    selected: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    download_bytes: int = 0
+    upload_bytes: int = 0
+    probe_bytes: int = 0
+    wasted_bytes: int = 0
+    energy_j: float = 0.0
+
+
+class Books:
+    """Turns what devices did into rows; nothing else writes them."""
+
+    def __init__(self, timeline: Timeline, fleet: Fleet) -> None:
+        self._timeline = timeline
+        self._fleet = fleet
+        self.total_bytes = 0
+        self.tally = Tally(0, 0.0)
+
+    def open(self, round_: int) -> Tally:
+        """Start the books of a round."""
+        self.tally = Tally(round_, self._timeline.now)
+        return self.tally
+
+    def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
+        """Write the row of a participation that is over."""
+        errand = part.errand
+        samples = int(self._fleet.samples[part.client])
+        row = ClientRow(
+            round=part.round,
+            client=part.client,
+            group=self._fleet.group(part.client).name,
+            selected_s=part.selected_s,
+            download_end_s=errand.ends_s.get("download"),
+            compute_end_s=errand.ends_s.get("compute"),
+            upload_end_s=errand.ends_s.get("upload"),
+            outcome=outcome,
+            samples=samples,
+            steps=0 if outcome == "skipped" else part.steps,
+            coreset_size=part.order.plan.coreset_size,
+            staleness=staleness,
+            download_bytes=errand.moved["down"],
+            upload_bytes=errand.moved["up"],
+            energy_j=self._energy_j(errand),
+        )
+        self._timeline.note("participation", row=row)
+        tally = self.tally
+        tally.outcomes[outcome] += 1
+        tally.download_bytes += row.download_bytes
+        tally.upload_bytes += row.upload_bytes
+        tally.energy_j += row.energy_j
+        if outcome != "arrived":
+            tally.wasted_bytes += row.download_bytes + row.upload_bytes
+        self.total_bytes += row.download_bytes + row.upload_bytes
+
+    def book_probe(self, errand: Errand) -> None:
+        """Add what a device spent on answering a question."""
+        moved = errand.moved["down"] + errand.moved["up"]
+        self.tally.probe_bytes += moved
+        self.tally.energy_j += self._energy_j(errand)
+        self.total_bytes += moved
+
+    def close(
+        self, evaluation: Evaluation | None, train_loss: float | None, gemd: float | None
+    ) -> None:
+        """Write the round's row."""
+        tally = self.tally
+        row = RoundRow(
+            round=tally.round,
+            start_s=tally.start_s,
+            end_s=self._timeline.now,
+            deadline_s=tally.deadline_s,
+            last_arrival_s=tally.last_arrival_s,
+            selected=tally.selected,
+            arrived=tally.outcomes["arrived"],
+            late=tally.outcomes["late"],
+            offline=tally.outcomes["offline"],
+            skipped=tally.outcomes["skipped"],
+            discarded=tally.outcomes["discarded"],
+            accuracy=None if evaluation is None else evaluation.accuracy,
+            loss=None if evaluation is None else evaluation.loss,
+            train_loss=train_loss,
+            download_bytes=tally.download_bytes,
+            upload_bytes=tally.upload_bytes,
+            probe_bytes=tally.probe_bytes,
+            wasted_bytes=tally.wasted_bytes,
+            energy_j=tally.energy_j,
+            gemd=gemd,
+        )
+        self._timeline.note("round_end", row=row)
+
+    def _energy_j(self, errand: Errand) -> float:
+        power: Power = self._fleet.group(errand.device).power
+        return sum(getattr(power, phase) * spent for phase, spent in errand.spent_s.items())

@@ -1,0 +1,79 @@
+"""Probes: what it costs to ask clients something before choosing."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import simpy
+
+from simfl.selectors.base import Probe
+from simfl.sim.device import Errand
+from simfl.work import Plan
+
+if TYPE_CHECKING:
+    from simfl.sim.server import Server
+
+SCALAR_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What things cost.
+
+    Attributes:
+        model_bytes: size of the model on the way down.
+        update_bytes: size of a (compressed) update on the way up.
+        profile_bytes: size of an FC-1 profile.
+        forward_units: sample-units of a forward pass over one sample (1/3 by default).
+        charge_probes: whether probes cost anything.
+        probe_deadline_s: how long the server waits for answers (None: for all).
+    """
+
+    model_bytes: int
+    update_bytes: int
+    profile_bytes: int = 0
+    forward_units: float = 1 / 3
+    charge_probes: bool = True
+    probe_deadline_s: float | None = None
+
+
+def errand(server: "Server", probe: Probe, client: int) -> Errand:
+    """Return what answering `probe` means for `client`'s device."""
+    prices = server.settings.prices
+    samples = int(server.fleet.samples[client])
+    held = int(server.fleet.validation[client]) or samples
+    nominal = Plan(full_epochs=server.settings.epochs, steps=server.settings.steps)
+    units, answer = {
+        "loss": (prices.forward_units * held, SCALAR_BYTES),
+        "fc1_profile": (prices.forward_units * samples, prices.profile_bytes),
+        "gradient": (float(samples), prices.model_bytes),
+        "update": (nominal.units(samples, server.settings.batch_size), prices.update_bytes),
+        "trial": (nominal.units(samples, server.settings.batch_size), prices.update_bytes),
+    }[probe.report]
+    fresh = probe.model == "trial" or not server.holds_model(client)
+    return Errand(client, prices.model_bytes if fresh else None, units, answer)
+
+
+def ask(server: "Server", probe: Probe) -> Generator[simpy.Event, Any, list[int]]:
+    """Send `probe` out and wait for the answers; return who answered, ascending."""
+    asked = np.unique(probe.clients)
+    if not server.settings.prices.charge_probes:
+        server.note_probe(probe, [int(client) for client in asked])
+        return [int(client) for client in asked]
+    errands = [errand(server, probe, int(client)) for client in server.reachable(asked)]
+    processes = [server.send(one) for one in errands]
+    if processes:
+        answered: simpy.Event = server.timeline.all_of(processes)
+        limit_s = server.settings.prices.probe_deadline_s
+        if limit_s is not None:
+            answered = answered | server.timeline.deadline(server.timeline.now + limit_s)
+        yield answered
+        yield server.call_off(processes)
+    for one in errands:
+        server.books.book_probe(one)
+        if one.end == "arrived" and probe.model == "global":
+            server.remember_model(one.device)
+    answers = sorted(one.device for one in errands if one.end == "arrived")
+    server.note_probe(probe, answers)
+    return answers
