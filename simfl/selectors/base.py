@@ -46,11 +46,13 @@ class Reports:
         probe: the question.
         clients: `(r,)` those who answered in time, ascending; the others went offline.
         values: `(r,)` losses, or `(r, d)` profiles, gradients or updates; `(r, 0)` for a trial.
+        durations_s: `(r,)` virtual seconds from the question to each answer, where measured.
     """
 
     probe: Probe
     clients: Ids
     values: Floats
+    durations_s: Floats | None = None
 
 
 @dataclass
@@ -92,6 +94,11 @@ class View:
         now_s: virtual time, seconds.
         history: see `History`; arrays over all `n` clients; not to be changed.
         model_bytes: size of the model, bytes.
+        k: how many clients the round will ask (`select` is told the same number; a probe may need
+            it before).
+        truth: what no server can know, only there for a selector with `oracle` set: arrays over
+            all `n` clients by name, such as `duration_s` (how long a round would take it now) or
+            `label_counts` `(n, classes)`.
         probing_deadline_s: longest a probe may take (None: until all have answered).
     """
 
@@ -103,11 +110,15 @@ class View:
         available: Callable[[], Ids],
         draw: Callable[[int, np.random.Generator], Ids] | None = None,
         model_bytes: int = 0,
+        k: int = 0,
+        truth: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.round = round_
         self.now_s = now_s
         self.history = history
         self.model_bytes = model_bytes
+        self.k = k
+        self.truth = truth
         self._available = available
         self._draw = draw
         self._ids: Ids | None = None
@@ -145,6 +156,7 @@ class RoundOutcome:
         updates: `(r, p)` their updates (client model minus the base model), float32; only there
             if the selector `needs_updates`.
         extras: further per-client arrays `(r, ...)` that the selector asked for in `wants`.
+        layers: sizes of the model's tensors in the order of the flat vector, where known.
     """
 
     round: int
@@ -154,6 +166,7 @@ class RoundOutcome:
     durations_s: Floats
     updates: NDArray[np.float32] | None = None
     extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    layers: tuple[int, ...] = ()
 
 
 class Selector(Component, ABC):
@@ -162,7 +175,10 @@ class Selector(Component, ABC):
     needs_updates: ClassVar[bool] = False
     """Whether `observe` is to be given the participants' updates."""
     wants: ClassVar[tuple[str, ...]] = ()
-    """Extra measurements that participants make and upload beside their update."""
+    """Extra measurements that participants make and upload beside their update (read it from the
+    object, since options may decide): `loss`, the mean local loss at the model they received, before
+    they train (4 bytes); `squared_loss`, the mean squared per-sample loss while training (4 bytes);
+    `gradient`, the mean local gradient at the model they received (a model)."""
     needs_training: ClassVar[bool] = False
     """Whether it is meaningless under ``--time-only`` (it needs losses, profiles or updates)."""
     oracle: ClassVar[bool] = False
