@@ -31,11 +31,13 @@ class Probe:
         report: what each client answers.
         clients: `(m,)` distinct ids.
         model: at which model: the present `global` one or the last `trial` one.
+        samples: on at most so many of each client's samples, drawn at random (None: on all).
     """
 
     report: Report
     clients: Ids
     model: Literal["global", "trial"] = "global"
+    samples: int | None = None
 
 
 @dataclass(frozen=True)
@@ -176,9 +178,9 @@ class Selector(Component, ABC):
     """Whether `observe` is to be given the participants' updates."""
     wants: ClassVar[tuple[str, ...]] = ()
     """Extra measurements that participants make and upload beside their update (read it from the
-    object, since options may decide): `loss`, the mean local loss at the model they received, before
-    they train (4 bytes); `squared_loss`, the mean squared per-sample loss while training (4 bytes);
-    `gradient`, the mean local gradient at the model they received (a model)."""
+    object, since options may decide): `loss`, the mean local loss at the model they received,
+    before training (4 bytes); `squared_loss`, the mean squared per-sample loss while training
+    (4 bytes); `gradient`, the mean local gradient at the model they received (a model)."""
     needs_training: ClassVar[bool] = False
     """Whether it is meaningless under ``--time-only`` (it needs losses, profiles or updates)."""
     oracle: ClassVar[bool] = False
