@@ -1,8 +1,10 @@
 """The seam of workloads: data size, speed and time left -> how much a client trains."""
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from simfl.registry import Component, Registry
 from simfl.work import Plan
@@ -23,6 +25,7 @@ class Assignment:
         fits: whether a plan of so many units ends by the deadline, in exactly the arithmetic that
             the simulation will use.
         rng_seed: 64-bit number of this participation, for workloads that draw.
+        convex: whether the model has no hidden layer, so that a coreset of raw inputs serves it.
     """
 
     client: int
@@ -33,6 +36,11 @@ class Assignment:
     units_left: float
     fits: Callable[[float], bool]
     rng_seed: int
+    convex: bool = False
+
+    def units(self, plan: Plan) -> float:
+        """Return what `plan` costs this client, in sample-units."""
+        return plan.units(self.samples, self.batch_size)
 
     def nominal(self) -> Plan:
         """Return the full workload."""
@@ -41,8 +49,23 @@ class Assignment:
         return Plan(full_epochs=self.epochs)
 
 
+def most(limit: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest of ``1..limit`` that fits, 0 if none does.
+
+    `fits` must not turn true again once it is false.  Asking it, instead of dividing the time left,
+    decides exact ties as the simulation will.
+
+    >>> most(10, lambda epochs: epochs * 60 <= 250)
+    4
+    """
+    return bisect_left(range(1, limit + 1), True, key=lambda amount: not fits(amount))
+
+
 class Workload(Component, ABC):
     """What a client does when its time may be short."""
+
+    needs_epochs: ClassVar[bool] = False
+    """Whether it is meaningless where local work is counted in steps."""
 
     @abstractmethod
     def plan(self, assignment: Assignment) -> Plan | None:
