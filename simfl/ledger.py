@@ -1,8 +1,8 @@
 """The one door between virtual time and real computation.
 
-The clock calls `issue` when a device is given work and `drop` when that work will never arrive; only
-`collect` computes anything.  So an update that misses its deadline costs time, bytes and energy, and
-is never trained.
+The clock calls `issue` when a device is given work and `drop` when that work will never arrive;
+only `collect` computes anything.  So an update that misses its deadline costs time, bytes and
+energy, and is never trained.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -55,6 +55,18 @@ class Ledger:
             del self._open[order.key]
         self.computed += len(wanted)
         return self._execute(wanted) if wanted else []
+
+    def replay(self, orders: Iterable[WorkOrder]) -> None:
+        """Count `orders` as computed: they were, before the run was interrupted."""
+        for order in orders:
+            self._require(order)
+            del self._open[order.key]
+            self.computed += 1
+
+    def replay_aside(self, count: int) -> None:
+        """Count trainings that a probe issued and collected before the run was interrupted."""
+        self.issued += count
+        self.computed += count
 
     def check(self) -> None:
         """Assert the accounting law.

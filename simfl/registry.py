@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from simfl.errors import InputError, NameNotFound
 
 NESTED = "component_options"
-"""Type of the pydantic error that carries a component's own errors, to be unfolded by the reader."""
+"""Type of the pydantic error that carries a component's own errors, for the reader to unfold."""
 
 
 class Component(BaseModel):
@@ -28,7 +28,7 @@ class Component(BaseModel):
 
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
-        return type(self).model_construct(_fields_set=self.model_fields_set, **self.__dict__)
+        return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))
 
 
 C = TypeVar("C", bound=Component)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 Outcome = Literal["arrived", "late", "offline", "skipped", "discarded", "unfinished"]
-"""arrived in time; late: cut off or too late; offline: the device left; skipped: nothing useful fits
-its time; discarded: its update was not finite; unfinished: the run ended first."""
+"""arrived in time; late: cut off or too late; offline: the device left; skipped: nothing useful
+fits its time; discarded: its update was not finite; unfinished: the run ended first."""
 
 
 @dataclass(slots=True)

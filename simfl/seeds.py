@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Address = str | int
 
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -36,7 +37,10 @@ class Seeds:
         return int.from_bytes(sha256(text.encode()).digest()[:8], "little")
 
     def uniforms(
-        self, address: tuple[Address, ...], ids: NDArray[np.int64], counters: NDArray[np.int64] | int
+        self,
+        address: tuple[Address, ...],
+        ids: NDArray[np.int64],
+        counters: NDArray[np.int64] | int,
     ) -> NDArray[np.float64]:
         """Return one uniform number in (0, 1) for each (id, counter) pair under `address`.
 
@@ -52,12 +56,12 @@ class Seeds:
         with np.errstate(over="ignore"):
             key = np.uint64(self.number(*address))
             lane = _mix(np.asarray(ids).astype(np.uint64) + key)
-            bits = _mix(lane + np.asarray(counters).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+            bits = _mix(lane + np.asarray(counters).astype(np.uint64) * _GOLDEN)
         return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    z = (z + np.uint64(0x9E3779B97F4A7C15)) & _MASK
+    z = (z + _GOLDEN) & _MASK
     z = ((z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)) & _MASK
     z = ((z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)) & _MASK
     return z ^ (z >> np.uint64(31))

@@ -60,8 +60,10 @@ class Coordinator(Protocol):
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         """Return what must be asked before choosing, given the answers so far."""
 
-    def answer(self, probe: Probe, clients: Sequence[int], round_: int) -> Reports:
-        """Return what those `clients` report who could answer."""
+    def answer(
+        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
+    ) -> Reports:
+        """Return what those `clients` report who could answer, and how long each took."""
 
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         """Return the clients to ask, repeats allowed."""

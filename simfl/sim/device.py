@@ -98,7 +98,7 @@ class DeviceProcess:
                     transfer = self._links.transfer(errand.device, way, left)
                     finished = yield from stretch.until(transfer)
             except simpy.Interrupt:
-                errand.moved[way] += self._moved(errand.device, way, left, began, fixed, transfer)
+                errand.moved[way] += self._moved(errand.device, left, began, fixed, transfer)
                 self._spend(errand, phase, began)
                 raise
             self._spend(errand, phase, began)
@@ -107,7 +107,7 @@ class DeviceProcess:
                 errand.ends_s[phase] = self._timeline.now
                 self._timeline.note(f"{phase}ed", client=errand.device, bytes=size)
                 return
-            moved = self._moved(errand.device, way, left, began, fixed, transfer)
+            moved = self._moved(errand.device, left, began, fixed, transfer)
             errand.moved[way] += moved
             left -= moved
             yield from stretch.away(keeps)
@@ -115,7 +115,6 @@ class DeviceProcess:
     def _moved(
         self,
         device: int,
-        way: Direction,
         size: int,
         began: float,
         fixed: float | None,

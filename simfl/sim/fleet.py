@@ -106,7 +106,7 @@ class Fleet:
         return min(group.schedule.next_online_s(now_s) for group in self.groups)
 
     def transfer_s(self, size: int, bps: Floats) -> Floats:
-        """Return `(n,)` seconds to move `size` bytes with every link to itself, latency included."""
+        """Return `(n,)` seconds to move `size` bytes alone on every link, latency included."""
         return self.latency_s + 8 * size / bps
 
     def round_s(self, download: int, units: Floats, upload: int) -> Floats:

@@ -70,6 +70,7 @@ class Books:
         self._timeline = timeline
         self._fleet = fleet
         self.total_bytes = 0
+        self.total_energy_j = 0.0
         self.tally = Tally(0, 0.0)
 
     def open(self, round_: int) -> Tally:
@@ -104,6 +105,7 @@ class Books:
         tally.download_bytes += row.download_bytes
         tally.upload_bytes += row.upload_bytes
         tally.energy_j += row.energy_j
+        self.total_energy_j += row.energy_j
         if outcome != "arrived":
             tally.wasted_bytes += row.download_bytes + row.upload_bytes
         self.total_bytes += row.download_bytes + row.upload_bytes
@@ -113,6 +115,7 @@ class Books:
         moved = errand.moved["down"] + errand.moved["up"]
         self.tally.probe_bytes += moved
         self.tally.energy_j += self._energy_j(errand)
+        self.total_energy_j += self._energy_j(errand)
         self.total_bytes += moved
 
     def close(
@@ -146,4 +149,4 @@ class Books:
 
     def _energy_j(self, errand: Errand) -> float:
         power: Power = self._fleet.group(errand.device).power
-        return sum(getattr(power, phase) * spent for phase, spent in errand.spent_s.items())
+        return float(sum(getattr(power, phase) * s for phase, s in errand.spent_s.items()))

@@ -55,12 +55,12 @@ def errand(server: "Server", probe: Probe, client: int) -> Errand:
     return Errand(client, prices.model_bytes if fresh else None, units, answer)
 
 
-def ask(server: "Server", probe: Probe) -> Generator[simpy.Event, Any, list[int]]:
-    """Send `probe` out and wait for the answers; return who answered, ascending."""
+def ask(server: "Server", probe: Probe) -> Generator[simpy.Event, Any, dict[int, float]]:
+    """Send `probe` out and wait; return who answered and how long each took, seconds."""
     asked = np.unique(probe.clients)
     if not server.settings.prices.charge_probes:
-        server.note_probe(probe, [int(client) for client in asked])
-        return [int(client) for client in asked]
+        server.note_probe(probe, asked.tolist())
+        return dict.fromkeys(asked.tolist(), 0.0)
     errands = [errand(server, probe, int(client)) for client in server.reachable(asked)]
     processes = [server.send(one) for one in errands]
     if processes:
@@ -74,6 +74,7 @@ def ask(server: "Server", probe: Probe) -> Generator[simpy.Event, Any, list[int]
         server.books.book_probe(one)
         if one.end == "arrived" and probe.model == "global":
             server.remember_model(one.device)
-    answers = sorted(one.device for one in errands if one.end == "arrived")
-    server.note_probe(probe, answers)
-    return answers
+    server.note_probe(probe, [one.device for one in errands if one.end == "arrived"])
+    return {
+        one.device: one.ends_s["upload"] - one.started_s for one in errands if one.end == "arrived"
+    }

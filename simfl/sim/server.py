@@ -1,12 +1,13 @@
-"""The server: everything round policies share, so that a policy file says only whom it waits for."""
+"""The server: what round policies share, so that a policy file says only whom it waits for."""
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import simpy
+from numpy.typing import NDArray
 
 from simfl.errors import InputError, RunError
 from simfl.rows import Outcome
@@ -80,6 +81,7 @@ class Server:
         workload: Workload,
         settings: Settings,
         seeds: Seeds,
+        truth: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.timeline = timeline
         self.fleet = fleet
@@ -93,6 +95,7 @@ class Server:
         self._coordinator = coordinator
         self._workload = workload
         self._seeds = seeds
+        self._truth = truth
         self._links = links
         self._devices = DeviceProcess(timeline, fleet, links)
         self._issues: dict[int, int] = {}
@@ -164,12 +167,13 @@ class Server:
 
     def select(self, k: int) -> Generator[simpy.Event, Any, Counter[int]]:
         """Ask what the selector needs to know, then return whom it chose and how often."""
-        view = self._view()
+        view = self._view(k)
         reports: tuple[Reports, ...] = ()
         while (probe := self._coordinator.next_probe(view, reports)) is not None:
-            answered = yield from ask(self, probe)
-            reports += (self._coordinator.answer(probe, answered, self.round),)
-            view = self._view()
+            took = yield from ask(self, probe)
+            answer = self._coordinator.answer(probe, list(took), list(took.values()), view)
+            reports += (answer,)
+            view = self._view(k)
         chosen = self._coordinator.select(view, reports, k)
         if not chosen:
             raise RunError(f"the selector chose nobody in round {self.round}")
@@ -177,7 +181,7 @@ class Server:
         self.books.tally.selected += len(set(chosen))
         return Counter(chosen)
 
-    def _view(self) -> View:
+    def _view(self, k: int) -> View:
         return View(
             self.round,
             self.timeline.now,
@@ -185,6 +189,8 @@ class Server:
             available=lambda: self.reachable(self._able),
             draw=self._draw,
             model_bytes=self.settings.prices.model_bytes,
+            k=k,
+            truth=self._truth,
         )
 
     def dispatch(
@@ -279,32 +285,35 @@ class Server:
     def aggregate(self, arrived: Sequence[Participation], selected: Iterable[int]) -> None:
         """Make the next model of what arrived (nothing arrived: keep the model)."""
         facts = Aggregated()
+        staleness = {part.client: self.version - part.order.base for part in arrived}
+        bad: set[int] = set()
         if arrived:
             arrivals = [
-                Arrival(p.order, self.version - p.order.base, p.copies, p.duration_s)
-                for p in arrived
+                Arrival(p.order, staleness[p.client], p.copies, p.duration_s) for p in arrived
             ]
             facts = self._coordinator.aggregate(self.round, sorted(selected), arrivals)
-        bad = set(facts.discarded)
+            bad = set(facts.discarded)
+            self.version += len(arrived) > len(bad)
+            self._note_aggregated(facts)
         for part in arrived:
             outcome: Outcome = "discarded" if part.client in bad else "arrived"
-            self.books.book(part, outcome, self.version - part.order.base)
+            self.books.book(part, outcome, staleness[part.client])
             if outcome == "arrived":
                 self._remember(part, facts.losses.get(part.client, float("nan")))
         ends = [p.errand.ends_s["upload"] for p in arrived if p.client not in bad]
         self.books.tally.last_arrival_s = max(ends, default=None)
-        if ends:
-            self.version += 1
+        self._close(facts)
+
+    def _note_aggregated(self, facts: Aggregated) -> None:
         self.timeline.note(
             "aggregated",
             round=self.round,
             version=self.version,
             losses={str(client): loss for client, loss in facts.losses.items()},
-            discarded=sorted(bad),
+            discarded=sorted(facts.discarded),
             gemd=facts.gemd,
             **facts.extras,
         )
-        self._close(facts)
 
     def _remember(self, part: Participation, loss: float) -> None:
         history, client = self.history, part.client
@@ -344,7 +353,11 @@ class Server:
             if accuracy >= target and target not in self._reached:
                 self._reached.add(target)
                 self.timeline.note(
-                    "target", accuracy=target, round=self.round, bytes=self.books.total_bytes
+                    "target",
+                    accuracy=target,
+                    round=self.round,
+                    bytes=self.books.total_bytes,
+                    energy_j=self.books.total_energy_j,
                 )
 
     def abandon(self) -> Waiting:
@@ -390,7 +403,7 @@ class Server:
             round=self.round,
             report=probe.report,
             model=probe.model,
-            asked=len(probe.clients),
+            asked=probe.clients.tolist(),
             answered=answered,
         )
 

@@ -1,11 +1,11 @@
-"""The virtual clock: SimPy's environment, events at absolute instants, and the event log's mouth."""
+"""The virtual clock: SimPy's environment, events at absolute instants, one mouth for the log."""
 
 import heapq
 from collections.abc import Callable
 from typing import Any
 
 import simpy
-from simpy.core import EventPriority
+from simpy.events import EventPriority
 
 LATE = EventPriority(2)
 """Runs after everything else due at the same instant (SimPy: 0 urgent, 1 normal)."""

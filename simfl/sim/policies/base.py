@@ -22,4 +22,6 @@ class RoundPolicy(Component, ABC):
         """Run rounds until `server.finished`; a SimPy process."""
 
 
-policies: Registry[RoundPolicy] = Registry("round policy", "simfl.sim.policies", default="synchronous")
+policies: Registry[RoundPolicy] = Registry(
+    "round policy", "simfl.sim.policies", default="synchronous"
+)

@@ -1,0 +1,173 @@
+"""Real training behind the door: answers the server's questions with tensors."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.aggregators.base import Aggregator, Contribution
+from simfl.door import Door
+from simfl.executors.base import Executor
+from simfl.seeds import Seeds
+from simfl.selectors.base import Probe, Reports, RoundOutcome, Selector, View
+from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.work import Params, Plan, WorkOrder, WorkResult
+
+Evaluate = Callable[[Params], Evaluation]
+
+
+class Learner(Door):
+    """A coordinator that trains.
+
+    Args:
+        executor: computes orders and measures; already started.
+        selector: fresh.
+        aggregator: fresh.
+        initial: `(p,)` the initial model.
+        evaluate: model -> quality.
+        seeds: the run's root of randomness.
+        nominal: the full workload, for probes that train.
+        layers: sizes of the model's tensors, in the order of the flat vector.
+        label_counts: `(n, classes)` for the GEMD of each round, or None.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        selector: Selector,
+        aggregator: Aggregator,
+        initial: Params,
+        evaluate: Evaluate,
+        seeds: Seeds,
+        nominal: Plan,
+        layers: Sequence[int] = (),
+        label_counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        super().__init__(self._execute, selector, seeds, label_counts)
+        self.version = 0
+        self._executor = executor
+        self._aggregator = aggregator
+        self._models: dict[int, Params] = {0: initial}
+        self._trial: Params | None = None
+        self._evaluate = evaluate
+        self._nominal = nominal
+        self._layers = tuple(layers)
+
+    @property
+    def model(self) -> Params:
+        """`(p,)` the present global model."""
+        return self._models[self.version]
+
+    def answer(
+        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
+    ) -> Reports:
+        """See `Coordinator.answer`."""
+        ids, took = np.array(clients, dtype=np.int64), np.array(durations_s)
+        if not len(ids):
+            return Reports(probe, ids, np.zeros(0), took)
+        if probe.report in ("update", "trial"):
+            results = self._train_aside(ids, view.round)
+            models = np.stack([result.params for result in results])
+            if probe.report == "update":
+                return Reports(probe, ids, models.astype(np.float64) - self.model, took)
+            self._trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
+            return Reports(probe, ids, np.zeros((len(ids), 0)), took)
+        params = self._trial if probe.model == "trial" and self._trial is not None else self.model
+        values = self._executor.measure(probe.report, params, [int(client) for client in ids])
+        return Reports(probe, ids, values, took)
+
+    def _train_aside(self, clients: NDArray[np.int64], round_: int) -> Sequence[WorkResult]:
+        """Train for a probe: real work, accounted for like any other."""
+        orders = []
+        for client in clients.tolist():
+            seed = self._seeds.number("probe", client, round_)
+            order = WorkOrder(client, -round_, round_, self.version, self._nominal, seed)
+            orders.append(self.ledger.issue(order))
+        return self.ledger.collect(orders)
+
+    def aggregate(
+        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
+    ) -> Aggregated:
+        """See `Coordinator.aggregate`."""
+        results = self.ledger.collect(arrival.order for arrival in arrivals)
+        by_key = {arrival.order.key: arrival for arrival in arrivals}
+        good = [result for result in results if np.isfinite(result.params).all()]
+        discarded = [r.order.client for r in results if not np.isfinite(r.params).all()]
+        if good:
+            contributions = [
+                Contribution(
+                    result,
+                    self._models[result.order.base],
+                    by_key[result.order.key].staleness,
+                    by_key[result.order.key].copies,
+                )
+                for result in good
+            ]
+            model = self._aggregator.aggregate(self.model, contributions)
+            self._observe(round_, selected, contributions, by_key)
+            self.version += 1
+            self._models[self.version] = model
+        self._forget_old_models()
+        return Aggregated(
+            losses={r.order.client: r.loss for r in good},
+            discarded=discarded,
+            gemd=self.gemd([r.order.client for r in good]),
+        )
+
+    def _observe(
+        self,
+        round_: int,
+        selected: Sequence[int],
+        contributions: Sequence[Contribution],
+        arrivals: Mapping[tuple[int, int], Arrival],
+    ) -> None:
+        results = [contribution.result for contribution in contributions]
+        updates = None
+        if self._selector.needs_updates:
+            updates = np.stack([c.update.astype(np.float32) for c in contributions])
+        self._selector.observe(
+            RoundOutcome(
+                round=round_,
+                selected=np.array(sorted(set(selected)), dtype=np.int64),
+                arrived=np.array([r.order.client for r in results], dtype=np.int64),
+                losses=np.array([r.loss for r in results]),
+                durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
+                updates=updates,
+                extras={
+                    name: np.stack([r.extras[name] for r in results])
+                    for name in self._selector.wants
+                },
+                layers=self._layers,
+            )
+        )
+
+    def _forget_old_models(self) -> None:
+        needed = {order.base for order in self.ledger.open} | {self.version}
+        self._models = {v: params for v, params in self._models.items() if v in needed}
+
+    def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
+        bases = {order.base: self._models[order.base] for order in orders}
+        return self._executor.train(bases, orders)
+
+    def evaluate(self, round_: int) -> Evaluation | None:
+        """See `Coordinator.evaluate`."""
+        return self._evaluate(self.model)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that a checkpoint must keep."""
+        return {
+            "version": self.version,
+            "models": dict(self._models),
+            "trial": self._trial,
+            "selector": self._selector.state_dict(),
+            "aggregator": self._aggregator.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        self.version = state["version"]
+        self._models = dict(state["models"])
+        self._trial = state["trial"]
+        self._selector.load_state_dict(state["selector"])
+        self._aggregator.load_state_dict(state["aggregator"])

@@ -1,0 +1,128 @@
+"""A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from simfl.errors import InputError, RunError
+from simfl.eventlog import GrowingFile, encode
+from simfl.rows import ClientRow, RoundRow, header
+
+EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
+SCENARIO, PROVENANCE, SUMMARY, MODEL = (
+    "scenario.yaml",
+    "provenance.json",
+    "summary.json",
+    "model.pt",
+)
+CHECKPOINT = "checkpoint"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a whole file or nothing.
+
+    Raises:
+        RunError: the disk is full or the folder is not writable; nothing is left behind.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise RunError(f"can't write {path}: {error.strerror}") from error
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON file, whole or not at all."""
+    write_atomically(path, (json.dumps(value, indent=2) + "\n").encode())
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether `folder` holds a run that ended."""
+    return (folder / SUMMARY).exists()
+
+
+def is_run(folder: Path) -> bool:
+    """Whether `folder` holds a run, finished or not."""
+    return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
+
+
+def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any], overwrite: bool) -> None:
+    """Make a fresh run folder.
+
+    A finished run of the very same scenario is replaced: it would come out the same.  Anything else
+    is only replaced when asked.
+
+    Raises:
+        InputError: the folder holds something that should not be lost, or can't be made.
+    """
+    if is_run(folder) and not overwrite:
+        if not is_finished(folder):
+            raise InputError(
+                f"{folder} holds an unfinished run; go on with `simfl resume {folder}`, or give "
+                "--overwrite or another --out"
+            )
+        if (folder / SCENARIO).read_text(encoding="utf-8") != scenario:
+            raise InputError(
+                f"{folder} holds the results of a different scenario; give --overwrite to replace "
+                "them, or another --out or name"
+            )
+    elif folder.exists() and not is_run(folder) and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty and not a run folder; give another --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL):
+            (folder / name).unlink(missing_ok=True)
+        for old in (folder / CHECKPOINT).glob("*"):
+            old.unlink()
+    except OSError as error:
+        raise InputError(f"can't make {folder}: {error.strerror}") from error
+    write_atomically(folder / SCENARIO, scenario.encode())
+    write_json(folder / PROVENANCE, provenance)
+
+
+class Recorder:
+    """Writes the event log and the tables of one run; every table is a fold over the log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.events = GrowingFile(folder / EVENTS)
+        self._rounds = GrowingFile(folder / ROUNDS)
+        self._clients = GrowingFile(folder / CLIENTS)
+        self._rounds.append(",".join(header(RoundRow)))
+        self._clients.append(",".join(header(ClientRow)))
+        self.flush()
+
+    def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
+        """Record one event."""
+        self.events.append(encode(time_s, kind, facts))
+        if kind == "participation":
+            self._clients.append(_line(facts["row"]))
+        elif kind == "round_end":
+            self._rounds.append(_line(facts["row"]))
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand everything to the operating system, the log first."""
+        for file in (self.events, self._rounds, self._clients):
+            file.flush()
+
+    def close(self) -> None:
+        """Write what waits and close the files."""
+        for file in (self.events, self._rounds, self._clients):
+            file.close()
+
+
+def _line(row: RoundRow | ClientRow) -> str:
+    """Return `row` as one line of CSV; None is an empty field."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="").writerow(astuple(row))
+    return buffer.getvalue()

@@ -1,0 +1,82 @@
+"""The summary of a run: a fold over its event log, so that a resumed run has the same one."""
+
+from collections import Counter
+from typing import Any
+
+from simfl.rows import ClientRow, RoundRow
+
+
+class Summary:
+    """Listens to everything and keeps the totals."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
+        self.energy_j = 0.0
+        self.targets: dict[str, dict[str, float]] = {}
+        self.rounds = 0
+        self.end_s = 0.0
+        self.accuracy: float | None = None
+        self.best: float | None = None
+        self._paper: list[float] = []
+        self._wall: list[float] = []
+        self._participants: Counter[int] = Counter()
+
+    def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
+        """Take note of one event."""
+        self.end_s = time_s
+        if kind == "participation":
+            self._participation(facts["row"])
+        elif kind == "round_end":
+            self._round(facts["row"])
+        elif kind == "evaluated":
+            self.accuracy = facts["accuracy"]
+            self.best = max(self.best or 0.0, facts["accuracy"])
+        elif kind == "target":
+            self.targets[f"{facts['accuracy']:g}"] = {
+                "time_s": time_s,
+                "round": facts["round"],
+                "bytes": facts["bytes"],
+                "energy_j": facts["energy_j"],
+            }
+
+    def _participation(self, row: ClientRow) -> None:
+        self.outcomes[row.outcome] += 1
+        self.totals["download_bytes"] += row.download_bytes
+        self.totals["upload_bytes"] += row.upload_bytes
+        if row.outcome == "arrived":
+            self._participants[row.client] += 1
+        else:
+            self.totals["wasted_bytes"] += row.download_bytes + row.upload_bytes
+        self.energy_j += row.energy_j
+
+    def _round(self, row: RoundRow) -> None:
+        self.rounds = row.round
+        self.totals["probe_bytes"] += row.probe_bytes
+        if row.deadline_s:
+            last = row.start_s if row.last_arrival_s is None else row.last_arrival_s
+            self._paper.append((last - row.start_s) / row.deadline_s)
+            self._wall.append((row.end_s - row.start_s) / row.deadline_s)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary, ready for JSON."""
+        result: dict[str, Any] = {
+            "virtual_time_s": self.end_s,
+            "rounds": self.rounds,
+            "final_accuracy": self.accuracy,
+            "best_accuracy": self.best,
+            "targets": self.targets,
+            "totals": {
+                name: self.totals[name]
+                for name in ("download_bytes", "upload_bytes", "probe_bytes", "wasted_bytes")
+            }
+            | {"energy_j": self.energy_j},
+            "participations": dict(sorted(self.outcomes.items())),
+            "distinct_participants": len(self._participants),
+        }
+        if self._paper:
+            result["normalised_round_time"] = {
+                "last_arrival": sum(self._paper) / len(self._paper),
+                "round_end": sum(self._wall) / len(self._wall),
+            }
+        return result
