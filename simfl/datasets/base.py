@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from simfl.registry import Component, Registry

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
 
 class Model(Component, ABC):
-    """An architecture.  A model with buffers (BatchNorm) is refused: the flat parameter vector is
-    the whole model."""
+    """An architecture.
+
+    A model with buffers (BatchNorm) is refused: the flat parameter vector is the whole model.
+    """
 
     @abstractmethod
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
