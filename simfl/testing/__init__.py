@@ -1,1 +1,1 @@
-""""""
+"""Contract suites to inherit and fakes to test against, for authors of components."""

@@ -1,0 +1,48 @@
+"""Every registered selector, with its defaults and in its variants, goes through the contract."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from simfl.selectors import selectors
+from simfl.testing.selectors import SelectorContract
+
+TRAITS: dict[str, dict[str, Any]] = {
+    "round_robin": {"ordered": True},
+}
+"""What `SelectorContract` must know of a selector beyond its name."""
+
+VARIANTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("weighted", {"replacement": True}, {"repeats": True}),
+    ("power_of_choice", {"loss": "last"}, {}),
+    ("power_of_choice", {"loss": "minibatch", "candidates": 5}, {}),
+    ("afl", {"discarded": 0, "uniform_share": 1}, {}),
+]
+"""Options that take other paths than the defaults, with the traits they bring."""
+
+
+def contract(name: str, options: dict[str, Any], traits: dict[str, Any]) -> type[SelectorContract]:
+    create = staticmethod(partial(selectors.get(name), **options))
+    return type(
+        "Contract", (SelectorContract,), {"create": create, **TRAITS.get(name, {}), **traits}
+    )
+
+
+for name in selectors.names():
+    globals()[f"Test_{name}"] = contract(name, {}, {})
+for number, (name, options, traits) in enumerate(VARIANTS):
+    globals()[f"Test_{name}_{number}"] = contract(name, options, traits)
+
+
+@pytest.mark.parametrize("name", selectors.names())
+def test_no_selector_escapes(name: str) -> None:
+    assert issubclass(globals()[f"Test_{name}"], SelectorContract)
+    assert isinstance(globals()[f"Test_{name}"]().create(), selectors.get(name))
+
+
+@pytest.mark.parametrize("name", selectors.names())
+def test_every_option_and_class_is_documented(name: str) -> None:
+    selector = selectors.get(name)
+    assert all(option.description for option in selector.model_fields.values())
+    assert "Cost:" in (selector.__doc__ or "")
