@@ -32,7 +32,9 @@ class Executor(Component, ABC):
         """
 
     @abstractmethod
-    def measure(self, report: Report, params: Params, clients: Sequence[int]) -> NDArray[np.float64]:
+    def measure(
+        self, report: Report, params: Params, clients: Sequence[int]
+    ) -> NDArray[np.float64]:
         """Return what `clients` report of the model `params` (`loss`, `fc1_profile`, `gradient`).
 
         Returns:

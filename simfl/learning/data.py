@@ -35,8 +35,10 @@ class ClientData(Protocol):
         """Return what these clients train on, in the order asked."""
 
     def validation(self, clients: Sequence[int]) -> Cohort:
-        """Return what these clients measure their local loss on (their training data if they keep
-        no validation part)."""
+        """Return what these clients measure their local loss on.
+
+        A client that keeps no validation part measures it on its training data.
+        """
 
 
 @dataclass(frozen=True)

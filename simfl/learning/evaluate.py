@@ -1,0 +1,102 @@
+"""How good a model is: accuracy and mean loss on a data set.
+
+Batches have a fixed size that suits the model: rows are independent of each other only as far as
+every batch has the same shape, so the last one is filled up with copies of its first row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from simfl.learning.program import Program, program_of
+from simfl.learning.task import Task
+from simfl.work import Floats, Params
+
+BATCH = 1000
+"""Rows per forward pass of fully connected models."""
+SMALL_BATCH = 100
+"""Rows per forward pass of all others: a CNN's activations then stay in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How a model does on a data set.
+
+    Attributes:
+        accuracy: share of right answers (weighted if weights were given).
+        loss: mean cross-entropy, nats.
+    """
+
+    accuracy: float
+    loss: float
+
+
+def evaluate(
+    task: Task, params: Params, x: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
+) -> Evaluation:
+    """Return accuracy and loss of the model `params` `(p,)` in eval mode.
+
+    Args:
+        task: whose model and device are used.
+        params: `(p,)` the model.
+        x: `(n, ...)` inputs.
+        y: `(n,)` targets.
+        weights: `(n,)` weight of each row in both means; None: all equal.
+    """
+    if not len(x):
+        return Evaluation(float("nan"), float("nan"))
+    program = program_of(task)
+    hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
+    losses, hits = np.empty(len(x)), np.empty(len(x))
+    for rows, logits in forward(program, program.to_device(x), None):
+        labels = program.to_device(y)[rows]
+        losses[rows] = row_losses(logits, labels)
+        hits[rows] = (logits.argmax(1) == labels).cpu().numpy()
+    if weights is None:
+        return Evaluation(float(hits.mean()), float(losses.mean()))
+    return Evaluation(*(float(np.average(value, weights=weights)) for value in (hits, losses)))
+
+
+def hold(program: Program, params: torch.Tensor) -> None:
+    """Copy the flat vector `params` into the program's module and put it into eval mode."""
+    views = program.layout.views(params.detach())
+    with torch.no_grad():
+        for name, parameter in program.module.named_parameters():
+            parameter.copy_(views[name])
+    program.module.eval()
+
+
+def forward(
+    program: Program, x: torch.Tensor, rows: torch.Tensor | None
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Yield ``(slice of rows, logits)`` of the program's module over `x`, batch by batch.
+
+    Args:
+        program: its module holds the parameters.
+        x: `(n, ...)` inputs.
+        rows: `(m,)` which of them, in which order; None: all.
+    """
+    module = program.module
+    has_convolution = any(isinstance(layer, nn.Conv2d) for layer in module.modules())
+    size = BATCH if program.stacked else SMALL_BATCH
+    n = len(x) if rows is None else len(rows)
+    with torch.no_grad():
+        for first in range(0, n, size):
+            last = min(first + size, n)
+            batch = x[first:last] if rows is None else x[rows[first:last]]
+            if last - first < size and n > size:
+                batch = torch.cat(
+                    [batch, batch[:1].expand(size - (last - first), *batch.shape[1:])]
+                )
+            if has_convolution and batch.dim() == 4:
+                batch = batch.contiguous(memory_format=torch.channels_last)
+            yield slice(first, last), module(batch)[: last - first]
+
+
+def row_losses(logits: torch.Tensor, labels: torch.Tensor) -> Floats:
+    """Return the cross-entropy of each row `(n,)`."""
+    nll = -torch.log_softmax(logits, 1).gather(1, labels.unsqueeze(1)).squeeze(1)
+    return nll.double().cpu().numpy()

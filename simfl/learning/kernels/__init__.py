@@ -1,0 +1,26 @@
+"""Ways to run SGD over many clients, and which of them suits a model."""
+
+from torch import nn
+
+from simfl.learning.flat import Layout
+from simfl.learning.kernels.base import Kernel, Progress
+from simfl.learning.kernels.linear import LinearKernel, stages_of
+from simfl.learning.kernels.loop import LoopKernel
+
+__all__ = ["Kernel", "LinearKernel", "LoopKernel", "Progress", "choose_kernel"]
+
+
+def choose_kernel(module: nn.Module, shape: tuple[int, ...]) -> Kernel:
+    """Return the fastest kernel that can run `module` where its parameters are.
+
+    The choice depends on the model and the kind of device only, never on the cohort, the executor
+    or the number of workers, for kernels differ in the last bits.
+
+    Args:
+        module: the model, on its device; the kernel may take its parameters over.
+        shape: shape of one input.
+    """
+    layout = Layout.of(module)
+    if stages := stages_of(module, shape):
+        return LinearKernel(layout, stages)
+    return LoopKernel(module)

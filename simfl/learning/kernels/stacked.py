@@ -1,0 +1,260 @@
+"""Lanes: many clients' SGD steps as one sequence of batched operations.
+
+Lanes of like batch width run together, longest first, and are sliced away as they finish, so
+nothing is padded to the longest.  A short last batch is filled up with copies of its last row at
+weight zero, whose products are exact zeros.  The width that a lane is filled up to follows from
+its own batches alone.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from simfl.learning.kernels.base import Kernel, Progress
+from simfl.learning.kernels.sgd import FlatSGD
+from simfl.learning.passes import Segment, stream
+from simfl.work import Floats, Ids, LocalTraining
+
+LANE_BYTES = 64 * 2**20
+"""Most memory that the parameters and gradients of the lanes of one chunk may take."""
+BLOCK_BYTES = 4 * 2**20
+"""Inputs gathered at once."""
+MOST_LANES = 1024
+
+
+class Workspace(ABC):
+    """Buffers of one chunk of lanes, and how to get their gradients.
+
+    Args:
+        params: `(l, p)` models, read.
+        gradient: `(l, p)` written.
+        width: rows of every batch.
+    """
+
+    masks: int = 0
+    """Dropout masks needed per row, in numbers."""
+
+    @abstractmethod
+    def gradients(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Write the gradients of the first `a` lanes and return their logits `(a, width, c)`.
+
+        Args:
+            x: `(a, width, ...)` inputs.
+            targets: `(a, width, c)` one-hot targets times `weights`.
+            weights: `(a, width, 1)` weight of each row in its batch's loss.
+            masks: `(a, width * masks)` dropout factors.
+        """
+
+
+class StackedKernel(Kernel):
+    """Schedules lanes; subclasses say how a batched gradient is computed.
+
+    Args:
+        size: parameters p of the model.
+        classes: number of logits c.
+    """
+
+    def __init__(self, size: int, classes: int) -> None:
+        self.classes = classes
+        self.most_lanes = int(np.clip(LANE_BYTES // max(8 * size, 1), 2, MOST_LANES))
+
+    @abstractmethod
+    def workspace(self, params: torch.Tensor, gradient: torch.Tensor, width: int) -> Workspace:
+        """Return buffers for these lanes."""
+
+    def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
+        """Return `(steps, width * masks)` dropout factors; only called if there is dropout."""
+        raise NotImplementedError
+
+    def inputs(self, x: torch.Tensor) -> torch.Tensor:
+        """Return `x` `(n, ...)` in the shape that batches are gathered in."""
+        return x
+
+    def run(
+        self,
+        start: torch.Tensor,
+        base: torch.Tensor,
+        x: torch.Tensor,
+        y: torch.Tensor,
+        segments: Sequence[Segment],
+        training: LocalTraining,
+    ) -> Progress:
+        """See `Kernel.run`."""
+        progress = Progress(start.clone(), np.zeros(len(segments)), np.zeros(len(segments)))
+        x = self.inputs(x)
+        with torch.no_grad():
+            for width, lanes in self._chunks(segments, training.batch_size):
+                index = torch.from_numpy(lanes).to(start.device)
+                params = start[index]
+                optimizer = FlatSGD(training, params, base[index])
+                chosen = [segments[lane] for lane in lanes]
+                sums = self._run_chunk(params, optimizer, x, y, chosen, width)
+                progress.params[index] = params
+                progress.losses[lanes], progress.squares[lanes] = sums
+        return progress
+
+    def _chunks(self, segments: Sequence[Segment], batch: int) -> Iterator[tuple[int, Ids]]:
+        widths = np.array([batch_width(segment, batch) for segment in segments])
+        steps = np.array([segment.steps for segment in segments])
+        for width in np.unique(widths[steps > 0]):
+            lanes = np.flatnonzero((widths == width) & (steps > 0))
+            lanes = lanes[np.argsort(-steps[lanes], kind="stable")]
+            for first in range(0, len(lanes), self.most_lanes):
+                yield int(width), lanes[first : first + self.most_lanes]
+
+    def _run_chunk(
+        self,
+        params: torch.Tensor,
+        optimizer: FlatSGD,
+        x: torch.Tensor,
+        y: torch.Tensor,
+        segments: Sequence[Segment],
+        width: int,
+    ) -> tuple[Floats, Floats]:
+        steps = _Steps.of(segments, width)
+        gradient = torch.empty_like(params)
+        workspace = self.workspace(params, gradient, width)
+        device = params.device
+        minus_rates = torch.from_numpy(-steps.rates).to(device).unsqueeze(1)
+        losses = np.empty((len(steps.rates), width))
+        row_bytes = x[:1].numel() * x.element_size()
+        streams = [stream(segment.seed, segment.dropout) for segment in segments]
+        for t0, t1 in steps.blocks(max(BLOCK_BYTES // (width * row_bytes), 1)):
+            begin, end = steps.starts[t0], steps.starts[t1]
+            rows = torch.from_numpy(steps.rows[begin:end].ravel()).to(device)
+            inputs = x.index_select(0, rows).view(-1, width, *x.shape[1:])
+            labels = y.index_select(0, rows).view(-1, width, 1)
+            weights = torch.from_numpy(steps.weights[begin:end]).to(device, torch.float32)
+            weights = weights.unsqueeze(2)
+            targets = torch.zeros(*labels.shape[:2], self.classes, device=device)
+            targets.scatter_(2, labels, weights)
+            logits = torch.empty_like(targets)
+            masks = self._masks(workspace, steps, streams, t0, t1, width, device)
+            for t in range(t0, t1):
+                step = slice(steps.starts[t] - begin, steps.starts[t + 1] - begin)
+                logits[step] = workspace.gradients(
+                    inputs[step],
+                    targets[step],
+                    weights[step],
+                    None if masks is None else masks[step],
+                )
+                lanes = steps.active[t]
+                optimizer.step(gradient[:lanes], minus_rates[steps.starts[t] : steps.starts[t + 1]])
+            nll = -torch.log_softmax(logits, 2).gather(2, labels).squeeze(2)
+            losses[begin:end] = nll.cpu().numpy()
+        return steps.sums(losses)
+
+    def _masks(
+        self,
+        workspace: Workspace,
+        steps: "_Steps",
+        streams: Sequence[np.random.Generator],
+        t0: int,
+        t1: int,
+        width: int,
+        device: torch.device,
+    ) -> torch.Tensor | None:
+        if not workspace.masks:
+            return None
+        begin, end = steps.starts[t0], steps.starts[t1]
+        masks = np.empty((end - begin, width * workspace.masks), dtype=np.float32)
+        for lane in range(steps.active[t0]):
+            ends = min(t1, steps.lengths[lane])
+            at = steps.starts[t0:ends] - begin + lane
+            masks[at] = self.draw_masks(streams[lane], ends - t0, width)
+        return torch.from_numpy(masks).to(device)
+
+
+def batch_width(segment: Segment, batch: int) -> int:
+    """Return how many rows the batches of `segment` are filled up to.
+
+    Lanes of like width run together, so small data sets are rounded up to few widths; the width
+    depends on the lane itself and the batch size only.
+    """
+    largest = int(segment.sizes.max()) if segment.steps else 0
+    width = 8
+    while width < largest:
+        width += max(8, width // 4 // 8 * 8)
+    return min(width, max(batch, 1))
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The mini-batches of a chunk of lanes in the order they run: all first steps, all second ...
+
+    Attributes:
+        lengths: `(l,)` steps of each lane, descending.
+        active: `(t,)` lanes that still run at each step.
+        starts: `(t + 1,)` where each step's batches begin among all `s` batches.
+        rows: `(s, width)` rows of each batch.
+        weights: `(s, width)` their normalised weights, 0 for fillers.
+        rates: `(s,)` float32 learning rates.
+        sizes: `(s,)` samples in each batch.
+        lane: `(s,)` whose batch it is.
+    """
+
+    lengths: Ids
+    active: Ids
+    starts: Ids
+    rows: Ids
+    weights: Floats
+    rates: NDArray[np.float32]
+    sizes: Ids
+    lane: Ids
+
+    @classmethod
+    def of(cls, segments: Sequence[Segment], width: int) -> "_Steps":
+        lengths = np.array([segment.steps for segment in segments])
+        active = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
+        starts = np.concatenate([[0], np.cumsum(active)])
+        # Lane after lane first, then reordered: step by step.
+        sizes = np.concatenate([segment.sizes for segment in segments])
+        lane = np.repeat(np.arange(len(segments)), lengths)
+        step = np.arange(len(lane)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        place = np.empty(len(lane), dtype=np.int64)
+        place[starts[step] + lane] = np.arange(len(lane))
+        column = np.arange(width)
+        begins = np.cumsum(sizes) - sizes
+        taken = begins[:, None] + np.minimum(column, sizes[:, None] - 1)
+        taken = taken[place]
+        weights = np.concatenate([segment.normalised for segment in segments])[taken]
+        weights[column >= sizes[place][:, None]] = 0.0
+        return cls(
+            lengths,
+            active,
+            starts,
+            np.concatenate([segment.rows for segment in segments])[taken],
+            weights,
+            np.concatenate([segment.rates for segment in segments])[place].astype(np.float32),
+            sizes[place],
+            lane[place],
+        )
+
+    def blocks(self, batches: int) -> Iterator[tuple[int, int]]:
+        """Return ranges of steps with about so many batches each."""
+        first = 0
+        while first < len(self.active):
+            last = int(np.searchsorted(self.starts, self.starts[first] + batches, side="right")) - 1
+            last = max(last, first + 1)
+            yield first, last
+            first = last
+
+    def sums(self, losses: Floats) -> tuple[Floats, Floats]:
+        """Return per lane the sums of losses and of squared losses, each batch in its turn."""
+        lanes = len(self.lengths)
+        batch = (self.weights * losses).sum(axis=1) * self.sizes
+        square = (self.weights * losses**2).sum(axis=1) * self.sizes
+        loss, squared = np.zeros(lanes), np.zeros(lanes)
+        np.add.at(loss, self.lane, batch)
+        np.add.at(squared, self.lane, square)
+        return loss, squared
