@@ -1,0 +1,188 @@
+"""A fairly shared link against hand computations and against a slow, obvious simulation."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simfl.sim.networks.fair_link import FairLink, Flow
+
+Start = tuple[float, float, float]
+"""When a flow starts, its bits, its limit."""
+
+
+def fill(capacity: float, limits: list[float]) -> list[float]:
+    """Water-filling, the obvious way: serve the most limited first."""
+    rates, left = [0.0] * len(limits), capacity
+    order = sorted(range(len(limits)), key=lambda i: limits[i])
+    for served, i in enumerate(order):
+        rates[i] = min(limits[i], left / (len(limits) - served))
+        left -= rates[i]
+    return rates
+
+
+def ends_brute(
+    capacity: float, starts: list[Start], aborts: dict[int, float]
+) -> tuple[list[float], dict[int, float]]:
+    """Return when each flow ends and the bits moved by aborted ones, updating all at each event."""
+    left = [bits for _, bits, _ in starts]
+    ends, moved, active, now = [math.inf] * len(starts), {}, set(), 0.0
+    todo = sorted([(at, 1, i) for i, (at, _, _) in enumerate(starts)]
+                  + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
+    while todo or active:
+        ids = sorted(active)
+        rates = fill(capacity, [starts[i][2] for i in ids])
+        first = min((now + left[i] / r for i, r in zip(ids, rates, strict=True)), default=math.inf)
+        nxt = min(first, todo[0][0] if todo else math.inf)
+        for i, rate in zip(ids, rates, strict=True):
+            over = now + left[i] / rate <= nxt * (1 + 1e-13)
+            left[i] -= rate * (nxt - now)
+            if over:
+                ends[i] = nxt
+                active.remove(i)
+        now = nxt
+        while todo and todo[0][0] <= now:
+            _, joins, i = todo.pop(0)
+            if joins:
+                active.add(i)
+            elif i in active:
+                active.remove(i)
+                moved[i] = starts[i][1] - left[i]
+    return ends, moved
+
+
+def ends_fair(
+    capacity: float, starts: list[Start], aborts: dict[int, float]
+) -> tuple[list[float], dict[int, float]]:
+    """The same, by `FairLink`; the invariants are checked at every event."""
+    link, flows = FairLink(capacity), {}
+    ends, moved = [math.inf] * len(starts), {}
+    todo = sorted([(at, 1, i) for i, (at, _, _) in enumerate(starts)]
+                  + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
+    while todo or len(link):
+        end = link.next_end()
+        if todo and todo[0][0] < end:
+            now, joins, i = todo.pop(0)
+            if joins:
+                flows[i] = link.join(now, starts[i][1], starts[i][2], i)
+            elif i in flows and math.isinf(ends[i]):
+                moved[i] = link.leave(now, flows[i])
+        else:
+            done = link.finish(end)
+            assert done
+            for flow in done:
+                ends[flow.owner] = end
+        rates = [(limit, rate) for limit, (n, rate) in link.rates().items() for _ in range(n)]
+        total = sum(rate for _, rate in rates)
+        assert total <= capacity * (1 + 1e-9)
+        if total < capacity * (1 - 1e-9):  # work-conserving: only limits hold it back
+            assert all(rate == limit for limit, rate in rates)
+    return ends, moved
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    n=st.integers(1, 25),
+    few_limits=st.booleans(),
+    together=st.booleans(),
+    capacity=st.floats(1, 100),
+    seed=st.integers(0, 10**6),
+)
+def test_agrees_with_the_slow_simulation(
+    n: int, few_limits: bool, together: bool, capacity: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    limits = rng.choice([2.0, 5.0, math.inf], n) if few_limits else rng.uniform(0.5, 20, n)
+    at = rng.integers(0, 3, n).astype(float) if together else np.sort(rng.uniform(0, 20, n))
+    bits = rng.uniform(1, 60, n)
+    starts = [(float(a), float(b), float(c)) for a, b, c in zip(at, bits, limits, strict=True)]
+    aborts = {i: float(at[i] + rng.uniform(0, 10)) for i in range(n) if rng.random() < 0.3}
+    expected_ends, expected_moved = ends_brute(capacity, starts, aborts)
+    found_ends, found_moved = ends_fair(capacity, starts, aborts)
+    assert found_ends == pytest.approx(expected_ends, rel=1e-9)
+    assert found_moved.keys() == expected_moved.keys()
+    for i, bits_moved in expected_moved.items():
+        assert found_moved[i] == pytest.approx(bits_moved, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("limit", [math.inf, 10.0])
+def test_n_equal_flows_take_n_times_as_long(n: int, limit: float) -> None:
+    ends, _ = ends_fair(10.0, [(0.0, 80.0, limit)] * n, {})
+    assert ends == pytest.approx([n * 80 / 10] * n, rel=1e-12)
+
+
+def test_staggered_starts_by_hand() -> None:
+    """100 bits each on 10 bit/s, from 0 and from 5 s: alone to 5 (50 left), then 5 bit/s each to
+    15 s, when the first ends; the second has 50 left and ends at 20 s."""
+    assert ends_fair(10, [(0, 100, math.inf), (5, 100, math.inf)], {})[0] == [15, 20]
+
+
+def test_a_limited_flow_leaves_the_rest_to_others_by_hand() -> None:
+    """2 bit/s of 10 are all that the limited one can use; the others get 4 each.
+
+    At 10 s the last has 40 bits left and the link to itself.
+    """
+    starts = [(0.0, 20.0, 2.0), (0.0, 40.0, math.inf), (0.0, 80.0, math.inf)]
+    assert ends_fair(10, starts, {})[0] == [10, 10, 14]
+
+
+def test_an_abort_frees_the_link_and_counts_what_moved() -> None:
+    ends, moved = ends_fair(10, [(0, 100, math.inf), (0, 100, math.inf)], {1: 10.0})
+    assert ends[0] == 15
+    assert moved == {1: 50}
+
+
+def test_an_idle_link_has_no_next_end() -> None:
+    assert FairLink(1).next_end() == math.inf
+
+
+@settings(deadline=None, max_examples=50)
+@given(n=st.integers(1, 20), seed=st.integers(0, 10**6), faster=st.floats(1, 5))
+def test_a_faster_link_never_lengthens_the_makespan(n: int, seed: int, faster: float) -> None:
+    rng = np.random.default_rng(seed)
+    starts = [(float(rng.uniform(0, 9)), float(rng.uniform(1, 50)), float(rng.uniform(1, 9)))
+              for _ in range(n)]  # fmt: skip
+    slow, _ = ends_fair(10, starts, {})
+    wide, _ = ends_fair(10 * faster, starts, {})
+    assert max(wide) <= max(slow) * (1 + 1e-12)
+
+
+def churn(n: int, limits: list[float]) -> float:
+    """Return host seconds of `n` flows at once, each replaced as it ends until 2 n have ended."""
+    rng = np.random.default_rng(0)
+    bits = iter(rng.uniform(1, 100, 4 * n).tolist())
+    link = FairLink(5.0 * n)
+    began = time.perf_counter()
+    flows: list[Flow] = [link.join(0.0, next(bits), limits[i % len(limits)]) for i in range(n)]
+    ended = 0
+    while ended < 2 * n:
+        now = link.next_end()
+        for flow in link.finish(now):
+            ended += 1
+            link.join(now, next(bits), limits[flow.number % len(limits)])
+    assert len(link) == n
+    assert len(flows) == n
+    return time.perf_counter() - began
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [[math.inf], [10.0, 5.0, 2.0], np.random.default_rng(1).lognormal(1.6, 1, 1000).tolist()],
+    ids=["unlimited", "classes", "all-different"],
+)
+def test_a_thousand_flows_are_fast(limits: list[float]) -> None:
+    assert churn(1000, limits) < 1.0
+
+
+def test_nothing_is_kept_of_flows_that_ended() -> None:
+    link = FairLink(100.0)
+    link.join(0.0, 1e12, 1.0)  # keeps the link busy throughout
+    for i in range(5000):
+        flow = link.join(float(i), 50.0, 2.0 + i % 997)
+        link.leave(i + 0.5, flow)
+    kept = sum(len(heap) for heaps in (link._ends, link._limits) for heap in heaps.values())
+    assert kept < 500

@@ -1,0 +1,147 @@
+"""The shared network on the timeline: closed forms, ties, aborts, conservation of bytes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simfl.sim.networks import networks
+from simfl.sim.networks.base import Links, Transfer
+from simfl.sim.timeline import Timeline
+
+
+def bind(
+    timeline: Timeline, n: int = 3, latency: float = 0.0, bps: float = 8000.0, **options: object
+) -> Links:
+    network = networks.parse({"name": "shared", **options})
+    return network.bind(timeline, np.full(n, bps), np.full(n, bps / 2), np.full(n, latency))
+
+
+def ends(timeline: Timeline, transfers: list[Transfer]) -> list[float]:
+    """Return when each transfer fires, after letting the clock run dry."""
+    times = [math.inf] * len(transfers)
+    for i, transfer in enumerate(transfers):
+        transfer.callbacks.append(lambda _, i=i: times.__setitem__(i, timeline.now))
+    timeline.run()
+    return times
+
+
+def test_it_is_the_default() -> None:
+    assert networks.parse({}) == networks.parse("shared")
+
+
+@pytest.mark.parametrize("size", [0, 1, 12_345])
+def test_without_a_shared_link_time_is_latency_plus_bytes_over_rate(size: int) -> None:
+    timeline = Timeline()
+    links = bind(timeline, latency=0.3)
+    down, up = 0.3 + 8 * size / 8000, 0.3 + 8 * size / 4000
+    assert links.duration_s(1, "down", size) == links.expected_s(1, "down", size) == down
+    assert links.duration_s(1, "up", size) == up
+    transfers = [links.transfer(0, "down", size), links.transfer(0, "up", size)]
+    assert ends(timeline, transfers) == [down, up]
+
+
+def test_unlimited_links_cost_latency_only() -> None:
+    links = bind(Timeline(), latency=0.3, bps=math.inf)
+    assert links.duration_s(0, "down", 10**12) == 0.3
+    assert links.expected_s(0, "up", 10**12) == 0.3
+
+
+def test_a_shared_link_has_no_fixed_duration_but_an_expected_one() -> None:
+    links = bind(Timeline(), latency=0.5, server_uplink="1 kB/s", server_downlink="4 kbit/s")
+    assert links.duration_s(0, "down", 1000) is None
+    assert links.duration_s(0, "up", 1000) is None
+    assert links.expected_s(0, "down", 1000) == 1.5
+    assert links.expected_s(0, "up", 1000) == 2.5
+
+
+def test_only_the_limited_direction_is_shared() -> None:
+    links = bind(Timeline(), server_uplink="1 kB/s")
+    assert links.duration_s(0, "down", 1000) is None  # downloads use the server's uplink
+    assert links.duration_s(0, "up", 1000) == 2.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000])
+def test_n_equal_downloads_take_n_times_bytes_over_capacity(n: int) -> None:
+    timeline = Timeline()
+    links = bind(timeline, n, latency=0.25, server_uplink="1 kB/s")
+    times = ends(timeline, [links.transfer(i, "down", 500) for i in range(n)])
+    assert times == pytest.approx([0.25 + n * 0.5] * n, rel=1e-12)
+
+
+def test_latency_uses_no_bandwidth() -> None:
+    """By hand: the second joins at 2 s, when the first has 1 of its 3 kB left; they end at 4 and
+    at 5 s."""
+    timeline = Timeline()
+    network = networks.parse({"name": "shared", "server_uplink": "1 kB/s"})
+    links = network.bind(timeline, np.full(2, math.inf), np.ones(2), np.array([0.0, 2.0]))
+    transfers = [links.transfer(0, "down", 3000), links.transfer(1, "down", 2000)]
+    assert ends(timeline, transfers) == [4.0, 5.0]
+
+
+def test_downloads_and_uploads_do_not_compete() -> None:
+    timeline = Timeline()
+    links = bind(timeline, server_uplink="1 kB/s", server_downlink="1 kB/s", bps=math.inf)
+    transfers = [links.transfer(0, "down", 1000), links.transfer(0, "up", 1000)]
+    assert ends(timeline, transfers) == [1.0, 1.0]
+
+
+def test_an_upload_that_lands_on_the_deadline_wins_the_tie() -> None:
+    timeline, log = Timeline(), []
+    links = bind(timeline, server_downlink="1 kB/s", bps=math.inf)
+    timeline.deadline(2.0).callbacks.append(lambda _: log.append("deadline"))
+    for i in (0, 1):
+        links.transfer(i, "up", 1000).callbacks.append(lambda _: log.append("upload"))
+    timeline.run()
+    assert log == ["upload", "upload", "deadline"]
+
+
+@pytest.mark.parametrize("options", [{}, {"server_uplink": "8 kbit/s"}])
+def test_abort_returns_whole_bytes(options: dict[str, str]) -> None:
+    timeline, fired = Timeline(), []
+    links = bind(timeline, latency=1.0, bps=8000.0, **options)
+    transfer = links.transfer(0, "down", 1000)
+    transfer.callbacks.append(fired.append)
+    timeline.run(until=1.0)
+    early = links.transfer(1, "up", 1000)
+    assert early.abort() == 0  # within its latency
+    timeline.run(until=1.4567)
+    assert transfer.abort() == 456
+    timeline.run()
+    assert not fired
+
+
+@pytest.mark.parametrize("options", [{}, {"server_uplink": "8 kbit/s"}])
+def test_abort_after_the_end_returns_everything(options: dict[str, str]) -> None:
+    timeline = Timeline()
+    links = bind(timeline, bps=8000.0, **options)
+    transfer = links.transfer(0, "down", 1000)
+    timeline.run(until=5)
+    assert transfer.abort() == 1000
+
+
+def test_an_aborted_transfer_speeds_the_others_up() -> None:
+    timeline = Timeline()
+    links = bind(timeline, server_uplink="1 kB/s", bps=math.inf)
+    leaving, staying = (links.transfer(i, "down", 1000) for i in (0, 1))
+    timeline.at(1.0).callbacks.append(lambda _: moved.append(leaving.abort()))
+    moved: list[int] = []
+    assert ends(timeline, [staying]) == [1.5]
+    assert moved == [500]
+
+
+def test_bytes_are_conserved_whatever_is_aborted() -> None:
+    """The link is busy throughout, so what moved is its capacity times the time."""
+    timeline, rng = Timeline(), np.random.default_rng(0)
+    links = bind(timeline, 50, server_uplink="1 kB/s", bps=math.inf)
+    transfers = [links.transfer(i, "down", 10_000) for i in range(50)]
+    moved = []
+    for i, at in enumerate(np.sort(rng.uniform(0, 100, 50))):
+        timeline.run(until=at)
+        moved.append(transfers[i].abort())
+    assert 0 <= 1000 * timeline.now - sum(moved) <= 50
+
+
+def test_a_wrong_rate_is_refused() -> None:
+    with pytest.raises(ValueError, match="data rate"):
+        networks.get("shared").model_validate({"server_uplink": "5 s"})
