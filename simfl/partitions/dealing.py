@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.errors import InputError
 from simfl.work import Ids
 
 
@@ -43,3 +44,42 @@ def apportion(total: int, weights: NDArray[np.float64]) -> Ids:
 def rows_of_classes(labels: Ids, classes: int) -> list[Ids]:
     """Return per class its rows, ascending."""
     return by_owner(np.arange(len(labels)), labels, classes)
+
+
+def deal_counts(
+    members: list[Ids], wanted: NDArray[np.int64], rng: np.random.Generator
+) -> list[Ids]:
+    """Give each client the samples of each class that it wants, from one circular queue per class.
+
+    A class is dealt in random order; once all of it is dealt it is shuffled and dealt again, so
+    samples are shared by clients as evenly as can be.  A client that spans the end of a queue may
+    get a sample twice.
+
+    Args:
+        members: per class its rows.
+        wanted: `(clients, classes)`: how many of each class; first come, first served.
+        rng: shuffles the queues and, at last, each client's rows.
+
+    Returns:
+        Per client its rows.
+    """
+    clients = len(wanted)
+    rows, owners = [], []
+    for label, queue in enumerate(members):
+        demand = int(wanted[:, label].sum())
+        passes = -(-demand // max(len(queue), 1))
+        dealt = np.concatenate([rng.permutation(queue) for _ in range(passes)] or [queue[:0]])
+        rows.append(dealt[:demand])
+        owners.append(np.repeat(np.arange(clients), wanted[:, label]))
+    return by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
+
+
+def require_every_class(partition: str, members: list[Ids]) -> None:
+    """Raise an error if a class has no samples to deal.
+
+    Raises:
+        InputError: names the first empty class.
+    """
+    for label, rows in enumerate(members):
+        if not len(rows):
+            raise InputError(f"partition {partition!r} needs samples of class {label}; none there")
