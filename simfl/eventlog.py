@@ -35,6 +35,12 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def decode(line: str) -> dict[str, Any]:
+    """Return the event of a log line."""
+    event: dict[str, Any] = json.loads(line)
+    return event
+
+
 def whole_lines(path: Path) -> list[str]:
     """Return the lines of a file, without a last one that a crash cut short."""
     if not path.exists():

@@ -46,6 +46,19 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     write_atomically(path, (json.dumps(value, indent=2) + "\n").encode())
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Return what a JSON file holds.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}") from None
+    return found
+
+
 def is_finished(folder: Path) -> bool:
     """Whether `folder` holds a run that ended."""
     return (folder / SUMMARY).exists()

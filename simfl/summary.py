@@ -1,19 +1,24 @@
 """The summary of a run: a fold over its event log, so that a resumed run has the same one."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from simfl.rows import ClientRow, RoundRow
 
 
 class Summary:
-    """Listens to everything and keeps the totals."""
+    """Listens to everything and keeps the totals.
 
-    def __init__(self) -> None:
+    Args:
+        targets: accuracies that the scenario asks about.
+    """
+
+    def __init__(self, targets: Sequence[float] = ()) -> None:
         self.outcomes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
         self.energy_j = 0.0
-        self.targets: dict[str, dict[str, float]] = {}
+        self.targets: dict[str, dict[str, float] | None] = {f"{t:g}": None for t in targets}
         self.rounds = 0
         self.end_s = 0.0
         self.accuracy: float | None = None

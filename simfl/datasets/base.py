@@ -54,6 +54,9 @@ class Dataset(Component, ABC):
     needs_files: ClassVar[bool] = False
     """Whether `load` reads (or downloads) files below the data folder."""
 
+    natural_clients: ClassVar[bool] = False
+    """Whether the data set has clients of its own."""
+
     @abstractmethod
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         """Return the data.

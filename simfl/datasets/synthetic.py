@@ -22,6 +22,8 @@ FEATURES, CLASSES = 60, 10
 class Synthetic(Dataset):
     """60 features, 10 classes; 9 tenths of each client's samples train, the rest test."""
 
+    natural_clients = True
+
     alpha: float = Field(
         1.0,
         ge=0,

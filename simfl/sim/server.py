@@ -81,7 +81,6 @@ class Server:
         workload: Workload,
         settings: Settings,
         seeds: Seeds,
-        truth: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.timeline = timeline
         self.fleet = fleet
@@ -91,11 +90,12 @@ class Server:
         self.round = 0
         self.version = 0
         self.why_finished: str | None = None
+        self.truth: Mapping[str, NDArray[Any]] | None = None
+        """What no server can know, only there for selectors marked as oracles."""
         self.under_way: dict[int, Participation] = {}
         self._coordinator = coordinator
         self._workload = workload
         self._seeds = seeds
-        self._truth = truth
         self._links = links
         self._devices = DeviceProcess(timeline, fleet, links)
         self._issues: dict[int, int] = {}
@@ -190,7 +190,7 @@ class Server:
             draw=self._draw,
             model_bytes=self.settings.prices.model_bytes,
             k=k,
-            truth=self._truth,
+            truth=self.truth,
         )
 
     def dispatch(
@@ -370,8 +370,12 @@ class Server:
 
     # Deadlines --------------------------------------------------------------------------------
 
-    def nominal_round_s(self) -> Floats:
-        """Return `(m,)` how long the full workload takes each device that holds samples."""
+    def nominal_round_s(self, everybody: bool = False) -> Floats:
+        """Return `(m,)` how long the full workload takes each device that holds samples.
+
+        Args:
+            everybody: give `(n,)`, the devices without samples too.
+        """
         size = self.settings.batch_size
         plan = self.settings.nominal
         if plan.steps is None:
@@ -380,7 +384,8 @@ class Server:
             sizes, index = np.unique(self.fleet.samples, return_inverse=True)
             units = np.array([plan.units(int(n), size) for n in sizes])[index]
         prices = self.settings.prices
-        return self.fleet.round_s(prices.model_bytes, units, prices.update_bytes)[self._able]
+        times = self.fleet.round_s(prices.model_bytes, units, prices.update_bytes)
+        return times if everybody else times[self._able]
 
     # Probes -----------------------------------------------------------------------------------
 

@@ -1,0 +1,254 @@
+"""From a scenario to a simulation that is ready to run: the only file that knows every floor."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from simfl.clockwork import Clockwork
+from simfl.errors import InputError
+from simfl.executors.base import Executor
+from simfl.federation import Federation, federate
+from simfl.fleets import draw_fleet
+from simfl.learner import Learner
+from simfl.scenario.scenario import Scenario
+from simfl.seeds import Seeds
+from simfl.sim.coordinator import Coordinator, Evaluation
+from simfl.sim.fleet import Fleet
+from simfl.sim.probing import Prices
+from simfl.sim.server import Server, Settings, Stop
+from simfl.sim.timeline import Timeline
+from simfl.work import Params
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What virtual time must know of a model.
+
+    Attributes:
+        parameters: p.
+        tensors: sizes of its tensors, in the order of the flat vector.
+        flops: FLOPs of training one sample.
+        convex: whether it has no hidden layer.
+        profile: width of FC-1 (0: it has none).
+    """
+
+    parameters: int
+    tensors: tuple[int, ...]
+    flops: int
+    convex: bool
+    profile: int
+
+
+class Builder:
+    """Makes the parts of one run; each part is made once, when first needed.
+
+    Args:
+        scenario: one variant, validated.
+        data_dir: where data sets lie (None: they are downloaded).
+        time_only: no training.
+        executor: where to compute.
+        device: torch device.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        data_dir: Path | None,
+        time_only: bool,
+        executor: Executor,
+        device: str = "cpu",
+    ) -> None:
+        self.scenario = scenario
+        self.seeds = Seeds(scenario.seed)
+        self.time_only = time_only
+        self.executor = executor
+        self._data_dir = data_dir
+        self._device = device
+        if time_only and scenario.selection.needs_training:
+            raise InputError(
+                f"selector {scenario.selection.name!r} needs losses, profiles or updates, and "
+                "--time-only computes none; use uniform, or run with training"
+            )
+
+    @cached_property
+    def federation(self) -> Federation:
+        """Who holds which samples."""
+        data = self.scenario.data
+        return federate(
+            data.dataset,
+            data.partition,
+            self.scenario.devices,
+            data.local_validation,
+            self._data_dir,
+            self.seeds,
+        )
+
+    @cached_property
+    def model(self) -> ModelFacts:
+        """What virtual time must know of the model."""
+        from simfl.learning.flat import Layout, build, training_flops
+        from simfl.learning.measure import profile_layer
+        from simfl.learning.program import is_convex
+
+        shape, classes = self._shape
+        module = build(self.scenario.model, shape, classes)
+        layout = Layout.of(module)
+        try:
+            profile = profile_layer(module).out_features
+        except InputError:
+            profile = 0
+        return ModelFacts(
+            parameters=layout.size,
+            tensors=tuple(int(np.prod(part)) for part in layout.shapes),
+            flops=training_flops(module, shape),
+            convex=is_convex(module),
+            profile=profile,
+        )
+
+    @cached_property
+    def _shape(self) -> tuple[tuple[int, ...], int]:
+        return self.scenario.data.dataset.shape()
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        """The devices."""
+        federation = self.federation
+        return draw_fleet(
+            self.scenario,
+            self.seeds,
+            federation.samples,
+            federation.validation,
+            self.model.flops,
+        )
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the server is told."""
+        scenario, stop = self.scenario, self.scenario.rounds.stop
+        size = 4 * self.model.parameters
+        return Settings(
+            clients=scenario.rounds.clients,
+            epochs=scenario.training.epochs or 0,
+            steps=scenario.training.steps,
+            batch_size=scenario.training.batch_size,
+            convex=self.model.convex,
+            stop=Stop(
+                stop.rounds,
+                stop.time,
+                stop.accuracy,
+                None if stop.bytes is None else int(stop.bytes),
+            ),
+            evaluate_every=scenario.evaluation.every,
+            targets=scenario.evaluation.targets,
+            prices=Prices(
+                model_bytes=size,
+                update_bytes=size,
+                profile_bytes=4 * self.model.profile,
+                charge_probes=scenario.selection.charge_probes,
+            ),
+        )
+
+    @cached_property
+    def learner(self) -> Learner | Clockwork:
+        """What answers the server."""
+        selector = self.scenario.selection.fresh()
+        counts = self.federation.label_counts
+        if self.time_only:
+            return Clockwork(selector, self.seeds, counts)
+        from simfl.learning.flat import initial_params
+
+        shape, classes = self._shape
+        seed = self.seeds.number("init")
+        initial = initial_params(self.scenario.model, shape, classes, seed)
+        self._start_executor()
+        return Learner(
+            self.executor,
+            selector,
+            self.scenario.aggregation.fresh(),
+            initial,
+            self._evaluator(),
+            self.seeds,
+            self.settings.nominal,
+            self.model.tensors,
+            counts,
+        )
+
+    def _start_executor(self) -> None:
+        from simfl.learning.task import Task
+
+        shape, classes = self._shape
+        workload = self.scenario.training.workload
+        self.executor.start(
+            Task(
+                model=self.scenario.model,
+                shape=shape,
+                classes=classes,
+                data=self.federation.client_data(),
+                training=self.scenario.training.local(),
+                coreset=getattr(workload, "method", None),
+                wants=tuple(self.scenario.selection.wants),
+                device=self._device,
+            )
+        )
+
+    def _evaluator(self) -> Callable[[Params], Evaluation]:
+        import torch
+
+        from simfl.learning.evaluate import evaluate
+        from simfl.learning.task import Task
+
+        shape, classes = self._shape
+        federation = self.federation
+        samples = federation.corpus.test
+        x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
+        if self.scenario.evaluation.on == "train":
+            rows = torch.from_numpy(np.unique(np.concatenate(federation.train_rows)))
+            x = torch.from_numpy(federation.corpus.train.x)[rows]
+            y = torch.from_numpy(federation.corpus.train.y)[rows]
+        task = Task(
+            self.scenario.model,
+            shape,
+            classes,
+            federation.client_data(),
+            self.scenario.training.local(),
+            device=self._device,
+        )
+
+        def judge(params: Params) -> Evaluation:
+            found = evaluate(task, params, x, y)
+            return Evaluation(found.accuracy, found.loss)
+
+        return judge
+
+    def server(self, timeline: Timeline, coordinator: Coordinator) -> Server:
+        """Return the server of a run on `timeline`, answered by `coordinator`."""
+        links = self.scenario.network.bind(
+            timeline, self.fleet.downlink_bps, self.fleet.uplink_bps, self.fleet.latency_s
+        )
+        server = Server(
+            timeline,
+            self.fleet,
+            links,
+            coordinator,
+            self.scenario.training.workload.fresh(),
+            self.settings,
+            self.seeds,
+        )
+        if self.scenario.selection.oracle:
+            server.truth = {
+                "duration_s": server.nominal_round_s(everybody=True),
+                "label_counts": self.federation.label_counts,
+            }
+        return server
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
+    from importlib.metadata import version
+
+    packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
+    return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}

@@ -1,0 +1,206 @@
+"""Compare runs: virtual time, rounds and bytes to each target, mean and spread over seeds."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from simfl.errors import InputError
+from simfl.result import Result
+from simfl.rundir import is_run
+
+Format = Literal["table", "csv", "json", "markdown"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number over seeds.
+
+    Attributes:
+        mean: over the seeds that have it (NaN: none has).
+        spread: sample standard deviation (NaN with fewer than two).
+        missing: seeds without it, e.g. that never reached the target.
+    """
+
+    mean: float
+    spread: float
+    missing: int
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> "Figure":
+        """Return the figure of some values, None where there is none."""
+        listed = list(values)
+        there = [value for value in listed if value is not None and not math.isnan(value)]
+        if not there:
+            return cls(math.nan, math.nan, len(listed))
+        mean = math.fsum(there) / len(there)
+        squares = math.fsum((value - mean) ** 2 for value in there)
+        spread = math.sqrt(squares / (len(there) - 1)) if len(there) > 1 else math.nan
+        return cls(mean, spread, len(listed) - len(there))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One variant: its name, how many seeds, and its figures by column name."""
+
+    variant: str
+    seeds: int
+    figures: dict[str, Figure]
+
+
+def find_runs(paths: Sequence[Path]) -> list[Result]:
+    """Return the finished runs in and below `paths`, in order of path.
+
+    Raises:
+        InputError: there is none below one of them.
+    """
+    found: list[Result] = []
+    for path in paths:
+        folders = [path] if is_run(path) else sorted(_run_folders(path))
+        if not folders:
+            raise InputError(f"{path} holds no run")
+        found += [Result(folder) for folder in folders]
+    return found
+
+
+def _run_folders(path: Path) -> list[Path]:
+    return [file.parent for file in path.rglob("provenance.json") if is_run(file.parent)]
+
+
+def compare(results: Sequence[Result], targets: Sequence[float] | None = None) -> list[Line]:
+    """Return a line per variant.
+
+    Args:
+        results: finished runs.
+        targets: accuracies (None: those of the scenarios).
+    """
+    groups: dict[str, list[Result]] = {}
+    several = len({result.summary["name"] for result in results}) > 1
+    for result in results:
+        variant = result.provenance["variant"]
+        name = f"{result.summary['name']}/{variant}" if several else variant
+        groups.setdefault(name, []).append(result)
+    wanted = targets
+    if wanted is None:
+        wanted = sorted({t for result in results for t in result.targets})
+    return [_line(name, runs, wanted) for name, runs in groups.items()]
+
+
+def _line(name: str, runs: Sequence[Result], targets: Sequence[float]) -> Line:
+    figures = {
+        "accuracy": Figure.of(run.summary["final_accuracy"] for run in runs),
+        "rounds": Figure.of(run.summary["rounds"] for run in runs),
+        "time_s": Figure.of(run.summary["virtual_time_s"] for run in runs),
+        "bytes": Figure.of(run.total_bytes for run in runs),
+        "wasted_bytes": Figure.of(run.summary["totals"]["wasted_bytes"] for run in runs),
+    }
+    if any(run.summary["totals"]["energy_j"] for run in runs):
+        figures["energy_j"] = Figure.of(run.summary["totals"]["energy_j"] for run in runs)
+    if any("normalised_round_time" in run.summary for run in runs):
+        times = [run.summary.get("normalised_round_time", {}).get("last_arrival") for run in runs]
+        figures["normalised_time"] = Figure.of(times)
+    for target in targets:
+        reached = [run.reached(target) for run in runs]
+        for what in ("time_s", "round", "bytes"):
+            key = f"{what}_to_{target:.0%}" if round(target * 100, 9) % 1 == 0 else ""
+            key = key or f"{what}_to_{100 * target:g}%"
+            figures[key] = Figure.of(None if at is None else at[what] for at in reached)
+    return Line(name, len(runs), figures)
+
+
+def render(lines: Sequence[Line], form: Format) -> str:
+    """Return the comparison as text.
+
+    A target that some seed never reached shows how many did not; N/A means none did.
+    """
+    if form == "json":
+        return json.dumps([_plain(line) for line in lines], indent=2)
+    columns = ["variant", "seeds", *dict.fromkeys(k for line in lines for k in line.figures)]
+    if form == "csv":
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(_csv_header(columns))
+        for line in lines:
+            writer.writerow(_csv_row(line, columns[2:]))
+        return buffer.getvalue().rstrip("\n")
+    rows = [
+        [line.variant, str(line.seeds), *(show(c, line.figures.get(c)) for c in columns[2:])]
+        for line in lines
+    ]
+    if form == "markdown":
+        text = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+        return "\n".join(text + ["| " + " | ".join(row) + " |" for row in rows])
+    return _table(columns, rows)
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> str:
+    """Return aligned text; variants that fill the terminal's width turn the table on its side."""
+    if len(columns) > 8:
+        columns, *rows = [list(row) for row in zip(columns, *rows, strict=True)]
+    grid = [columns, *rows]
+    widths = [max(len(row[i]) for row in grid) for i in range(len(columns))]
+    text = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in grid
+    ]
+    return "\n".join([text[0], "-" * len(text[0]), *text[1:]])
+
+
+def show(column: str, figure: Figure | None) -> str:
+    """Return a figure for people: mean, spread, and how many seeds lack it."""
+    if figure is None or math.isnan(figure.mean):
+        return "N/A"
+    mean, spread = _number(column, figure.mean), _number(column, figure.spread)
+    text = mean if math.isnan(figure.spread) else f"{mean} ± {spread}"
+    return f"{text} ({figure.missing} never)" if figure.missing else text
+
+
+def _number(column: str, value: float) -> str:
+    if "bytes" in column:
+        for unit in ("B", "kB", "MB", "GB"):
+            if abs(value) < 1000:
+                return f"{value:.4g} {unit}"
+            value /= 1000
+        return f"{value:.4g} TB"
+    if column.startswith("time_s"):
+        return f"{value:,.1f} s"
+    if column == "accuracy":
+        return f"{100 * value:.2f}%"
+    if column == "normalised_time":
+        return f"{value:.4f}"
+    return f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
+
+
+def _plain(line: Line) -> dict[str, Any]:
+    def finite(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    return {
+        "variant": line.variant,
+        "seeds": line.seeds,
+        **{
+            name: {"mean": finite(f.mean), "std": finite(f.spread), "missing": f.missing}
+            for name, f in line.figures.items()
+        },
+    }
+
+
+def _csv_header(columns: list[str]) -> list[str]:
+    spread = [part for name in columns[2:] for part in (name, f"{name}_std", f"{name}_missing")]
+    return columns[:2] + spread
+
+
+def _csv_row(line: Line, names: list[str]) -> list[Any]:
+    row: list[Any] = [line.variant, line.seeds]
+    for name in names:
+        figure = line.figures.get(name, Figure(math.nan, math.nan, line.seeds))
+        row += ["" if math.isnan(v) else repr(v) for v in (figure.mean, figure.spread)]
+        row.append(figure.missing)
+    return row

@@ -1,0 +1,123 @@
+"""Who holds which samples: a data set, dealt to the devices and split into local parts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.datasets.base import Corpus, Dataset, Samples
+from simfl.errors import InputError
+from simfl.partitions.base import Partition, Source
+from simfl.seeds import Seeds
+from simfl.work import Ids
+
+if TYPE_CHECKING:
+    from simfl.learning.data import ClientData
+
+POOLED_TEST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Federation:
+    """A data set in the hands of `n` clients.
+
+    Attributes:
+        corpus: the samples (`test` is what the global model is tested on).
+        train_rows: per client its rows of `corpus.train` that it trains on.
+        validation_rows: per client the rows that it only measures its local loss on.
+    """
+
+    corpus: Corpus
+    train_rows: list[Ids]
+    validation_rows: list[Ids]
+
+    @property
+    def samples(self) -> Ids:
+        """`(n,)` training samples of each client."""
+        return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
+
+    @property
+    def validation(self) -> Ids:
+        """`(n,)` validation samples of each client."""
+        return np.array([len(rows) for rows in self.validation_rows], dtype=np.int64)
+
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """`(n, classes)` labels of each client's training samples."""
+        labels, classes = self.corpus.train.y, self.corpus.classes
+        counts = [np.bincount(labels[rows], minlength=classes) for rows in self.train_rows]
+        return np.array(counts, dtype=np.int64)
+
+    def client_data(self) -> "ClientData":
+        """Return the same as tensors, for training."""
+        import torch
+
+        from simfl.learning.data import Partitioned
+
+        train = self.corpus.train
+        return Partitioned(
+            torch.from_numpy(train.x),
+            torch.from_numpy(train.y),
+            self.train_rows,
+            self.validation_rows,
+        )
+
+
+def federate(
+    dataset: Dataset,
+    partition: Partition,
+    clients: int,
+    local_validation: float,
+    folder: Path | None,
+    seeds: Seeds,
+) -> Federation:
+    """Load `dataset` and deal it to `clients` clients.
+
+    Args:
+        dataset: what is learnt.
+        partition: how it is dealt.
+        clients: number of devices.
+        local_validation: share of each client's samples kept aside for its local loss: the last of
+            its rows, as FedCor does; at least one sample stays for training.
+        folder: the data folder, or None.
+        seeds: the run's root of randomness; the deal is addressed ``("partition",)``.
+
+    Raises:
+        InputError: the files are missing, or the data can't be dealt that way.
+    """
+    corpus = dataset.load(folder, seeds)
+    if partition.pools_test:
+        corpus = _pooled(corpus)
+    source = Source(corpus.train.y, corpus.classes, corpus.natural)
+    dealt = partition.deal(source, clients, seeds.stream("partition"))
+    if len(dealt) != clients:
+        raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
+    if partition.pools_test:
+        corpus, dealt = _hold_out(corpus, dealt, seeds)
+    held = [int(len(rows) * local_validation) for rows in dealt]
+    held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
+    train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
+    validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
+    return Federation(corpus, train, validation)
+
+
+def _pooled(corpus: Corpus) -> Corpus:
+    """Return `corpus` with its test samples put behind its training samples."""
+    x = np.concatenate([corpus.train.x, corpus.test.x])
+    y = np.concatenate([corpus.train.y, corpus.test.y])
+    return Corpus(Samples(x, y), corpus.test, corpus.classes)
+
+
+def _hold_out(corpus: Corpus, dealt: list[Ids], seeds: Seeds) -> tuple[Corpus, list[Ids]]:
+    """Cut a test part from each client's own rows; the test set is their union."""
+    train, test = [], []
+    for client, rows in enumerate(dealt):
+        shuffled = rows[seeds.stream("data", "hold_out", client).permutation(len(rows))]
+        cut = int(len(rows) * (1 - POOLED_TEST_SHARE))
+        train.append(shuffled[:cut])
+        test.append(shuffled[cut:])
+    rows = np.concatenate(test)
+    tested = Samples(corpus.train.x[rows], corpus.train.y[rows])
+    return Corpus(corpus.train, tested, corpus.classes), train

@@ -1,0 +1,306 @@
+"""Run a scenario, or go on with an interrupted run: what `simfl run` and `simfl resume` do."""
+
+import hashlib
+import io
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from simfl.build import Builder, versions
+from simfl.checkpoint import Checkpoints
+from simfl.checkpoint import load as load_checkpoint
+from simfl.errors import InputError, RunError
+from simfl.eventlog import decode, whole_lines
+from simfl.executors.base import Executor, executors
+from simfl.learner import Learner
+from simfl.replay import Replay
+from simfl.result import Result
+from simfl.rundir import (
+    EVENTS,
+    MODEL,
+    PROVENANCE,
+    SCENARIO,
+    SUMMARY,
+    Recorder,
+    is_finished,
+    is_run,
+    prepare,
+    read_json,
+    write_atomically,
+    write_json,
+)
+from simfl.scenario import Document, Scenario, expand
+from simfl.sim.coordinator import Coordinator
+from simfl.sim.server import main
+from simfl.sim.timeline import Listener, Timeline
+from simfl.summary import Summary
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, as opposed to what: nothing here changes a result on the same kind of device.
+
+    Attributes:
+        executor: where to compute, by name.
+        workers: of the executor (None: its own default).
+        device: torch device: cpu, cuda, or auto.
+        time_only: run the clock without training.
+        data_dir: where data sets lie (None: ``SIMFL_DATA``, else they are downloaded).
+        executor_options: further options of the executor.
+    """
+
+    executor: str = "inline"
+    workers: int | None = None
+    device: str = "cpu"
+    time_only: bool = False
+    data_dir: Path | None = None
+    executor_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def data_folder(self) -> Path | None:
+        """Return the data folder.
+
+        Raises:
+            InputError: it was named but is not there.
+        """
+        named = self.data_dir or os.environ.get("SIMFL_DATA") or None
+        if named is not None and not Path(named).is_dir():
+            raise InputError(f"the data folder {named} does not exist")
+        return None if named is None else Path(named)
+
+    def make_executor(self) -> Executor:
+        """Return a new executor.
+
+        Raises:
+            InputError: it is unknown, or has no such options.
+        """
+        options = dict(self.executor_options)
+        if self.workers is not None:
+            options["workers"] = self.workers
+        kind = executors.get(self.executor)
+        if unknown := sorted(set(options) - set(kind.model_fields)):
+            raise InputError(f"executor {self.executor!r} has no option {', '.join(unknown)}")
+        return kind.model_validate(options)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One variant with one seed, and the folder its results go to."""
+
+    variant: str
+    scenario: Scenario
+    folder: Path
+
+
+def jobs(
+    scenario: Scenario | Document, out: Path | None = None, seeds: Sequence[int] | None = None
+) -> list[Job]:
+    """Return the runs that `scenario` asks for: every variant with every seed.
+
+    Args:
+        scenario: with its variants and seeds; as written, so that errors can name the line, or
+            validated.
+        out: the folder of run folders (None: ``runs/NAME``).
+        seeds: instead of the scenario's own.
+
+    Raises:
+        ScenarioError: everything that is wrong with it or with one of its variants.
+    """
+    if isinstance(scenario, Scenario):
+        scenario = Document.of(scenario.to_dict(), folder=scenario.folder)
+    found = []
+    for variant, seed, one in expand(scenario, seeds):
+        top = Path("runs") / one.name if out is None else out
+        found.append(Job(variant, one, top / variant / f"seed-{seed}"))
+    return found
+
+
+def run(
+    scenario: Scenario | Document,
+    out: Path | None = None,
+    options: Options | None = None,
+    overwrite: bool = False,
+    seeds: Sequence[int] | None = None,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+) -> list[Result]:
+    """Run every variant and seed of `scenario`; return their results in that order.
+
+    Args:
+        scenario: what to run.
+        out: the folder of run folders (None: ``runs/NAME``).
+        options: how to run.
+        overwrite: replace what is in the run folders.
+        seeds: instead of the scenario's own.
+        listen: returns who is to be told of everything that happens in a run, e.g. for a progress
+            line.
+
+    Raises:
+        InputError: the scenario can't be run; nothing was written.
+        RunError: a run failed; its folder stays readable and can be resumed.
+    """
+    options = options or Options()
+    results = []
+    for job in jobs(scenario, out, seeds):
+        results.append(run_one(job, options, overwrite, listen(job) if listen else ()))
+    return results
+
+
+def run_one(
+    job: Job, options: Options, overwrite: bool = False, listeners: Sequence[Listener] = ()
+) -> Result:
+    """Run one job; see `run`."""
+    executor = options.make_executor()
+    builder = _builder(job.scenario, options, executor)
+    try:
+        # Whatever is wrong with the input is found before anything is written.
+        _ = builder.settings, builder.fleet, builder.learner
+        prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor), overwrite)
+        return _simulate(job.folder, builder, listeners, None)
+    finally:
+        executor.close()
+
+
+def resume(
+    folder: Path, options: Options | None = None, listeners: Sequence[Listener] = ()
+) -> Result:
+    """Go on with the interrupted run in `folder`; its files become those of an uninterrupted one.
+
+    Args:
+        folder: a run folder.
+        options: where to compute and where the data lie; whether training is skipped is the run's.
+        listeners: told of everything, what is replayed included.
+
+    Raises:
+        InputError: `folder` holds no run.
+        RunError: the replay differs from the log.
+    """
+    if not is_run(folder):
+        raise InputError(f"{folder} is not a run folder")
+    if is_finished(folder):
+        return Result(folder)
+    recorded = read_json(folder / PROVENANCE)
+    options = replace(
+        options or Options(), time_only=recorded["time_only"], device=recorded["device"]
+    )
+    executor = options.make_executor()
+    builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
+    try:
+        return _simulate(folder, builder, listeners, load_checkpoint(folder))
+    finally:
+        executor.close()
+
+
+def _builder(scenario: Scenario, options: Options, executor: Executor) -> Builder:
+    return Builder(
+        scenario,
+        options.data_folder() if scenario.data.dataset.needs_files else None,
+        options.time_only,
+        executor,
+        options.device,
+    )
+
+
+def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
+    return {
+        "variant": job.variant,
+        "seed": job.scenario.seed,
+        "time_only": options.time_only,
+        "oracle": job.scenario.selection.oracle,
+        "executor": executors.dump(executor),
+        "device": options.device,
+        "threads_per_worker": 1,
+        "versions": versions(),
+        "machine": {
+            "system": platform.platform(),
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+        },
+        "scenario_sha256": hashlib.sha256(job.scenario.to_yaml().encode()).hexdigest(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def _simulate(
+    folder: Path,
+    builder: Builder,
+    listeners: Sequence[Listener],
+    checkpoint: dict[str, Any] | None,
+) -> Result:
+    """Run the clock to the end and write what came of it."""
+    began = time.perf_counter()
+    learner = builder.learner
+    timeline = Timeline()
+    summary = Summary(builder.scenario.evaluation.targets)
+    # A checkpoint is ahead of the log if the machine went down between the two: start over then.
+    events = whole_lines(folder / EVENTS)
+    if checkpoint is not None and checkpoint["events"] > len(events):
+        checkpoint = None
+    coordinator: Coordinator = learner
+    if checkpoint is not None and isinstance(learner, Learner):
+        state = checkpoint
+        past = [decode(line) for line in events[: state["events"]]]
+        coordinator = Replay(learner, past, lambda: learner.load_state_dict(state["learner"]))
+    recorder = Recorder(folder)
+    timeline.listen(recorder.listen)
+    timeline.listen(summary.listen)
+    if isinstance(learner, Learner):
+        skip = 0 if checkpoint is None else checkpoint["events"]
+        saves = Checkpoints(folder, lambda: {"learner": learner.state_dict()})
+
+        def offer(time_s: float, kind: str, facts: dict[str, Any]) -> None:
+            # The event just noted opens a round; the state is that of all events before it.
+            if kind == "round" and recorder.events.count - 1 > skip:
+                recorder.flush()
+                saves.offer(recorder.events.count - 1)
+
+        timeline.listen(offer)
+    for listener in listeners:
+        timeline.listen(listener)
+    server = builder.server(timeline, coordinator)
+    try:
+        timeline.run(until=timeline.process(main(server, builder.scenario.rounds.policy.fresh())))
+    except BaseException:
+        recorder.close()
+        raise
+    learner.ledger.check()
+    recorder.close()
+    if isinstance(learner, Learner):
+        write_atomically(folder / MODEL, _model_bytes(builder, learner))
+    ledger = learner.ledger
+    write_json(
+        folder / SUMMARY,
+        {
+            "name": builder.scenario.name,
+            "seed": builder.scenario.seed,
+            "finished": server.why_finished,
+            "time_only": builder.time_only,
+            "oracle": builder.scenario.selection.oracle,
+            **summary.as_dict(),
+            "trainings": {
+                "issued": ledger.issued,
+                "computed": 0 if builder.time_only else ledger.computed,
+                "dropped": ledger.dropped,
+                "open": len(ledger.open),
+            },
+            "events_sha256": recorder.events.digest,
+        },
+    )
+    provenance = read_json(folder / PROVENANCE)
+    host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
+    write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
+    return Result(folder)
+
+
+def _model_bytes(builder: Builder, learner: Learner) -> bytes:
+    import torch
+
+    from simfl.learning.flat import build, state_dict
+
+    shape, classes = builder.scenario.data.dataset.shape()
+    module = build(builder.scenario.model, shape, classes)
+    buffer = io.BytesIO()
+    torch.save(state_dict(module, learner.model), buffer)
+    return buffer.getvalue()
