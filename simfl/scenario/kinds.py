@@ -1,0 +1,44 @@
+"""Every kind of component that a scenario can name, and where its registry is."""
+
+import importlib
+from typing import Any
+
+from simfl.errors import NameNotFound
+from simfl.registry import Component, Registry
+
+KINDS: dict[str, str] = {
+    "datasets": "simfl.datasets.base:datasets",
+    "partitions": "simfl.partitions.base:partitions",
+    "models": "simfl.models.base:models",
+    "availability": "simfl.availability.base:availabilities",
+    "networks": "simfl.sim.networks.base:networks",
+    "policies": "simfl.sim.policies.base:policies",
+    "selectors": "simfl.selectors.base:selectors",
+    "workloads": "simfl.workloads.base:workloads",
+    "coresets": "simfl.coresets.base:coresets",
+    "aggregators": "simfl.aggregators.base:aggregators",
+    "executors": "simfl.executors.base:executors",
+}
+"""Plural, as on the command line -> ``module:registry``."""
+
+
+def registry(kind: str) -> Registry[Any]:
+    """Return the registry of a kind of component, e.g. ``selectors``.
+
+    Raises:
+        NameNotFound: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise NameNotFound("kind of component", kind, KINDS)
+    module, _, name = KINDS[kind].partition(":")
+    found: Registry[Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def component_class(kind: str, name: str) -> type[Component] | None:
+    """Return the class called `name` among those whose registry calls its members `kind`."""
+    for plural in KINDS:
+        members = registry(plural)
+        if members.kind == kind and name in members.names():
+            return members.get(name)
+    return None

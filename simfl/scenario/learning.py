@@ -1,0 +1,127 @@
+"""What is learned: the data, how clients train, how the result is judged."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from simfl.datasets.base import Dataset
+from simfl.partitions.base import Partition
+from simfl.scenario.named import Named
+from simfl.scenario.part import Count, Part
+from simfl.units import Percent
+from simfl.work import LocalTraining, Schedule
+from simfl.workloads.base import Workload
+
+_WORKLOAD = Named("workloads", "full")
+
+
+class Data(Part):
+    """Which samples there are and who holds them."""
+
+    dataset: Annotated[Dataset, Named("datasets")] = Field(description="what is learned")
+    partition: Annotated[Partition, Named("partitions")] = Field(
+        description="who holds which samples; omitted: the data set's own clients, else iid"
+    )
+    local_validation: Percent = Field(
+        0.0, lt=1, description="share of each client's samples kept for measuring its local loss"
+    )
+    test_share: Percent = Field(
+        0.2,
+        lt=1,
+        description="share of each client's samples kept for testing, where the partition pools "
+        "the training and test sets",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_clients(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or value.get("partition") is not None:
+            return value
+        try:
+            dataset = Named("datasets").parse(value.get("dataset"))
+        except ValueError:
+            # Told of the data set itself; who holds it can wait.
+            return {**value, "partition": "iid"}
+        natural = getattr(dataset, "natural_clients", False)
+        return {**value, "partition": "natural" if natural else "iid"}
+
+
+class LearningRate(Part):
+    """How the learning rate falls: at milestones, or a little every round or epoch."""
+
+    milestones: tuple[Count, ...] = Field((), description="rounds done when it is cut")
+    factor: float = Field(0.5, gt=0, description="what it is multiplied by at a milestone")
+    decay: float = Field(1.0, gt=0, description="what it is multiplied by each round or epoch")
+    per: Literal["round", "epoch"] = Field("round", description="when `decay` applies")
+
+
+def _constant(value: Any) -> Any:
+    return {} if value == "constant" else value
+
+
+class Optimizer(Part):
+    """Stochastic gradient descent, as in ``torch.optim.SGD``."""
+
+    name: Literal["sgd"] = "sgd"
+    lr: float = Field(0.1, gt=0, description="learning rate")
+    momentum: float = Field(0.0, ge=0, lt=1, description="reset at each participation")
+    weight_decay: float = Field(0.0, ge=0, description="L2 term added to the gradient")
+    clip: float | None = Field(None, gt=0, description="largest L2 norm of a step's gradient")
+    schedule: Annotated[LearningRate, BeforeValidator(_constant)] = Field(
+        default_factory=LearningRate,
+        description="constant | {milestones, factor} | {decay, per: round|epoch}",
+    )
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+class Training(Part):
+    """What a client does in one participation."""
+
+    epochs: Count | None = Field(None, description="passes over its data (1 unless `steps`)")
+    steps: Count | None = Field(None, description="mini-batches, instead of epochs")
+    batch_size: Count = Field(32, description="samples; a short last batch is kept")
+    optimizer: Annotated[Optimizer, BeforeValidator(_named)] = Field(default_factory=Optimizer)
+    workload: Annotated[Workload, _WORKLOAD] = Field(
+        default_factory=_WORKLOAD.factory, description="what it does when its time is short"
+    )
+    proximal: float = Field(0.0, ge=0, description="FedProx's mu (0: none)")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_epoch(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("epochs") is None and value.get("steps") is None:
+            return {**value, "epochs": 1}
+        return value
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> Self:
+        if self.epochs is not None and self.steps is not None:
+            raise ValueError("give `epochs` or `steps`, not both (`epochs: null` removes one)")
+        return self
+
+    def local(self) -> LocalTraining:
+        """Return what executors need of this."""
+        optimizer = self.optimizer
+        fall = optimizer.schedule
+        return LocalTraining(
+            batch_size=self.batch_size,
+            schedule=Schedule(optimizer.lr, fall.milestones, fall.factor, fall.decay, fall.per),
+            momentum=optimizer.momentum,
+            weight_decay=optimizer.weight_decay,
+            proximal=self.proximal,
+            clip=optimizer.clip,
+            lr_epochs=self.epochs or 1,
+        )
+
+
+class Evaluation(Part):
+    """When and on what the global model is judged."""
+
+    every: Count = Field(1, description="rounds between evaluations; the last is always made")
+    on: Literal["test", "train"] = Field("test", description="which samples")
+    targets: tuple[Annotated[Percent, Field(gt=0)], ...] = Field(
+        (), description="accuracies whose first crossing is reported, in (0, 1]"
+    )

@@ -1,0 +1,176 @@
+"""Documents -> scenarios: every problem at once, each with its place and what would be right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from simfl.errors import ScenarioError, nearest
+from simfl.registry import NESTED
+from simfl.scenario.document import Document, Location, Place, dotted, file_names
+from simfl.scenario.fields import model_within, option_names
+from simfl.scenario.kinds import component_class
+from simfl.scenario.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, as a path into the document and a message."""
+
+    path: Location
+    message: str
+    at_key: bool = False
+
+
+def read(document: Document) -> Scenario:
+    """Return the scenario that `document` describes.
+
+    Raises:
+        ScenarioError: everything that is wrong with it, a line each:
+            ``scenario.yaml:14:9: fleet[0].uplink: expected a data rate such as ...``.
+    """
+    scenario, problems = check(document)
+    if scenario is None:
+        raise ScenarioError(report(document, problems))
+    return scenario
+
+
+def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
+    """Return the scenario that `document` describes, or everything that is wrong with it."""
+    data = dict(document.data)
+    folder = document.folder
+    if isinstance(given := data.get("folder"), str):
+        folder = (folder or Path()) / given
+    if folder is not None and any(file_names(data)):
+        data["folder"] = str(folder)
+    if "name" not in data and document.folder is not None:
+        stem = "".join(
+            c if c.isascii() and c.isalnum() else "-" for c in Path(document.source).stem
+        )
+        data["name"] = stem.strip("-") or "scenario"
+    try:
+        scenario = Scenario.model_validate(data, context={"folder": folder})
+    except ValidationError as error:
+        found = list(_unfold(error.errors(include_url=False), (), Scenario, None))
+        return None, _merge(document, found)
+    scenario._document = document
+    return scenario, []
+
+
+def report(document: Document, problems: Sequence[Problem]) -> str:
+    """Return a line for each problem, in the order of the file."""
+    lines: set[tuple[Place, str]] = set()
+    for problem in problems:
+        place = document.place(problem.path, key=problem.at_key)
+        where = f"{dotted(problem.path)}: " if problem.path else ""
+        lines.add((place, f"{place}: {where}{problem.message}"))
+    return "\n".join(line for _, line in sorted(lines))
+
+
+def _unfold(
+    errors: Sequence[Any],
+    prefix: Location,
+    model: type[BaseModel] | None,
+    options: Sequence[str] | None,
+) -> Iterator[Problem]:
+    """Yield the problems in pydantic's errors, those of nested components included."""
+    for error in errors:
+        path = (*prefix, *error["loc"])
+        context = error.get("ctx") or {}
+        if error["type"] == NESTED:
+            component = component_class(context["kind"], str(context["name"]))
+            yield from _unfold(context["errors"], path, component, context["options"])
+        elif error["type"] == "extra_forbidden":
+            *above, key = error["loc"]
+            keys = list(options or ()) if not above else []
+            inner = tuple(key for key in above if isinstance(key, str))
+            if model is not None and (owner := _owner(model, inner)) is not None:
+                keys = option_names(owner)
+            hint = nearest(str(key), keys) if keys else ""
+            yield Problem(path, f"unknown key {str(key)!r}{hint}", at_key=True)
+        elif error["type"] == "missing":
+            yield Problem(path[:-1], f"missing key {str(path[-1])!r}")
+        else:
+            yield Problem(path, _message(error, context))
+
+
+def _owner(model: type[BaseModel], path: Location) -> type[BaseModel] | None:
+    if model is Scenario and path[:1] == ("fleet",):
+        from simfl.scenario.fleet import Group
+
+        return model_within(Group, path[1:])
+    return model_within(model, path)
+
+
+def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
+    """Return what was expected, and what was found instead."""
+    kind, value = str(error["type"]), error.get("input")
+    got = f", got {_short(value)}"
+    if kind in ("value_error", "assertion_error"):
+        return str(error["msg"]).partition(", ")[2]
+    if kind in ("int_type", "int_parsing", "int_from_float", "int_parsing_size"):
+        return f"expected a whole number{got}"
+    if kind in ("float_type", "float_parsing"):
+        return f"expected a number{got}"
+    if kind == "finite_number":
+        return f"expected a finite number{got}"
+    if kind in ("bool_type", "bool_parsing"):
+        return f"expected true or false{got}"
+    if kind == "string_type":
+        return f"expected text{got}"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"expected a mapping{got}"
+    if kind in ("tuple_type", "list_type", "set_type"):
+        return f"expected a list{got}"
+    if kind == "string_pattern_mismatch":
+        return f"expected letters, digits and any of ' ._+=()-', a letter or digit first{got}"
+    if kind in ("literal_error", "enum"):
+        hint = nearest(str(value), str(context["expected"]).replace("'", "").split(" or "))
+        hint = hint if "mean" in hint else ""
+        return f"expected {context['expected']}{got}{hint}"
+    bounds = {
+        "greater_than": ("above", "gt"),
+        "greater_than_equal": ("at least", "ge"),
+        "less_than": ("below", "lt"),
+        "less_than_equal": ("at most", "le"),
+    }
+    if kind in bounds:
+        word, limit = bounds[kind]
+        return f"must be {word} {context[limit]}, but got {_short(value)}"
+    if kind == "too_short":
+        return f"expected at least {context['min_length']} of them{got}"
+    return str(error["msg"])
+
+
+def _short(value: object) -> str:
+    text = "nothing" if value is None else "a mapping" if isinstance(value, dict) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _within(whole: Any, path: Location) -> tuple[Location, Location]:
+    """Return how far `path` leads in the data (past a fleet's only group), and the rest."""
+    data, real = whole, cast(Location, ())
+    for depth, key in enumerate(path):
+        if isinstance(data, dict) and key == 0:
+            continue
+        try:
+            data = data[key]
+        except (LookupError, TypeError):
+            return real, path[depth:]
+        real = (*real, key)
+    return real, ()
+
+
+def _merge(document: Document, problems: Sequence[Problem]) -> list[Problem]:
+    """Return the problems, those of a union's members (whose paths lead beyond the data) as one."""
+    merged: list[Problem] = []
+    beyond: dict[Location, dict[str, None]] = {}
+    for problem in problems:
+        real, rest = _within(document.data, problem.path)
+        if rest:
+            beyond.setdefault(real, {})[problem.message] = None
+        else:
+            merged.append(replace(problem, path=real))
+    return merged + [Problem(real, "; or ".join(messages)) for real, messages in beyond.items()]

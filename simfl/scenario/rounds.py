@@ -1,0 +1,83 @@
+"""How rounds are run, and when a run ends."""
+
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from simfl.scenario.named import Named
+from simfl.scenario.part import Count, Part
+from simfl.sim.policies.base import RoundPolicy
+from simfl.units import DataSize, Duration, Percent, Share
+
+_POLICY = Named("policies", "synchronous")
+
+
+class Stop(Part):
+    """When a run ends: whichever comes first."""
+
+    rounds: Count | None = Field(None, description="aggregations made")
+    time: Duration | None = Field(None, gt=0, description="virtual time")
+    accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
+    bytes: DataSize | None = Field(None, gt=0, description="moved in all, in both directions")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("expected at least one of rounds, time, accuracy and bytes")
+        return self
+
+
+class ShareOfFleet(float):
+    """A share of the fleet, until the size of the fleet is known."""
+
+
+def _clients(value: Any) -> int | ShareOfFleet:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole or isinstance(value, ShareOfFleet):
+        if value < 1 and whole:
+            raise PydanticCustomError(
+                "count", "must be at least 1, but got {value}", {"value": value}
+            )
+        return value  # type: ignore[no-any-return]
+    is_share = re.fullmatch(r"\s*[-+.\d]+\s*%\s*|0?\.\d+", str(value))
+    if is_share and (share := Share().parse(value)):
+        return ShareOfFleet(share)
+    raise PydanticCustomError(
+        "count",
+        "expected a number of clients such as 10, or a share of the fleet such as '10%', "
+        "got {value}",
+        {"value": repr(value)},
+    )
+
+
+Clients = Annotated[
+    int,
+    PlainValidator(_clients),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "%$"}]}
+    ),
+]
+
+
+class Rounds(Part):
+    """How the server runs its rounds."""
+
+    policy: Annotated[RoundPolicy, _POLICY] = Field(
+        default_factory=_POLICY.factory, description="whom the server waits for, and until when"
+    )
+    clients: Clients = Field(
+        0,
+        description="selected per round: a number, or a share of the fleet; omitted: 10, or all",
+    )
+    stop: Stop = Field(default_factory=lambda: Stop(rounds=100), description="when the run ends")
+
+    def of(self, devices: int) -> Self:
+        """Return these rounds for a fleet of so many devices, `clients` as a number."""
+        clients = self.clients
+        if clients == 0:
+            clients = min(10, devices)
+        elif isinstance(clients, ShareOfFleet):
+            clients = max(1, round(clients * devices))
+        return self if clients is self.clients else self.model_copy(update={"clients": clients})

@@ -1,0 +1,231 @@
+"""A scenario: everything that defines an experiment, except where its results are written."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic_core import PydanticCustomError
+
+from simfl.aggregators.base import Aggregator
+from simfl.errors import nearest
+from simfl.models.base import Model
+from simfl.registry import NESTED
+from simfl.scenario.fleet import Groups
+from simfl.scenario.learning import Data, Evaluation, Training
+from simfl.scenario.named import Named
+from simfl.scenario.part import Part
+from simfl.scenario.rounds import Rounds
+from simfl.selectors.base import Selector
+from simfl.sim.networks.base import Network
+
+_NETWORK = Named("networks", "shared")
+_SELECTOR = Named("selectors", "uniform")
+_AGGREGATOR = Named("aggregators", "fedavg")
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+=()-]*$", max_length=100)]
+"""The name of a folder on any system."""
+
+CORRELATED = ("compute", "downlink", "uplink", "latency", "memory", "battery", "samples")
+"""Numbers of a device that can go together."""
+
+
+def _pairs(value: dict[str, float]) -> dict[str, float]:
+    for pair in value:
+        names = pair.split("~")
+        if len(names) != 2 or names[0] == names[1]:
+            raise ValueError(f"expected two numbers such as compute~samples, got {pair!r}")
+        for name in names:
+            if name not in CORRELATED:
+                raise ValueError(f"unknown number {name!r} of a device{nearest(name, CORRELATED)}")
+    return value
+
+
+def _range(value: Any) -> Any:
+    """Let seeds be written as a number or a range, as on the command line."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [value]
+    if isinstance(value, str):
+        return parse_seeds(value)
+    return value
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Return the seeds that `text` lists.
+
+    Raises:
+        ValueError: it lists none.
+
+    >>> parse_seeds("0-2, 7")
+    [0, 1, 2, 7]
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = (number.strip() for number in part.partition("-"))
+        numbers = [first, last] if dash else [first]
+        if not all(number.isascii() and number.isdigit() for number in numbers):
+            raise ValueError(f"expected seeds such as 0-4 or 0,1,2, got {text!r}")
+        low, high = int(first), int(numbers[-1])
+        if not low <= high <= low + 100_000:
+            raise ValueError(f"expected a range of seeds such as 0-4, got {text!r}")
+        seeds.extend(range(low, high + 1))
+    return seeds
+
+
+def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if twice := [seed for seed, count in Counter(seeds).items() if count > 1]:
+        raise ValueError(f"seed {twice[0]} is listed twice")
+    return seeds
+
+
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+SeedList = Annotated[tuple[Seed, ...], BeforeValidator(_range), AfterValidator(_distinct)]
+
+
+class Scenario(Part):
+    """Everything that defines an experiment; see `Scenario.load`."""
+
+    name: Name = Field("scenario", description="of the run's folder")
+    description: str = ""
+    seed: Seed = Field(0, description="root of all randomness")
+    folder: Path | None = Field(
+        None, description="where the files it names are; omitted: beside the scenario"
+    )
+    data: Data
+    model: Annotated[Model, Named("models")] = Field(description="what is trained")
+    fleet: Groups = Field(description="groups of devices, or just one")
+    correlate: Annotated[
+        dict[str, Annotated[float, Field(ge=-1, le=1)]], AfterValidator(_pairs)
+    ] = Field(
+        default_factory=dict,
+        description="rank correlations between a device's numbers, such as compute~samples: 0.6",
+    )
+    network: Annotated[Network, _NETWORK] = Field(
+        default_factory=_NETWORK.factory, description="how bytes get from server to devices"
+    )
+    training: Training = Field(default_factory=Training)
+    rounds: Rounds = Field(default_factory=Rounds)
+    selection: Annotated[Selector, _SELECTOR] = Field(
+        default_factory=_SELECTOR.factory, description="who takes part in a round"
+    )
+    aggregation: Annotated[Aggregator, _AGGREGATOR] = Field(
+        default_factory=_AGGREGATOR.factory, description="how updates become the next model"
+    )
+    evaluation: Evaluation = Field(default_factory=Evaluation)
+    variants: dict[Name, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="the same scenario, changed: a name -> what differs, by path",
+    )
+    seeds: SeedList = Field((), description="repeat every variant: a list, or a range 0-4")
+
+    _document: Any = PrivateAttr(None)
+    """The document it was read from, if any, which knows where everything is written."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def devices(self) -> int:
+        """How many devices the fleet has."""
+        return sum(group.count for group in self.fleet)
+
+    @property
+    def root(self) -> Path:
+        """Where relative files are looked up."""
+        return self.folder or Path()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        """Count the clients of a round, and refuse what contradicts itself."""
+        object.__setattr__(self, "rounds", self.rounds.of(self.devices))
+        if problems := list(contradictions(self)):
+            errors = [
+                {"type": "contradiction", "loc": path, "msg": message} for path, message in problems
+            ]
+            raise PydanticCustomError(
+                NESTED,
+                "{message}",
+                {
+                    "message": "; ".join(message for _, message in problems),
+                    "kind": "scenario",
+                    "name": self.name,
+                    "errors": errors,
+                    "options": [],
+                },
+            )
+        return self
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Scenario":
+        """Return the scenario in a YAML file.
+
+        Args:
+            path: the file.
+            overrides: changes such as ``rounds.clients=20``.
+
+        Raises:
+            ScenarioError: everything that is wrong with it, each problem with its place.
+        """
+        from simfl.scenario.document import Document
+        from simfl.scenario.reader import read
+
+        return read(Document.load(path).set(*overrides))
+
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], *, folder: Path | None = None, overrides: Sequence[str] = ()
+    ) -> "Scenario":
+        """Return the scenario that plain data, as in YAML, describe; see `load`."""
+        from simfl.scenario.document import Document
+        from simfl.scenario.reader import read
+
+        return read(Document.of(data, folder=folder).set(*overrides))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data with every default written out; `from_dict` gives an equal scenario."""
+        data = self.model_dump(mode="json", exclude_none=True)
+        return {
+            key: value
+            for key, value in data.items()
+            if value or key not in ("description", "correlate", "variants", "seeds")
+        }
+
+    def to_yaml(self) -> str:
+        """Return YAML with every default written out; parsing it gives an equal scenario."""
+        from simfl.scenario.document import to_yaml
+
+        return to_yaml(self.to_dict())
+
+
+def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]]:
+    """Return what can't go together, each as a path and a message."""
+    found: list[tuple[tuple[str | int, ...], str]] = []
+    if scenario.rounds.clients > scenario.devices:
+        found.append(
+            (
+                ("rounds", "clients"),
+                f"{scenario.rounds.clients} clients per round, but the fleet has only "
+                f"{scenario.devices} devices",
+            )
+        )
+    first: dict[str, int] = {}
+    for index, group in enumerate(scenario.fleet):
+        if group.name in first:
+            found.append(
+                (
+                    ("fleet", index, "name"),
+                    f"another group, fleet[{first[group.name]}], is called {group.name!r} too",
+                )
+            )
+        first.setdefault(group.name, index)
+    if scenario.training.steps is not None and scenario.training.workload.needs_epochs:
+        found.append(
+            (
+                ("training", "workload"),
+                f"workload {scenario.training.workload.name!r} needs `epochs`, not `steps`",
+            )
+        )
+    return found

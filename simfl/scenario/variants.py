@@ -1,0 +1,91 @@
+"""One document -> the runs it stands for: every variant with every seed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+from simfl.errors import ScenarioError
+from simfl.scenario.document import Document
+from simfl.scenario.overrides import variant_overrides
+from simfl.scenario.reader import check, read, report
+from simfl.scenario.scenario import Scenario
+
+DEFAULT = "default"
+"""What the only variant of a scenario without variants is called."""
+
+
+class Run(NamedTuple):
+    """One run of a scenario: a variant of it with a seed."""
+
+    variant: str
+    seed: int
+    scenario: Scenario
+
+
+def expand(source: Document | Scenario, seeds: Sequence[int] | None = None) -> list[Run]:
+    """Return every run that `source` stands for, variants in the order written, seeds inside.
+
+    Each run's scenario is complete: it has the variant's changes, its own seed, and neither
+    variants nor seeds.  Changes made by `Document.set` win over a variant's.
+
+    Args:
+        source: a scenario, or a document that describes one.
+        seeds: instead of its own.
+
+    Raises:
+        ScenarioError: everything that is wrong with it or with a variant of it.
+    """
+    base = source if isinstance(source, Scenario) else read(source)
+    seeds = base.seeds or (base.seed,) if seeds is None else seeds
+    if not base.variants:
+        return _runs(DEFAULT, base, seeds)
+    document = _document(base)
+    runs: list[Run] = []
+    failures: list[str] = []
+    for name in base.variants:
+        try:
+            changed = variant(document, name)
+        except ScenarioError as error:
+            failures.append(str(error))
+            continue
+        scenario, problems = check(changed)
+        if scenario is None:
+            lines = report(changed, problems).splitlines()
+            failures.extend(f"{line} (in variant {name!r})" for line in lines)
+        else:
+            runs.extend(_runs(name, scenario, seeds))
+    if failures:
+        raise ScenarioError("\n".join(dict.fromkeys(failures)))
+    return runs
+
+
+def variant(document: Document, name: str) -> Document:
+    """Return `document` as its variant `name` has it.
+
+    Raises:
+        ScenarioError: a change of the variant can't be made.
+    """
+    changed = document
+    for override in variant_overrides(document, name):
+        changed = changed.change(override)
+    for override in document.overrides:
+        if override.path[0] not in ("variants", "seeds"):
+            changed = changed.change(override)
+    data = {key: value for key, value in changed.data.items() if key not in ("variants", "seeds")}
+    return replace(changed, data=data)
+
+
+def _document(scenario: Scenario) -> Document:
+    """Return the document that `scenario` was read from, or one that describes it."""
+    document = scenario._document
+    seeds = {"seed": scenario.seed, "seeds": scenario.seeds}
+    if document is not None and read(document).model_copy(update=seeds) == scenario:
+        return cast(Document, document)
+    return Document.of(scenario.to_dict(), folder=scenario.folder)
+
+
+def _runs(name: str, scenario: Scenario, seeds: Sequence[int]) -> list[Run]:
+    return [
+        Run(name, seed, scenario.model_copy(update={"seed": seed, "variants": {}, "seeds": ()}))
+        for seed in seeds
+    ]
