@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 
@@ -48,6 +48,25 @@ class Corpus:
         return tuple(self.train.x.shape[1:])
 
 
+class LazyCorpus(Protocol):
+    """Clients whose samples are made when asked for; picklable, so that workers make their own."""
+
+    @property
+    def sizes(self) -> Ids:
+        """`(n,)` training samples of each client; cheap however many clients there are."""
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+
+    @property
+    def test(self) -> Samples:
+        """Test samples of the whole federation."""
+
+    def client(self, client: int) -> Samples:
+        """Return the training samples of one client: always the same, in whatever order asked."""
+
+
 class Dataset(Component, ABC):
     """Something a federation can learn from."""
 
@@ -72,6 +91,13 @@ class Dataset(Component, ABC):
     @abstractmethod
     def shape(self) -> tuple[tuple[int, ...], int]:
         """Return the shape of one input and the number of classes, without loading anything."""
+
+    def lazy(self, clients: int, seeds: Seeds) -> LazyCorpus | None:
+        """Return `clients` clients that make their data on demand, or None: use `load`.
+
+        A data set that answers is never loaded and never partitioned: it deals its own clients.
+        """
+        return None
 
 
 datasets: Registry[Dataset] = Registry("dataset", "simfl.datasets")
