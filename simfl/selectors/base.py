@@ -208,6 +208,10 @@ class Selector(Component, ABC):
     def observe(self, outcome: RoundOutcome) -> None:
         """Learn from a finished round."""
 
+    def diagnostics(self) -> dict[str, NDArray[Any]]:
+        """Return what an analysis may want to see of the present state, as named arrays."""
+        return {}
+
     def state_dict(self) -> dict[str, Any]:
         """Return everything `load_state_dict` needs: arrays, numbers, strings and containers."""
         return dict(self.__pydantic_private__ or {})

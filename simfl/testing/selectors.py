@@ -58,6 +58,8 @@ class SelectorContract:
     """Whether one client may be chosen several times in a round (sampling with replacement)."""
     ordered: ClassVar[bool] = False
     """Whether ids themselves matter, as in round robin, so that renaming changes the choice."""
+    fewer: ClassVar[bool] = False
+    """Whether it may choose fewer than asked although more are available (but not nobody)."""
     draws: ClassVar[int] = 200
     """How often a choice is repeated to see that renaming clients merely renames the chosen."""
 
@@ -65,7 +67,9 @@ class SelectorContract:
         """Assert that `chosen` may be the answer to a request for `k` of `available`."""
         ids = [int(client) for client in chosen]
         assert set(ids) <= set(available.tolist()), f"{ids} are not all among {available}"
-        if len(available) <= k:
+        if self.fewer:
+            assert 0 < len(ids) <= k or not len(available), f"{len(ids)} of {k} were chosen"
+        elif len(available) <= k:
             assert sorted(set(ids)) == sorted(available.tolist()), "not everybody was chosen"
         else:
             assert len(ids) == k, f"{len(ids)} were chosen instead of {k}: {ids}"

@@ -10,6 +10,9 @@ from simfl.testing.selectors import SelectorContract
 
 TRAITS: dict[str, dict[str, Any]] = {
     "round_robin": {"ordered": True},
+    "fedcore_cohorts": {"ordered": True, "fewer": True},
+    "fedcor": {"draws": 20},  # 150 steps per round; the variants below draw more often
+    "fedgp": {"draws": 20},
 }
 """What `SelectorContract` must know of a selector beyond its name."""
 
@@ -18,6 +21,9 @@ VARIANTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("power_of_choice", {"loss": "last"}, {}),
     ("power_of_choice", {"loss": "minibatch", "candidates": 5}, {}),
     ("afl", {"discarded": 0, "uniform_share": 1}, {}),
+    ("fedcor", {"warmup": 0, "interval": 1, "warmup_steps": 2, "update_steps": 2}, {"draws": 200}),
+    ("fedcor", {"warmup": 1, "interval": 2, "warmup_steps": 5, "update_steps": 5}, {"draws": 100}),
+    ("fedgp", {"warmup": 1, "interval": None, "warmup_steps": 2}, {"draws": 100}),
 ]
 """Options that take other paths than the defaults, with the traits they bring."""
 
