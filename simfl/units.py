@@ -266,6 +266,11 @@ class Quantity:
         self.dimension = dimension
         self.unlimited = unlimited
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The units that fit."""
+        return self.dimension.units
+
     def parse(self, value: object) -> float:
         """Return `value` in base units; errors are pydantic's."""
         try:
@@ -308,10 +313,13 @@ class Rate(NamedTuple):
     unit: str
 
 
-class _RateQuantity:
-    """Annotation of a `Rate` field."""
+class RateQuantity:
+    """Annotation of a `Rate` field, written in ``samples/s`` or ``FLOP/s``."""
+
+    units = SAMPLE_RATE.units + FLOP_RATE.units
 
     def parse(self, value: object) -> Rate:
+        """Return the rate that `value` says; errors are pydantic's."""
         if isinstance(value, Rate):
             return value
         dimension = compute_dimension(value)
@@ -321,6 +329,7 @@ class _RateQuantity:
             raise _refuse(error) from None
 
     def dump(self, rate: Rate) -> str:
+        """Return the text that `parse` turns back into `rate`."""
         return format_quantity(rate.value, compute_dimension(f"1 {rate.unit}"))
 
     def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -354,6 +363,32 @@ def compute_dimension(value: object) -> Dimension:
     return _EITHER_RATE
 
 
+def parse_share(value: object, maximum: float | None = 1.0) -> float:
+    """Return ``"30%"``, ``0.3`` or ``"0.3"`` as a fraction of one.
+
+    Args:
+        value: a share.
+        maximum: largest sensible one; None: any.
+
+    Raises:
+        UnitError: it is no share, negative, or too large.
+
+    >>> parse_share("30%")
+    0.3
+    """
+    text = str(value).strip() if not isinstance(value, bool) else ""
+    share = re.fullmatch(rf"({_NUMBER})\s*(%?)", text)
+    if share is None:
+        raise UnitError(f"expected a share such as '30%' or 0.3, got {value!r}")
+    result = float(Fraction(share[1]) / (100 if share[2] else 1)) + 0.0
+    if result < 0:
+        raise UnitError(f"a share can't be negative, got {value!r}")
+    if maximum is not None and result > maximum:
+        hint = f"; did you mean '{text}%'?" if not share[2] and result <= 100 else ""
+        raise UnitError(f"expected a share of at most {maximum:.0%}, got {value!r}{hint}")
+    return result
+
+
 class Share:
     """Annotation of a float field written as ``30%`` or ``0.3``.
 
@@ -366,17 +401,10 @@ class Share:
 
     def parse(self, value: object) -> float:
         """Return `value` as a fraction of one; errors are pydantic's."""
-        text = str(value).strip() if not isinstance(value, bool) else ""
-        share = re.fullmatch(rf"({_NUMBER})\s*(%?)", text)
-        if share is None:
-            raise self._error(f"expected a share such as '30%' or 0.3, got {value!r}")
-        result = float(Fraction(share[1]) / (100 if share[2] else 1)) + 0.0
-        if result < 0:
-            raise self._error(f"a share can't be negative, got {value!r}")
-        if self.maximum is not None and result > self.maximum:
-            hint = f"; did you mean '{text}%'?" if not share[2] and result <= 100 else ""
-            raise self._error(f"expected a share of at most 100%, got {value!r}{hint}")
-        return result
+        try:
+            return parse_share(value, self.maximum)
+        except UnitError as error:
+            raise _refuse(error) from None
 
     def dump(self, value: float) -> str:
         """Return the text that `parse` turns back into `value`."""
@@ -397,10 +425,6 @@ class Share:
         text = {"type": "string", "pattern": r"^\s*\+?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*%?\s*$"}
         return {"anyOf": [number, text], "examples": ["30%", 0.3]}
 
-    @staticmethod
-    def _error(message: str) -> PydanticCustomError:
-        return PydanticCustomError("quantity", "{message}", {"message": message})
-
 
 Duration = Annotated[float, Quantity(DURATION)]
 """Seconds; written ``us, ms, s, min, h, d``."""
@@ -410,7 +434,7 @@ LinkRate = Annotated[float, Quantity(DATA_RATE, unlimited=True)]
 """Bit/s of a link, or ``unlimited`` (infinity)."""
 DataSize = Annotated[float, Quantity(DATA_SIZE)]
 """Bytes; written ``B, kB, MB, GB, KiB, MiB, GiB``, or in bits."""
-ComputeRate = Annotated[Rate, _RateQuantity()]
+ComputeRate = Annotated[Rate, RateQuantity()]
 """``samples/s`` or ``FLOP/s`` (``MFLOP/s, GFLOP/s, TFLOP/s``); keeps which."""
 Power = Annotated[float, Quantity(POWER)]
 """Watts; written ``mW, W, kW``."""

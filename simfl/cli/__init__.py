@@ -1,1 +1,21 @@
-""""""
+"""The `simfl` command: one file a command, each importing what it needs only when it runs."""
+
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code (see `simfl.cli.errors`).
+
+    Args:
+        argv: the words after `simfl` (None: those of this process).
+    """
+    import sys
+
+    from simfl.cli.app import invoke
+    from simfl.cli.errors import guarded
+
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words  # wherever it stands: who adds it after an error adds it at the end
+    return guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)

@@ -153,6 +153,11 @@ def _sibling(path: Path) -> str:
     return hint if "mean" in hint else ""
 
 
+def safe_name(text: str) -> str:
+    """Return `text` as the name of a folder on any system."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._") or "scenario"
+
+
 def parse_path(text: str, source: str) -> Location:
     """Return the location that ``fleet[0].count`` or ``fleet.0.count`` names.
 

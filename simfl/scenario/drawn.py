@@ -10,6 +10,7 @@ from simfl.errors import nearest
 from simfl.registry import NESTED
 from simfl.scenario.distributions import DISTRIBUTIONS, Constant
 from simfl.scenario.distributions import Draw as Draw
+from simfl.scenario.named import COMPONENT
 from simfl.units import (
     COMPUTE,
     DATA_RATE,
@@ -109,7 +110,7 @@ class Drawn:
         return {
             "oneOf": [
                 quantity_schema(dimensions, unlimited=self.unlimited),
-                {"$ref": "#/$defs/Distribution"},
+                {COMPONENT: "distributions"},
             ]
         }
 

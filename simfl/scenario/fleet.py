@@ -80,4 +80,4 @@ def _listed(value: Any) -> Any:
     ]
 
 
-Groups = Annotated[tuple[Group, ...], BeforeValidator(_listed), Field(min_length=1)]
+Groups = Annotated[tuple[Group, ...], Field(min_length=1), BeforeValidator(_listed)]

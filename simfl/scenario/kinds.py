@@ -35,6 +35,20 @@ def registry(kind: str) -> Registry[Any]:
     return found
 
 
+def plural(kind: str) -> str:
+    """Return the kind that its plural or its singular (``selector``, ``round policy``) names.
+
+    Raises:
+        NameNotFound: there is no such kind.
+    """
+    if kind in KINDS:
+        return kind
+    for each in KINDS:
+        if kind.replace("_", " ") == registry(each).kind or kind == each.removesuffix("s"):
+            return each
+    raise NameNotFound("kind of component", kind, KINDS)
+
+
 def component_class(kind: str, name: str) -> type[Component] | None:
     """Return the class called `name` among those whose registry calls its members `kind`."""
     for plural in KINDS:

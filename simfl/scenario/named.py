@@ -9,6 +9,13 @@ from pydantic_core import CoreSchema
 from simfl.scenario.kinds import registry
 from simfl.units import as_text
 
+COMPONENT = "x-component"
+"""Stands in a JSON Schema for one kind of component until all of them are written out."""
+
+
+COMPONENT = "x-component"
+"""Stands in a JSON Schema for one kind of component until all of them are written out."""
+
 
 class Named:
     """Annotation of a component field, such as ``Annotated[Selector, Named("selectors")]``.
@@ -43,4 +50,4 @@ class Named:
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return {"$ref": f"#/$defs/{self.kind}"}
+        return {COMPONENT: self.kind}

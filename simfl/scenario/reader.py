@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from simfl.errors import ScenarioError, nearest
 from simfl.registry import NESTED
-from simfl.scenario.document import Document, Location, Place, dotted, file_names
+from simfl.scenario.document import Document, Location, Place, dotted, file_names, safe_name
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.kinds import component_class
 from simfl.scenario.scenario import Scenario
@@ -46,10 +46,7 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     if folder is not None and any(file_names(data)):
         data["folder"] = str(folder)
     if "name" not in data and document.folder is not None:
-        stem = "".join(
-            c if c.isascii() and c.isalnum() else "-" for c in Path(document.source).stem
-        )
-        data["name"] = stem.strip("-") or "scenario"
+        data["name"] = safe_name(Path(document.source).stem)
     try:
         scenario = Scenario.model_validate(data, context={"folder": folder})
     except ValidationError as error:

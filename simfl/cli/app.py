@@ -1,0 +1,54 @@
+"""The application: global options, and every command file of this folder."""
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="simfl",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_ORDER = ("run", "resume", "report", "compare", "validate", "new", "list", "describe", "schema")
+"""How ``simfl --help`` lists the commands; others follow."""
+_NOT_COMMANDS = ("app", "errors")
+
+
+@app.callback(invoke_without_command=True)
+def simfl(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    _debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Simulate federated learning on fleets of unreliable devices: how long, how many bytes."""
+    if version:
+        from simfl import __version__
+
+        typer.echo(f"simfl {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def load_commands() -> None:
+    """Import every command file, in the order in which help lists them."""
+    from simfl import cli
+
+    names = {module.name for module in pkgutil.iter_modules(cli.__path__)}
+    names -= {name for name in names if name in _NOT_COMMANDS or name.startswith("_")}
+    ordered = [name for name in _ORDER if name in names]
+    for name in [*ordered, *sorted(names - set(ordered))]:
+        importlib.import_module(f"simfl.cli.{name}")
+
+
+def invoke(words: Sequence[str]) -> int:
+    """Run the command that `words` are; return its exit code, or raise what it raises."""
+    load_commands()
+    command = typer.main.get_command(app)
+    code = command.main(args=list(words), prog_name="simfl", standalone_mode=False)
+    return code if isinstance(code, int) else 0

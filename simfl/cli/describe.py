@@ -1,0 +1,25 @@
+"""`simfl describe`: one component, its options and where it comes from."""
+
+from typing import Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+
+@app.command("describe")
+def describe(
+    kind: Annotated[str, typer.Argument(help="Such as selectors (or selector).")],
+    name: Annotated[str, typer.Argument(help="Such as fedcor.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Describe a component: what it does, its options, defaults, units and source."""
+    import json
+    from dataclasses import asdict
+
+    from simfl.scenario.describe import Description
+    from simfl.scenario.kinds import plural, registry
+
+    members = registry(plural(kind))
+    found = Description.of(members.get(name), members.kind)
+    typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False) if as_json else str(found))

@@ -1,0 +1,68 @@
+"""From exceptions to one clear message and an exit code.
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | the run failed |
+| 2 | bad input; nothing was written |
+| 130 | interrupted (a run can be resumed) |
+
+Commands simply raise; only ``--debug`` lets a traceback out.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+import typer
+
+from simfl.errors import SimflError
+
+INTERRUPTED = 130
+
+# Typer brings its own Click or uses the one installed; either way this is the base of usage errors.
+_UsageError: type[Exception] = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
+
+
+def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
+    """Return the exit code of `call`, whatever it raises; messages go to stderr.
+
+    Args:
+        call: returns an exit code.
+        debug: whether tracebacks are printed.
+    """
+    try:
+        return call()
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", INTERRUPTED, debug)
+    except SimflError as error:
+        return _fail(f"error: {error}", error.exit_code, debug)
+    except _UsageError as error:
+        return _fail(f"error: {_usage(error)}", 2, debug)
+    except BrokenPipeError:
+        # Whoever read our output (such as `head`) has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"error: {where}{error.strerror or error}", 1, debug)
+    except Exception as error:
+        hint = "" if debug else " (--debug shows where)"
+        return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
+
+
+def _fail(message: str, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    print(message, file=sys.stderr)
+    return code
+
+
+def _usage(error: Exception) -> str:
+    message = str(error.format_message()) if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    help_ = f"; see {context.command_path} --help" if context is not None else ""
+    return message.rstrip(".") + help_

@@ -1,0 +1,30 @@
+"""`simfl new`: a scenario to start from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+
+@app.command("new")
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="What to write.")],
+) -> None:
+    """Write a commented scenario to start from."""
+    from importlib.resources import files
+
+    from simfl.errors import InputError
+    from simfl.scenario.document import safe_name
+
+    text = files("simfl.cli").joinpath("starter.yaml").read_text(encoding="utf-8")
+    try:
+        # Never overwrites, even if the file appears this very moment.
+        with file.open("x", encoding="utf-8") as out:
+            out.write(text.replace("name: starter", f"name: {safe_name(file.stem)}", 1))
+    except FileExistsError:
+        raise InputError(f"{file} exists already; choose another name") from None
+    except OSError as error:
+        raise InputError(f"{file} can't be written: {error.strerror}") from None
+    typer.echo(f"wrote {file}; next: simfl run {file}")

@@ -1,0 +1,43 @@
+"""`simfl validate`: check scenarios without running them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+
+@app.command("validate")
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="SCENARIO.yaml...", help="What to check.")],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
+    ] = None,
+    time_only: Annotated[
+        bool, typer.Option("--time-only", help="Check that it can run without training.")
+    ] = False,
+) -> None:
+    """Check scenarios: exit code 0, or 2 and every error with its line."""
+    from simfl.errors import ScenarioError
+    from simfl.scenario import Document, expand
+    from simfl.scenario.checks import check_time_only
+
+    failures: list[str] = []
+    for file in files:
+        try:
+            runs = expand(Document.load(file).set(*(changes or ())))
+            if time_only:
+                check_time_only(runs)
+        except ScenarioError as error:
+            failures.append(str(error))
+        else:
+            variants = len({run.variant for run in runs})
+            seeds = len(runs) // variants
+            typer.echo(f"{file}: ok ({_many(variants, 'variant')}, {_many(seeds, 'seed')})")
+    if failures:
+        raise ScenarioError("\n".join(failures))
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

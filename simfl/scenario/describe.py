@@ -1,0 +1,176 @@
+"""What a component is and which options it has, for people."""
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import PlainValidator
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from simfl.registry import Component
+from simfl.scenario.fields import component_registry
+from simfl.units import Quantity, Rate, RateQuantity, Share
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a component.
+
+    Attributes:
+        name: its key.
+        type: what it takes, with bounds.
+        default: as a scenario would write it; None with `required`.
+        required: whether it must be given.
+        unit: units that fit, or "".
+        description: what it does.
+    """
+
+    name: str
+    type: str
+    default: Any
+    required: bool
+    unit: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a component is.
+
+    Attributes:
+        kind: such as ``selector``.
+        name: as scenarios write it.
+        text: what it does, and what it costs.
+        source: where it comes from: paper, section, disagreements.
+        module: where its code is.
+        options: in the order in which they were defined, the common ones last.
+    """
+
+    kind: str
+    name: str
+    text: str
+    source: str
+    module: str
+    options: Sequence[Option]
+
+    @classmethod
+    def of(cls, component: type[Component], kind: str) -> "Description":
+        """Return the description of a component's class."""
+        own = [name for name in component.model_fields if name in component.__annotations__]
+        names = [*own, *(name for name in component.model_fields if name not in own)]
+        module = sys.modules[component.__module__]
+        return cls(
+            kind,
+            component.name,
+            _text(component),
+            _text(module),
+            component.__module__,
+            [_option(name, component.model_fields[name]) for name in names],
+        )
+
+    def __str__(self) -> str:
+        blocks = [f"{self.name} ({self.kind})", self.text]
+        if self.options:
+            blocks.append("Options:\n" + "\n".join(map(_lines, self.options)))
+        blocks.append(f"Source: {self.source}" if self.source else "")
+        blocks.append(f"Code: {self.module}")
+        return "\n\n".join(block for block in blocks if block)
+
+
+def summary(component: type[Component]) -> str:
+    """Return the first sentence of a component's description, in one line."""
+    return " ".join(_text(component).partition("\n\n")[0].split())
+
+
+def _text(documented: object) -> str:
+    return (inspect.getdoc(documented) or "").replace("``", "`")
+
+
+def _option(name: str, field: FieldInfo) -> Option:
+    default = None if field.is_required() else field.get_default(call_default_factory=True)
+    units = [mark for mark in field.metadata if isinstance(mark, Quantity | RateQuantity)]
+    return Option(
+        name=field.alias or name,
+        type=_type(field),
+        default=_plain(default, field),
+        required=field.default is PydanticUndefined and field.default_factory is None,
+        unit=", ".join(units[0].units) if units else "",
+        description=" ".join((field.description or "").split()),
+    )
+
+
+def _plain(value: Any, field: FieldInfo) -> Any:
+    """Return a default as a scenario would write it."""
+    if isinstance(value, Component):
+        return value.name
+    for mark in field.metadata:
+        if isinstance(mark, RateQuantity) and isinstance(value, Rate):
+            return mark.dump(value)
+        if isinstance(mark, Quantity | Share) and isinstance(value, int | float):
+            return mark.dump(value)
+    if isinstance(value, tuple | list):
+        return list(value)
+    return value if isinstance(value, str | int | float | NoneType) else str(value)
+
+
+def _type(field: FieldInfo) -> str:
+    members = component_registry(field)
+    if members is not None:
+        return f"a {members.kind}, by name or with options"
+    for mark in field.metadata:
+        if isinstance(mark, Quantity):
+            return mark.dimension.name
+        if isinstance(mark, RateQuantity):
+            return "a compute rate"
+        if isinstance(mark, Share):
+            return "a share, such as 30% or 0.3"
+        if isinstance(mark, PlainValidator):
+            return ""  # its description says what it takes
+    text = _annotation(field.annotation)
+    bounds = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+    limits = [
+        f"{sign} {getattr(mark, name)}"
+        for mark in field.metadata
+        for name, sign in bounds.items()
+        if getattr(mark, name, None) is not None
+    ]
+    return f"{text} {', '.join(limits)}".strip()
+
+
+def _annotation(annotation: Any) -> str:
+    names = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+    if annotation in names:
+        return names[annotation]
+    if annotation in (None, NoneType):
+        return "null"
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(map(str, arguments))
+    if origin in (tuple, list):
+        return f"list of {_annotation(arguments[0])}" if arguments else "list"
+    if origin is dict:
+        return "mapping"
+    if hasattr(annotation, "__metadata__"):
+        return _type(FieldInfo.from_annotation(annotation))
+    if arguments:
+        return " | ".join(_annotation(argument) for argument in arguments)
+    return str(getattr(annotation, "__name__", annotation))
+
+
+def _lines(option: Option) -> str:
+    default = "required" if option.required else f"default {_yaml(option.default)}"
+    kind = f": {option.type}" if option.type else ""
+    units = f"; units: {option.unit}" if option.unit else ""
+    text = textwrap.indent(textwrap.fill(f"{option.description}{units}", 90), " " * 6)
+    return f"  {option.name}{kind} ({default})\n{text}".rstrip()
+
+
+def _yaml(value: Any) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
