@@ -21,6 +21,8 @@ VARIANTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("power_of_choice", {"loss": "last"}, {}),
     ("power_of_choice", {"loss": "minibatch", "candidates": 5}, {}),
     ("afl", {"discarded": 0, "uniform_share": 1}, {}),
+    ("k_dpp", {"profile": "gradient", "refresh_every": 2}, {}),
+    ("k_dpp", {"profile": "representative_gradient"}, {}),
     ("fedcor", {"warmup": 0, "interval": 1, "warmup_steps": 2, "update_steps": 2}, {"draws": 200}),
     ("fedcor", {"warmup": 1, "interval": 2, "warmup_steps": 5, "update_steps": 5}, {"draws": 100}),
     ("fedgp", {"warmup": 1, "interval": None, "warmup_steps": 2}, {"draws": 100}),
