@@ -120,16 +120,24 @@ class _Training:
     def _choose(
         self, coreset: Coreset, order: WorkOrder, rows: Ids, params: torch.Tensor
     ) -> tuple[Ids, Floats]:
+        kind = coreset.uses(self._program.convex)
+        key = (order.client, order.plan.coreset_size)
+        if kind == "inputs" and key in self._task.static_coresets:
+            return self._task.static_coresets[key]
+        # Features that no training changes: chosen once, whichever participation is the first.
+        seed = self._task.seed + order.client if kind == "inputs" else order.seed
         index = torch.from_numpy(rows).to(self._program.device)
         x, y = self._x[index], self._y[index]
-        kind = coreset.uses(self._program.convex)
         hold(self._program, params)
-        return coreset.choose(
+        chosen = coreset.choose(
             sample_features(kind, self._program.module, x, y),
             y.cpu().numpy(),
             order.plan.coreset_size,
-            stream(order.seed, Purpose.CORESET),
+            stream(seed, Purpose.CORESET),
         )
+        if kind == "inputs":
+            self._task.static_coresets[key] = chosen
+        return chosen
 
     def _extras(self, lane: int) -> Extras:
         found: Extras = {}

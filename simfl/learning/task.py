@@ -1,11 +1,11 @@
 """Everything that executors share during one run, besides the orders themselves."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simfl.coresets.base import Coreset
 from simfl.learning.data import ClientData
 from simfl.models.base import Model
-from simfl.work import LocalTraining
+from simfl.work import Floats, Ids, LocalTraining
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,9 @@ class Task:
             the base model, `(p,)`; `squared_loss`: root mean square of the per-sample training
             losses, `(1,)`).
         device: torch device that computes.
+        seed: of what is drawn once per run, such as the start of a static coreset.
+        static_coresets: (client, size) -> rows and weights, filled in as they are chosen: coresets
+            of raw inputs do not depend on the model (FedCore, section 4.3).
     """
 
     model: Model
@@ -33,3 +36,7 @@ class Task:
     coreset: Coreset | None = None
     wants: tuple[str, ...] = ()
     device: str = "cpu"
+    seed: int = 0
+    static_coresets: dict[tuple[int, int], tuple[Ids, Floats]] = field(
+        default_factory=dict, repr=False, compare=False
+    )

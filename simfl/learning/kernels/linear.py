@@ -6,6 +6,7 @@ written out: per layer one `baddbmm` forward and two or three `bmm` backward, fo
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import gcd
 
 import numpy as np
 import torch
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simfl.learning.flat import Layout
-from simfl.learning.kernels.stacked import StackedKernel, Workspace
+from simfl.learning.kernels.stacked import StackedKernel, Workspace, aligned_lanes
 
+_OPS = torch.ops.aten
 ELEMENTWISE = (nn.ReLU, nn.Sigmoid, nn.Tanh, nn.Dropout)
 
 
@@ -54,7 +56,9 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
         else:
             return None
     shared = len({stage.weight for stage in stages}) < len(stages)
-    return None if shared or not stages else stages
+    # A product with a single column is the one shape whose bits depend on more than alignment.
+    single = any(min(stage.inputs, stage.outputs) == 1 for stage in stages)
+    return None if shared or single or not stages else stages
 
 
 def _leaves(module: nn.Sequential, prefix: str = "") -> list[tuple[str, nn.Module]]:
@@ -84,6 +88,10 @@ class LinearKernel(StackedKernel):
     def inputs(self, x: torch.Tensor) -> torch.Tensor:
         """See `StackedKernel.inputs`."""
         return x.flatten(1).to(torch.float32)
+
+    def row_multiple(self, x: torch.Tensor) -> int:
+        """See `StackedKernel.row_multiple`: each lane's inputs begin at a multiple of 64 bytes."""
+        return 16 // gcd(16, x.shape[1])
 
     def workspace(self, params: torch.Tensor, gradient: torch.Tensor, width: int) -> Workspace:
         """See `StackedKernel.workspace`."""
@@ -120,7 +128,6 @@ class _LinearWorkspace(Workspace):
         kernel, width, self._lanes = self._kernel, self._width, lanes
         params = kernel.layout.views(self._params[:lanes])
         gradient = kernel.layout.views(self._gradient[:lanes])
-        empty = self._params.new_empty
         self._weights = [params[stage.weight] for stage in kernel.stages]
         self._transposed = [weight.transpose(1, 2) for weight in self._weights]
         self._biases = [
@@ -132,8 +139,8 @@ class _LinearWorkspace(Workspace):
             None if stage.bias is None else gradient[stage.bias].unsqueeze(1)
             for stage in kernel.stages
         ]
-        self._outputs = [empty(lanes, width, stage.outputs) for stage in kernel.stages]
-        self._deltas = [empty(lanes, width, stage.outputs) for stage in kernel.stages]
+        self._outputs = [_Lanes.zeros(self._params, lanes, width, s.outputs) for s in kernel.stages]
+        self._deltas = [_Lanes.zeros(self._params, lanes, width, s.outputs) for s in kernel.stages]
         self._one = self._ones[:lanes]
 
     def gradients(
@@ -146,28 +153,31 @@ class _LinearWorkspace(Workspace):
         self._narrow(len(x))
         stages = self._kernel.stages
         sites = self._mask_sites(masks)
-        activations, undo = [x], []
+        activation, activations, undo = x, [x], []
         for i, stage in enumerate(stages):
             output, bias = self._outputs[i], self._biases[i]
             if bias is None:
-                torch.bmm(activations[-1], self._transposed[i], out=output)
+                torch.bmm(activation, self._transposed[i], out=output.matrix)
             else:
-                torch.baddbmm(bias, activations[-1], self._transposed[i], out=output)
+                torch.baddbmm(bias, activation, self._transposed[i], out=output.matrix)
             output, steps = _apply(stage.after, output, sites)
-            activations.append(output)
+            activation = output.matrix
+            activations.append(activation)
             undo.append(steps)
-        logits = activations[-1]
         # d loss / d logits of the weighted mean cross-entropy: w (softmax - one-hot).
-        delta = torch.softmax(logits, 2).mul_(weights).sub_(targets)
+        delta = self._deltas[-1]
+        torch.mul(torch.softmax(activation, 2), weights, out=delta.matrix).sub_(targets)
         for i in range(len(stages) - 1, -1, -1):
-            delta = _undo(undo[i], delta)
-            torch.bmm(delta.transpose(1, 2), activations[i], out=self._weight_gradients[i])
+            _undo(undo[i], delta)
+            torch.bmm(delta.matrix.transpose(1, 2), activations[i], out=self._weight_gradients[i])
             if (bias_gradient := self._bias_gradients[i]) is not None:
                 # A product, not a sum: the order of a reduction may change with the lanes.
-                torch.bmm(self._one, delta, out=bias_gradient)
+                torch.bmm(self._one, delta.matrix, out=bias_gradient)
             if i:
-                delta = torch.bmm(delta, self._weights[i], out=self._deltas[i - 1])
-        return logits
+                below = self._deltas[i - 1]
+                torch.bmm(delta.matrix, self._weights[i], out=below.matrix)
+                delta = below
+        return activation
 
     def _mask_sites(self, masks: torch.Tensor | None) -> list[torch.Tensor]:
         if masks is None:
@@ -176,43 +186,59 @@ class _LinearWorkspace(Workspace):
         return [masks[:, a:b].view(len(masks), self._width, -1) for a, b in pairwise(ends.tolist())]
 
 
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """A matrix for each lane, and the aligned memory it lies in."""
+
+    whole: torch.Tensor
+    matrix: torch.Tensor
+
+    @classmethod
+    def zeros(cls, like: torch.Tensor, lanes: int, rows: int, columns: int) -> "_Lanes":
+        return cls(*aligned_lanes(lanes, rows, columns, like.device))
+
+    def copy(self) -> "_Lanes":
+        copy = _Lanes.zeros(self.whole, *self.matrix.shape)
+        copy.whole.copy_(self.whole)
+        return copy
+
+
 _Undo = list[tuple[nn.Module, torch.Tensor]]
 
 
 def _apply(
-    layers: tuple[nn.Module, ...], z: torch.Tensor, sites: list[torch.Tensor]
-) -> tuple[torch.Tensor, _Undo]:
+    layers: tuple[nn.Module, ...], z: _Lanes, sites: list[torch.Tensor]
+) -> tuple[_Lanes, _Undo]:
     """Run elementwise `layers` on `z`, in place where the backward pass allows."""
     undo: _Undo = []
     for layer in layers:
         saved = any(not isinstance(former, nn.Dropout) for former, _ in undo)
         if saved and not (isinstance(undo[-1][0], nn.ReLU) and isinstance(layer, nn.Dropout)):
-            z = z.clone()  # the backward pass needs the output of the layer before as it is
+            z = z.copy()  # the backward pass needs the output of the layer before as it is
         if isinstance(layer, nn.Dropout):
-            if not layer.p:
-                continue
-            mask = sites.pop(0)
-            z.mul_(mask)
-            undo.append((layer, mask))
+            if layer.p:
+                mask = sites.pop(0)
+                z.matrix.mul_(mask)
+                undo.append((layer, mask))
             continue
         if isinstance(layer, nn.ReLU):
-            z.relu_()
+            z.whole.relu_()
         elif isinstance(layer, nn.Sigmoid):
-            z.sigmoid_()
+            z.whole.sigmoid_()
         else:
-            z.tanh_()
-        undo.append((layer, z))
+            z.whole.tanh_()
+        undo.append((layer, z.whole))
     return z, undo
 
 
-def _undo(applied: _Undo, delta: torch.Tensor) -> torch.Tensor:
+def _undo(applied: _Undo, delta: _Lanes) -> None:
+    """Replace the gradient with respect to the layers' output by that to their input."""
     for layer, saved in reversed(applied):
         if isinstance(layer, nn.Dropout):
-            delta = delta.mul_(saved)
+            delta.matrix.mul_(saved)
         elif isinstance(layer, nn.ReLU):
-            delta = torch.ops.aten.threshold_backward(delta, saved, 0)
+            _OPS.threshold_backward.grad_input(delta.whole, saved, 0, grad_input=delta.whole)
         elif isinstance(layer, nn.Sigmoid):
-            delta = torch.ops.aten.sigmoid_backward(delta, saved)
+            _OPS.sigmoid_backward.grad_input(delta.whole, saved, grad_input=delta.whole)
         else:
-            delta = torch.ops.aten.tanh_backward(delta, saved)
-    return delta
+            _OPS.tanh_backward.grad_input(delta.whole, saved, grad_input=delta.whole)
