@@ -16,6 +16,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     from simfl.cli.app import invoke
     from simfl.cli.errors import guarded
 
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = [*(sys.argv[1:] if argv is None else argv)]
     debug = "--debug" in words  # wherever it stands: who adds it after an error adds it at the end
     return guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)

@@ -15,7 +15,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_ORDER = ("run", "resume", "report", "compare", "validate", "new", "list", "describe", "schema")
+_ORDER = ("run", "resume", "report", "compare", "validate", "new", "list_", "describe", "schema")
 """How ``simfl --help`` lists the commands; others follow."""
 _NOT_COMMANDS = ("app", "errors")
 
