@@ -192,6 +192,7 @@ class Builder:
                 coreset=getattr(workload, "method", None),
                 wants=tuple(self.scenario.selection.wants),
                 device=self._device,
+                seed=self.seeds.number("coresets") % 2**62,
             )
         )
 

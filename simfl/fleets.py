@@ -35,7 +35,7 @@ def draw_fleet(
     }  # fmt: skip
     first = 0
     for group in scenario.fleet:
-        # Standardised data sizes are those of the whole fleet, so draws that depend on them see all.
+        # Data sizes are standardised over the whole fleet, so draws that depend on them see all.
         mine = np.arange(first, first + group.count)
         for number, column in columns.items():
             draw: Draw = getattr(group, number)

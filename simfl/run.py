@@ -6,14 +6,14 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from simfl.build import Builder, versions
 from simfl.checkpoint import Checkpoints
 from simfl.checkpoint import load as load_checkpoint
-from simfl.errors import InputError, RunError
+from simfl.errors import InputError
 from simfl.eventlog import decode, whole_lines
 from simfl.executors.base import Executor, executors
 from simfl.learner import Learner
@@ -109,8 +109,6 @@ def jobs(
     Raises:
         ScenarioError: everything that is wrong with it or with one of its variants.
     """
-    if isinstance(scenario, Scenario):
-        scenario = Document.of(scenario.to_dict(), folder=scenario.folder)
     found = []
     for variant, seed, one in expand(scenario, seeds):
         top = Path("runs") / one.name if out is None else out
@@ -250,7 +248,7 @@ def _simulate(
         skip = 0 if checkpoint is None else checkpoint["events"]
         saves = Checkpoints(folder, lambda: {"learner": learner.state_dict()})
 
-        def offer(time_s: float, kind: str, facts: dict[str, Any]) -> None:
+        def offer(_time_s: float, kind: str, _facts: dict[str, Any]) -> None:
             # The event just noted opens a round; the state is that of all events before it.
             if kind == "round" and recorder.events.count - 1 > skip:
                 recorder.flush()

@@ -1,0 +1,53 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simfl.run import Options
+
+Executor = Annotated[
+    str, typer.Option("--executor", help="Where to train: inline, processes or ray.")
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes that train (default: all cores).")
+]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda or auto.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir", help="Where data sets lie, as torchvision's root (default: $SIMFL_DATA)."
+    ),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--ray-address", help="A Ray cluster (default: $RAY_ADDRESS, or local)."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON.")]
+
+
+def options(
+    executor: str,
+    workers: int | None,
+    device: str,
+    data_dir: Path | None,
+    ray_address: str | None,
+    time_only: bool = False,
+) -> "Options":
+    """Return how to run; more than one worker means worker processes unless said otherwise."""
+    from simfl.run import Options
+
+    if workers is not None and executor == "inline":
+        executor = "processes"
+    extra = {} if ray_address is None else {"address": ray_address}
+    return Options(
+        executor=executor,
+        workers=workers,
+        device=device,
+        time_only=time_only,
+        data_dir=data_dir,
+        executor_options=extra,
+    )

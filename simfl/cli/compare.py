@@ -1,0 +1,34 @@
+"""`simfl compare`: virtual time, rounds and bytes to targets, side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+FORMATS = ("table", "csv", "json", "markdown")
+
+
+@app.command("compare")
+def compare_command(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
+    ],
+    targets: Annotated[
+        str | None, typer.Option("--targets", help="Accuracies such as 0.7,0.9 or 70%.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "table",
+) -> None:
+    """Compare runs: mean and spread over seeds."""
+    from simfl.compare import compare, find_runs, render
+    from simfl.errors import InputError, nearest
+    from simfl.units import Share
+
+    if form not in FORMATS:
+        raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
+    try:
+        wanted = None if targets is None else [Share().parse(text) for text in targets.split(",")]
+    except ValueError as error:
+        raise InputError(f"--targets: {error}") from None
+    typer.echo(render(compare(find_runs(folders), wanted), form))  # type: ignore[arg-type]

@@ -1,0 +1,94 @@
+"""`simfl run`: simulate a scenario."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simfl.result import Result
+    from simfl.run import Job
+    from simfl.sim.timeline import Listener
+
+
+@app.command("run")
+def run_command(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to simulate.")],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Repeat every variant: 0-4, or 1,2,3.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of run folders (default: runs/NAME).")
+    ] = None,
+    executor: shared.Executor = "inline",
+    workers: shared.Workers = None,
+    device: shared.Device = "cpu",
+    time_only: Annotated[
+        bool, typer.Option("--time-only", help="Run the clock without training.")
+    ] = False,
+    data_dir: shared.DataDir = None,
+    ray_address: shared.RayAddress = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace earlier results in the run folders.")
+    ] = False,
+    quiet: shared.Quiet = False,
+    as_json: shared.AsJson = False,
+) -> None:
+    """Simulate a scenario: every variant with every seed."""
+    from simfl.cli._progress import Meter, display
+    from simfl.errors import InputError
+    from simfl.run import run
+    from simfl.scenario import Document
+    from simfl.scenario.scenario import parse_seeds
+    from simfl.sim.server import Stop
+
+    if seed is not None and seeds is not None:
+        raise InputError("give --seed or --seeds, not both")
+    try:
+        chosen = parse_seeds(seeds) if seeds is not None else None if seed is None else [seed]
+    except ValueError as error:
+        raise InputError(f"--seeds: {error}") from None
+    how = shared.options(executor, workers, device, data_dir, ray_address, time_only)
+    with display(quiet or as_json) as show:
+
+        def listen(job: "Job") -> "Sequence[Listener]":
+            if show is None:
+                return ()
+            stop = job.scenario.rounds.stop
+            title = f"{job.variant} seed {job.scenario.seed}"
+            return (Meter(title, Stop(stop.rounds, stop.time), show).listen,)
+
+        results = run(
+            Document.load(file).set(*(changes or ())), out, how, overwrite, chosen, listen
+        )
+    tell(results, quiet, as_json)
+
+
+def tell(results: "Sequence[Result]", quiet: bool, as_json: bool) -> None:
+    """Print what came of some runs."""
+    from simfl.compare import compare, render
+
+    if as_json:
+        import json
+
+        typer.echo(json.dumps([{"folder": str(r.folder), **r.summary} for r in results], indent=2))
+    elif not quiet:
+        typer.echo(render(compare(results), "table"))
+        saved = sum(result.summary["trainings"]["dropped"] for result in results)
+        issued = sum(result.summary["trainings"]["issued"] for result in results)
+        if saved:
+            typer.echo(f"\n{saved} of {issued} trainings were dropped and never computed.")
+        if any(result.summary["oracle"] for result in results):
+            typer.echo("A selector was an ORACLE: it saw what no server can know.")
+        typer.echo("\nRun folders:")
+        for result in results:
+            typer.echo(f"  {result.folder}")
