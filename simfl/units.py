@@ -244,12 +244,20 @@ def _refuse(error: UnitError) -> PydanticCustomError:
     return PydanticCustomError("quantity", "{message}", {"message": str(error)})
 
 
-def as_text(parse: Callable[[Any], Any], dump: Callable[[Any], Any]) -> CoreSchema:
-    """Return the schema of a field that `parse` reads and that JSON holds as `dump` writes it."""
-    return core_schema.no_info_plain_validator_function(
-        parse,
-        serialization=core_schema.plain_serializer_function_ser_schema(dump, when_used="json"),
-    )
+def as_text(
+    parse: Callable[[Any], Any], dump: Callable[[Any], Any], then: CoreSchema | None = None
+) -> CoreSchema:
+    """Return the schema of a field that `parse` reads and that JSON holds as `dump` writes it.
+
+    Args:
+        parse: text -> value.
+        dump: value -> text.
+        then: what the value must fulfil besides, such as the field's own ``gt=0``.
+    """
+    written = core_schema.plain_serializer_function_ser_schema(dump, when_used="json")
+    if then is None:
+        return core_schema.no_info_plain_validator_function(parse, serialization=written)
+    return core_schema.no_info_before_validator_function(parse, then, serialization=written)
 
 
 class Quantity:
@@ -282,8 +290,10 @@ class Quantity:
         """Return the text that `parse` turns back into `value`."""
         return format_quantity(value, self.dimension)
 
-    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return as_text(self.parse, self.dump)
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return as_text(self.parse, self.dump, handler(source))
 
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, handler: GetJsonSchemaHandler
@@ -413,8 +423,10 @@ class Share:
                 return f"{number}%"
         return _plain(value)
 
-    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return as_text(self.parse, self.dump)
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return as_text(self.parse, self.dump, handler(source))
 
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, handler: GetJsonSchemaHandler
