@@ -203,18 +203,13 @@ class Builder:
         from simfl.learning.task import Task
 
         shape, classes = self._shape
-        federation = self.federation
-        samples = federation.corpus.test
+        samples = self.federation.judged_on(self.scenario.evaluation.on)
         x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
-        if self.scenario.evaluation.on == "train":
-            rows = torch.from_numpy(np.unique(np.concatenate(federation.train_rows)))
-            x = torch.from_numpy(federation.corpus.train.x)[rows]
-            y = torch.from_numpy(federation.corpus.train.y)[rows]
         task = Task(
             self.scenario.model,
             shape,
             classes,
-            federation.client_data(),
+            self.federation.client_data(),
             self.scenario.training.local(),
             device=self._device,
         )
@@ -240,10 +235,9 @@ class Builder:
             self.seeds,
         )
         if self.scenario.selection.oracle:
-            server.truth = {
-                "duration_s": server.nominal_round_s(everybody=True),
-                "label_counts": self.federation.label_counts,
-            }
+            server.truth = {"duration_s": server.nominal_round_s(everybody=True)}
+            if (counts := self.federation.label_counts) is not None:
+                server.truth["label_counts"] = counts
         return server
 
 

@@ -1,13 +1,14 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.datasets.base import Corpus, Dataset, Samples
+from simfl.datasets.base import Corpus, Dataset, LazyCorpus, Samples
 from simfl.errors import InputError
 from simfl.partitions.base import Partition, Source
 from simfl.seeds import Seeds
@@ -19,9 +20,31 @@ if TYPE_CHECKING:
 POOLED_TEST_SHARE = 0.1
 
 
+class Federation(Protocol):
+    """The data of `n` clients, as the builder needs them."""
+
+    @property
+    def samples(self) -> Ids:
+        """`(n,)` training samples of each client."""
+
+    @property
+    def validation(self) -> Ids:
+        """`(n,)` samples that each client keeps aside for its local loss."""
+
+    @property
+    def label_counts(self) -> NDArray[np.int64] | None:
+        """`(n, classes)` labels of each client's training samples, where known without effort."""
+
+    def client_data(self) -> "ClientData":
+        """Return the clients' samples as tensors, for training."""
+
+    def judged_on(self, what: Literal["test", "train"]) -> Samples:
+        """Return what the global model is evaluated on: the test set, or all training samples."""
+
+
 @dataclass(frozen=True)
-class Federation:
-    """A data set in the hands of `n` clients.
+class Dealt:
+    """A data set in memory, in the hands of `n` clients.
 
     Attributes:
         corpus: the samples (`test` is what the global model is tested on).
@@ -33,25 +56,25 @@ class Federation:
     train_rows: list[Ids]
     validation_rows: list[Ids]
 
-    @property
+    @cached_property
     def samples(self) -> Ids:
-        """`(n,)` training samples of each client."""
+        """See `Federation.samples`."""
         return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
 
-    @property
+    @cached_property
     def validation(self) -> Ids:
-        """`(n,)` validation samples of each client."""
+        """See `Federation.validation`."""
         return np.array([len(rows) for rows in self.validation_rows], dtype=np.int64)
 
-    @property
-    def label_counts(self) -> NDArray[np.int64]:
-        """`(n, classes)` labels of each client's training samples."""
+    @cached_property
+    def label_counts(self) -> NDArray[np.int64] | None:
+        """See `Federation.label_counts`."""
         labels, classes = self.corpus.train.y, self.corpus.classes
         counts = [np.bincount(labels[rows], minlength=classes) for rows in self.train_rows]
         return np.array(counts, dtype=np.int64)
 
-    def client_data(self) -> "ClientData":
-        """Return the same as tensors, for training."""
+    @cached_property
+    def _data(self) -> "ClientData":
         import torch
 
         from simfl.learning.data import Partitioned
@@ -63,6 +86,51 @@ class Federation:
             self.train_rows,
             self.validation_rows,
         )
+
+    def client_data(self) -> "ClientData":
+        """See `Federation.client_data`."""
+        return self._data
+
+    def judged_on(self, what: Literal["test", "train"]) -> Samples:
+        """See `Federation.judged_on`."""
+        if what == "test":
+            return self.corpus.test
+        rows = np.unique(np.concatenate(self.train_rows))
+        return Samples(self.corpus.train.x[rows], self.corpus.train.y[rows])
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """Clients that make their samples when asked; nothing is held for those who never take part."""
+
+    corpus: LazyCorpus
+
+    @property
+    def samples(self) -> Ids:
+        """See `Federation.samples`."""
+        return self.corpus.sizes
+
+    @property
+    def validation(self) -> Ids:
+        """See `Federation.validation`: none."""
+        return np.zeros(len(self.corpus.sizes), dtype=np.int64)
+
+    @property
+    def label_counts(self) -> NDArray[np.int64] | None:
+        """See `Federation.label_counts`: not known without making everybody's samples."""
+        return None
+
+    def client_data(self) -> "ClientData":
+        """See `Federation.client_data`."""
+        from simfl.learning.generated import Generated
+
+        return Generated(self.corpus)
+
+    def judged_on(self, what: Literal["test", "train"]) -> Samples:
+        """See `Federation.judged_on`."""
+        if what == "train":
+            raise InputError("evaluation.on: train needs a data set that is held in memory")
+        return self.corpus.test
 
 
 def federate(
@@ -87,6 +155,13 @@ def federate(
     Raises:
         InputError: the files are missing, or the data can't be dealt that way.
     """
+    if (lazy := dataset.lazy(clients, seeds)) is not None:
+        if partition.name != "natural":
+            raise InputError(
+                f"data set {dataset.name!r} makes each client's own samples; its partition is "
+                f"natural, not {partition.name!r}"
+            )
+        return Lazy(lazy)
     corpus = dataset.load(folder, seeds)
     if partition.pools_test:
         corpus = _pooled(corpus)
@@ -100,7 +175,7 @@ def federate(
     held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
     train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
     validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
-    return Federation(corpus, train, validation)
+    return Dealt(corpus, train, validation)
 
 
 def _pooled(corpus: Corpus) -> Corpus:

@@ -25,6 +25,8 @@ class Generated(Dataset):
     per client for its size, O(samples * features) when it trains.
     """
 
+    natural_clients = True
+
     features: int = Field(60, ge=1, description="numbers per sample")
     classes: int = Field(10, ge=2, description="number of classes")
     mean_samples: float = Field(

@@ -42,6 +42,8 @@ class Shakespeare(Dataset):
     (``{"x": [...], "y": [...]}``).  The first four fifths of a role's windows train, the rest test.
     """
 
+    natural_clients = True
+
     needs_files: ClassVar[bool] = True
 
     vocabulary: Literal["leaf", "fedcore"] = Field(

@@ -90,7 +90,7 @@ class Server:
         self.round = 0
         self.version = 0
         self.why_finished: str | None = None
-        self.truth: Mapping[str, NDArray[Any]] | None = None
+        self.truth: dict[str, NDArray[Any]] | None = None
         """What no server can know, only there for selectors marked as oracles."""
         self.under_way: dict[int, Participation] = {}
         self._coordinator = coordinator
