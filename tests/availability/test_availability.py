@@ -70,11 +70,11 @@ def changes(one: OnlineSchedule, device: int, count: int) -> list[float]:
 
 def test_changes_are_when_the_state_changes(options: dict[str, object], folder: Path) -> None:
     """At each change the state is the other one from that very instant on, not an ulp before."""
-    walked, asked = schedule(options, 30, folder), schedule(options, 30, folder)
-    for device in range(30):
+    walked, asked = schedule(options, 10, folder), schedule(options, 10, folder)
+    for device in range(10):
         one = np.array([device])
         state = bool(asked.online(one, 0.0)[0])
-        for time in changes(walked, device, 40):
+        for time in changes(walked, device, 20):
             assert asked.online(one, np.nextafter(time, 0))[0] == state
             assert asked.online(one, time)[0] != state
             state = not state
@@ -83,12 +83,12 @@ def test_changes_are_when_the_state_changes(options: dict[str, object], folder: 
 def test_who_is_asked_first_does_not_matter(options: dict[str, object], folder: Path) -> None:
     """Any subset, in any order, at any instants, gives the bits that asking for all gives."""
     rng = np.random.default_rng(0)
-    times = np.sort(rng.uniform(0, 3e5, 40))
+    times = np.sort(rng.uniform(0, 3e5, 20))
     everybody = schedule(options, 200, folder)
     expected = [everybody.online(np.arange(200), time) for time in times]
     until = [[everybody.next_change_s(d, time) for d in range(0, 200, 40)] for time in times]
     some = schedule(options, 200, folder)
-    for i in rng.permutation(40):
+    for i in rng.permutation(20):
         ids = rng.permutation(200)[: rng.integers(1, 20)]
         assert np.array_equal(some.online(ids, times[i]), expected[i][ids])
         assert [some.next_change_s(d, times[i]) for d in range(0, 200, 40)] == until[i]
