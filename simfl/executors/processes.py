@@ -1,0 +1,142 @@
+"""Compute in worker processes of this machine, one thread each.
+
+Workers are started afresh (never forked, which PyTorch does not survive well), get the task once,
+with its tensors in shared memory, and each model version once.  Orders travel in lane-groups of
+about equal work; which worker computes a group, and how orders are grouped, changes no bit.  A
+worker that dies is replaced and its group computed again: orders are pure.
+"""
+
+import os
+from collections import deque
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PrivateAttr
+
+from simfl.errors import RunError
+from simfl.executors.base import Executor, executors
+from simfl.executors.groups import lane_groups
+from simfl.selectors.base import Report
+from simfl.work import Params, WorkOrder, WorkResult
+
+if TYPE_CHECKING:
+    from simfl.executors.worker import Worker
+    from simfl.learning.task import Task
+
+DEATHS = 3
+"""Workers that may die during one call before the run is given up."""
+
+
+@executors.register("processes")
+class Processes(Executor):
+    """Train in several processes at once; the results are those of `inline`, byte for byte."""
+
+    workers: int | None = Field(
+        None, ge=1, description="worker processes, one thread each (default: one per core)"
+    )
+
+    _task: "Task | None" = PrivateAttr(None)
+    _pack: "tuple[bytes, list[int]] | None" = PrivateAttr(None)
+    _pool: "list[Worker]" = PrivateAttr(default_factory=list)
+
+    def start(self, task: "Task") -> None:
+        """See `Executor.start`."""
+        import torch
+
+        from simfl.executors.sharing import pack
+
+        self.close()
+        torch.set_num_threads(1)
+        self._task = task
+        self._pack = pack(task)
+        self._pool = [self._hire() for _ in range(self.workers or _cores())]
+
+    def train(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> list[WorkResult]:
+        """See `Executor.train`.
+
+        Raises:
+            RunError: workers died again and again, or training failed in one.
+        """
+        if self._task is None:
+            raise RunError("the executor was not started")
+        try:
+            return self._train(self._task, bases, orders)
+        except BaseException:
+            self._dismiss()  # whoever is still busy would answer the next call with old results
+            raise
+
+    def measure(
+        self, report: Report, params: Params, clients: Sequence[int]
+    ) -> NDArray[np.float64]:
+        """See `Executor.measure`; computed in this process, in the order asked."""
+        from simfl.learning.measure import measure
+
+        if self._task is None:
+            raise RunError("the executor was not started")
+        return measure(self._task, report, params, clients)
+
+    def close(self) -> None:
+        """See `Executor.close`."""
+        self._dismiss()
+        if self._pack is not None:
+            for fd in self._pack[1]:
+                os.close(fd)
+        self._pack = self._task = None
+
+    def _train(
+        self, task: "Task", bases: Mapping[int, Params], orders: Sequence[WorkOrder]
+    ) -> list[WorkResult]:
+        sizes = task.data.sizes
+        work = [
+            order.plan.units(int(sizes[order.client]), task.training.batch_size) for order in orders
+        ]
+        while len(self._pool) < (self.workers or _cores()):
+            self._pool.append(self._hire())
+        waiting = deque(lane_groups(work, len(self._pool)))
+        busy: dict[int, list[int]] = {}
+        found: dict[int, WorkResult] = {}
+        deaths = 0
+        while waiting or busy:
+            for slot, worker in enumerate(self._pool):
+                if waiting and slot not in busy:
+                    busy[slot] = waiting.popleft()
+                    worker.ask(bases, [orders[at] for at in busy[slot]])
+            for slot in self._answered(busy):
+                results = self._pool[slot].answer()
+                group = busy.pop(slot)
+                if results is not None:
+                    found.update(zip(group, results, strict=True))
+                    continue
+                deaths += 1
+                if deaths >= DEATHS:
+                    raise RunError(
+                        f"{deaths} worker processes died, the last while it trained clients "
+                        f"{[orders[at].client for at in group]} (killed, out of memory, or "
+                        "started by a script without `if __name__ == '__main__':`?)"
+                    )
+                self._pool[slot].stop()
+                self._pool[slot] = self._hire()
+                waiting.appendleft(group)
+        return [found[at] for at in range(len(orders))]
+
+    def _answered(self, busy: Mapping[int, list[int]]) -> list[int]:
+        channels = {self._pool[slot].channel: slot for slot in busy}
+        return sorted(channels[ready] for ready in wait(list(channels)))  # type: ignore[index]
+
+    def _hire(self) -> "Worker":
+        from simfl.executors.worker import Worker
+
+        assert self._pack is not None
+        return Worker(*self._pack)
+
+    def _dismiss(self) -> None:
+        for worker in self._pool:
+            worker.stop()
+        self._pool = []
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,115 @@
+"""One worker process and the conversation with it."""
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import recv_handle, send_handle
+
+from simfl.errors import InputError, RunError, SimflError
+from simfl.work import Params, WorkOrder, WorkResult
+
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+class Worker:
+    """A process that trains orders of one task.
+
+    Args:
+        payload: the task, from `sharing.pack`.
+        fds: file descriptors of its large tensors.
+    """
+
+    def __init__(self, payload: bytes, fds: Sequence[int]) -> None:
+        self.channel, far = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(far,), name="simfl-worker", daemon=True)
+        self._process.start()
+        far.close()
+        self._versions: set[int] = set()
+        with contextlib.suppress(OSError):  # if it is dead already, the first answer says so
+            self.channel.send((payload, len(fds)))
+            for fd in fds:
+                send_handle(self.channel, fd, self._process.pid)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id."""
+        return self._process.pid
+
+    def ask(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> None:
+        """Send `orders`, and those of their bases that it has not seen."""
+        used = {order.base for order in orders}
+        new = {version: bases[version] for version in sorted(used - self._versions)}
+        # Versions that this call no longer offers will not be asked for again.
+        old = self._versions - set(bases)
+        self._versions = (self._versions | used) - old
+        with contextlib.suppress(OSError):
+            self.channel.send((new, old, list(orders)))
+
+    def answer(self) -> list[WorkResult] | None:
+        """Return the results of what was asked, or None if the process is dead.
+
+        Raises:
+            SimflError: training failed there.
+        """
+        try:
+            answer = self.channel.recv()
+        except (EOFError, OSError, pickle.UnpicklingError):
+            return None
+        if isinstance(answer, SimflError):
+            raise answer
+        results: list[WorkResult] = answer
+        return results
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.channel.close()
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+
+
+def _serve(channel: Connection) -> None:
+    """Train what comes over `channel` until it closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    models: dict[int, Params] = {}
+    with contextlib.suppress(EOFError, OSError):
+        # Read first, import then: the parent is busy starting our colleagues.
+        payload, n = channel.recv()
+        fds = [recv_handle(channel) for _ in range(n)]
+        import torch
+
+        from simfl.executors.sharing import unpack
+        from simfl.learning.local import train
+
+        torch.set_num_threads(1)
+        task = unpack(payload, fds)
+        for fd in fds:
+            os.close(fd)
+        while True:
+            new, old, orders = channel.recv()
+            models.update(new)
+            for version in old:
+                models.pop(version, None)
+            try:
+                answer: object = train(task, models, orders)
+            except InputError as error:
+                answer = InputError(str(error))
+            except SimflError as error:
+                answer = RunError(str(error))
+            except Exception:
+                answer = RunError(f"training failed in a worker:\n{traceback.format_exc()}")
+            channel.send(answer)
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

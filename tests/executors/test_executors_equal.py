@@ -1,0 +1,132 @@
+"""Whatever computes an order, and in whatever company: equal bytes."""
+
+import numpy as np
+import pytest
+from learning_stubs import (
+    Convolutional,
+    FirstRows,
+    Logistic,
+    Perceptron,
+    Reader,
+    initial,
+    make_orders,
+    make_task,
+)
+
+from simfl.errors import RunError
+from simfl.executors.base import Executor, executors
+from simfl.executors.inline import Inline
+from simfl.executors.processes import Processes
+from simfl.work import LocalTraining, Plan, Schedule, WorkOrder
+
+SIZES = [40, 7, 0, 64, 1, 33, 8, 20, 90]
+MODELS = {
+    "logistic": (Logistic(), (20,), False),
+    "dropout": (Perceptron(dropout=0.5), (4, 5), False),
+    "convolutional": (Convolutional(dropout=0.3), (1, 8, 8), False),
+    "reader": (Reader(), (6,), True),
+}
+TRAINING = LocalTraining(8, Schedule(0.1, decay=0.9), momentum=0.5, proximal=0.1)
+
+
+class Adversarial(Executor):
+    """Computes orders in pieces, shuffled, the last first."""
+
+    seed: int = 0
+    _inner: Inline = Inline()
+
+    def start(self, task):
+        self._inner.start(task)
+
+    def train(self, bases, orders):
+        rng = np.random.default_rng(self.seed)
+        found = {}
+        pieces = np.array_split(rng.permutation(len(orders)), rng.integers(1, len(orders) + 1))
+        for piece in reversed(pieces):
+            if len(piece):
+                results = self._inner.train(bases, [orders[at] for at in piece])
+                found.update(zip(piece.tolist(), results, strict=True))
+        return [found[at] for at in range(len(orders))]
+
+    def measure(self, report, params, clients):
+        return self._inner.measure(report, params, clients)
+
+
+def task_of(name):
+    model, shape, tokens = MODELS[name]
+    return make_task(
+        model,
+        SIZES,
+        shape,
+        tokens=tokens,
+        training=TRAINING,
+        coreset=FirstRows(),
+        wants=("gradient", "squared_loss"),
+    )
+
+
+def mixed_orders() -> list[WorkOrder]:
+    plans = [
+        Plan(full_epochs=2),
+        Plan(full_epochs=1, coreset_epochs=2, coreset_size=6),
+        Plan(coreset_epochs=2, coreset_size=3),
+        Plan(steps=5),
+        Plan(full_epochs=3, stop_after=4),
+    ]
+    orders = make_orders(SIZES)
+    return [
+        WorkOrder(o.client, o.issue, 1 + i % 3, i % 2, plans[i % len(plans)], o.seed)
+        for i, o in enumerate(orders)
+    ]
+
+
+def same(results, others):
+    for one, other in zip(results, others, strict=True):
+        assert one.order == other.order
+        assert one.params.tobytes() == other.params.tobytes()
+        assert np.array([one.loss]).tobytes() == np.array([other.loss]).tobytes()
+        assert (one.steps, one.samples) == (other.steps, other.samples)
+        assert one.extras.keys() == other.extras.keys()
+        for name, value in one.extras.items():
+            assert value.tobytes() == other.extras[name].tobytes()
+
+
+def run(executor, task, orders):
+    executor.start(task)
+    try:
+        bases = {0: initial(task), 1: initial(task, seed=2)}
+        return executor.train(bases, orders)
+    finally:
+        executor.close()
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("seed", range(3))
+def test_company_and_order_change_no_bit(name, seed):
+    task, orders = task_of(name), mixed_orders()
+    same(run(Inline(), task, orders), run(Adversarial(seed=seed), task, orders))
+
+
+def test_two_processes_equal_inline():
+    task, orders = task_of("dropout"), mixed_orders()
+    same(run(Inline(), task, orders), run(Processes(workers=2), task, orders))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_processes_equal_inline(name, workers):
+    task, orders = task_of(name), mixed_orders()
+    same(run(Inline(), task, orders), run(Processes(workers=workers), task, orders))
+
+
+def test_registered_by_name():
+    assert {"inline", "processes"} <= set(executors.names())
+
+
+def test_not_started():
+    for executor in (Inline(), Processes(workers=1)):
+        with pytest.raises(RunError, match="not started"):
+            executor.train({}, [])
+        executor.close()
+        executor.close()
