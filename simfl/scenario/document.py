@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simfl.errors import ScenarioError, nearest
+from simfl.errors import ScenarioError
 
 if TYPE_CHECKING:
     from ruamel.yaml import Node
@@ -18,7 +19,7 @@ Key = str | int
 Location = tuple[Key, ...]
 """A path into plain data, such as ``("fleet", 0, "uplink")``."""
 
-_LIMIT = 1_000_000
+_LIMIT = 100_000
 
 
 @dataclass(frozen=True, order=True)
@@ -146,11 +147,12 @@ class Document:
 def _sibling(path: Path) -> str:
     """Return a hint at a file beside `path` with a similar name, if there is one."""
     try:
-        names = [entry.name for entry in path.parent.iterdir() if entry.suffix in (".yaml", ".yml")]
+        files = [file for file in path.parent.iterdir() if file.suffix in (".yaml", ".yml")]
     except OSError:
         return ""
-    hint = nearest(path.name, names)
-    return hint if "mean" in hint else ""
+    names = {file.stem: str(file) for file in sorted(files)}
+    close = get_close_matches(path.stem, names, n=1)
+    return f"; did you mean '{names[close[0]]}'?" if close else ""
 
 
 def safe_name(text: str) -> str:
@@ -211,7 +213,10 @@ def read_yaml(text: str, source: str, *, lines: bool = True) -> tuple[Any, dict[
     except RecursionError:
         raise ScenarioError(f"{source}: is nested too deeply") from None
     except YAMLError as error:
-        raise ScenarioError(f"{source}: is no valid YAML: {error}") from None
+        # A character that YAML forbids; the error knows only how many characters come before it.
+        line = text[: getattr(error, "position", 0)].count("\n") + 1
+        what = str(error).partition("\n")[0]
+        raise ScenarioError(f"{source}:{line}:1: is no valid YAML: {what}") from None
 
 
 class _Builder:
@@ -233,7 +238,7 @@ class _Builder:
     def _value(self, node: Any, path: Location, key: Any) -> Any:
         self._marks[path] = Marks(self._place(key.start_mark), self._place(node.start_mark))
         if len(self._marks) > _LIMIT:
-            raise ScenarioError(f"{self._place(node.start_mark)}: has more than {_LIMIT} values")
+            raise ScenarioError(f"{self._place(node.start_mark)}: has more than {_LIMIT:,} values")
         if any(node is outer for outer in self._above):
             return self._problem(node, path, "refers to itself")
         tag = str(node.tag).removeprefix("tag:yaml.org,2002:")

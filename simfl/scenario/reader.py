@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -73,6 +74,7 @@ def _unfold(
     options: Sequence[str] | None,
 ) -> Iterator[Problem]:
     """Yield the problems in pydantic's errors, those of nested components included."""
+    unknown = [error["loc"] for error in errors if error["type"] == "extra_forbidden"]
     for error in errors:
         path = (*prefix, *error["loc"])
         context = error.get("ctx") or {}
@@ -87,8 +89,13 @@ def _unfold(
                 keys = option_names(owner)
             hint = nearest(str(key), keys) if keys else ""
             yield Problem(path, f"unknown key {str(key)!r}{hint}", at_key=True)
+        elif error["type"] == "too_short" and error["input"]:
+            continue  # its items are wrong, and told of themselves
         elif error["type"] == "missing":
-            yield Problem(path[:-1], f"missing key {str(path[-1])!r}")
+            *above, key = error["loc"]
+            misspelt = [str(loc[-1]) for loc in unknown if list(loc[:-1]) == above]
+            if not get_close_matches(str(key), misspelt, n=1):  # told of there
+                yield Problem(path[:-1], f"missing key {str(key)!r}")
         else:
             yield Problem(path, _message(error, context))
 
@@ -135,7 +142,7 @@ def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
     }
     if kind in bounds:
         word, limit = bounds[kind]
-        return f"must be {word} {context[limit]}, but got {_short(value)}"
+        return f"must be {word} {context[limit]:g}, but got {_short(value)}"
     if kind == "too_short":
         return f"expected at least {context['min_length']} of them{got}"
     return str(error["msg"])

@@ -46,7 +46,7 @@ def expand(source: Document | Scenario, seeds: Sequence[int] | None = None) -> l
         try:
             changed = variant(document, name)
         except ScenarioError as error:
-            failures.append(str(error))
+            failures.append(f"{error} (in variant {name!r})")
             continue
         scenario, problems = check(changed)
         if scenario is None:

@@ -1,0 +1,276 @@
+"""Broken scenarios: each is refused with its line, without a traceback, leaving nothing behind."""
+
+# ruff: noqa: E501  (a table reads best with a line a case)
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from simfl.cli import main
+
+GOOD = """\
+name: good
+seed: 0
+data:
+  dataset: {name: synthetic, alpha: 1, beta: 1}
+  partition: natural
+model: logistic_regression
+fleet:
+  - name: phones
+    count: 20
+    compute: {distribution: normal, mean: 2 samples/s, std: 1 samples/s, min: 1 samples/s}
+    downlink: 50 Mbit/s
+    uplink: 10 Mbit/s
+    latency: 20 ms
+  - name: tablets
+    count: 10
+    compute: 3 samples/s
+training:
+  epochs: 10
+  batch_size: 8
+  optimizer: {name: sgd, lr: 0.01}
+  workload: {name: coreset, method: k_medoids}
+rounds:
+  policy: {name: synchronous, deadline: {stragglers: 30%}}
+  clients: 10
+  stop: {rounds: 100}
+selection: uniform
+evaluation: {every: 1, targets: [0.7]}
+variants:
+  FedAvg: {rounds.policy.deadline: none}
+  FedProx: {training.workload: partial_epochs, training.proximal: 1}
+seeds: [0, 1]
+network: {}
+"""
+
+# What to replace, by what, and the line, column and words that the message must have.
+BROKEN = {
+    "unknown key": ("  batch_size: 8", "  batch_sise: 8", "19:3: training.batch_sise", "mean 'batch_size'"),
+    "unknown key of a group": ("    uplink: 10", "    uplnk: 10", "12:5: fleet[0].uplnk", "mean 'uplink'"),
+    "unknown key at the top": ("evaluation:", "evaluatoin:", "27:1: evaluatoin", "mean 'evaluation'"),
+    "unknown section": ("seeds: [0, 1]", "plots: yes", "31:1: plots: unknown key 'plots'", "selection"),
+    "typo in a name": ("selection: uniform", "selection: unifrom", "26:12: selection", "mean 'uniform'"),
+    "typo in a data set": ("name: synthetic", "name: sinthetic", "4:12: data.dataset", "'synthetic'"),
+    "typo in a model": ("logistic_regression", "logistic_regresion", "6:8: model", "mean 'logistic_"),
+    "typo in a nested name": ("method: k_medoids", "method: kmedoids", "21:37: training.workload.method", "k_medoids"),
+    "unknown option": ("alpha: 1, beta: 1", "alpha: 1, betta: 1", "4:40: data.dataset.betta", "'beta'"),
+    "unknown option below": ("{stragglers: 30%}", "{straglers: 30%}", "23:42: rounds.policy.deadline.straglers", "'stragglers'"),
+    "unknown distribution": ("distribution: normal", "distribution: gaussian", "10:14: fleet[0].compute", "'gaussian'"),
+    "unknown parameter": ("std: 1 samples/s", "stdd: 1 samples/s", "10:56: fleet[0].compute.stdd", "mean 'std'"),
+    "missing unit": ("uplink: 10 Mbit/s", "uplink: 10", "12:13: fleet[0].uplink", "add a unit: bit/s, kbit/s"),
+    "bits or bytes": ("uplink: 10 Mbit/s", "uplink: 10 Mb/s", "12:13: fleet[0].uplink", "'Mbit/s' or 'MB/s'"),
+    "a size for a rate": ("uplink: 10 Mbit/s", "uplink: 10 MB", "12:13: fleet[0].uplink", "a data size; units that fit"),
+    "milli for mega": ("uplink: 10 Mbit/s", "uplink: 10 mbit/s", "12:13: fleet[0].uplink", "mean 'Mbit/s'"),
+    "negative duration": ("latency: 20 ms", "latency: -20 ms", "13:14: fleet[0].latency", "can't be negative"),
+    "infinite duration": ("latency: 20 ms", "latency: inf s", "13:14: fleet[0].latency", "finite"),
+    "no rate at all": ("compute: 3 samples/s", "compute: 0 samples/s", "16:14: fleet[1].compute", "above zero"),
+    "mixed rates": ("std: 1 samples/s", "std: 1 GFLOP/s", "10:61: fleet[0].compute.std", "in FLOP/s; units that fit: samples/s"),
+    "reaches zero": (", min: 1 samples/s", "", "10:14: fleet[0].compute", "give it a larger `min`"),
+    "empty interval": ("min: 1 samples/s", "min: 2 samples/s, max: 1 samples/s", "10:14: fleet[0].compute", "`min` must be below"),
+    "negative count": ("count: 20", "count: -20", "9:12: fleet[0].count", "at least 1, but got -20"),
+    "fractional count": ("count: 20", "count: 2.5", "9:12: fleet[0].count", "whole number, got 2.5"),
+    "wordy count": ("count: 20", "count: twenty", "9:12: fleet[0].count", "whole number, got 'twenty'"),
+    "truth for a count": ("batch_size: 8", "batch_size: true", "19:15: training.batch_size", "whole number"),
+    "a list for a section": ("stop: {rounds: 100}", "stop: [100]", "25:9: rounds.stop", "a mapping, got [100]"),
+    "NaN": ("lr: 0.01", "lr: .nan", "20:30: training.optimizer.lr", "NaN"),
+    "infinite rate of learning": ("lr: 0.01", "lr: .inf", "20:30: training.optimizer.lr", "finite"),
+    "zero rate of learning": ("lr: 0.01", "lr: 0", "20:30: training.optimizer.lr", "above 0"),
+    "more clients than devices": ("clients: 10", "clients: 31", "24:12: rounds.clients", "only 30 devices"),
+    "no clients": ("clients: 10", "clients: 0", "24:12: rounds.clients", "at least 1"),
+    "too large a share": ("clients: 10", "clients: 110%", "24:12: rounds.clients", "at most 100%"),
+    "epochs and steps": ("  epochs: 10", "  epochs: 10\n  steps: 20", "18:3: training", "not both"),
+    "coresets of steps": ("  epochs: 10", "  steps: 20", "21:13: training.workload", "needs `epochs`"),
+    "twin groups": ("name: tablets", "name: phones", "14:11: fleet[1].name", "fleet[0]"),
+    "no end": ("stop: {rounds: 100}", "stop: {}", "25:9: rounds.stop", "at least one of rounds"),
+    "target beyond one": ("targets: [0.7]", "targets: [0.7, 70]", "27:39: evaluation.targets[1]", "mean '70%'"),
+    "target zero": ("targets: [0.7]", "targets: [0]", "27:34: evaluation.targets[0]", "above 0"),
+    "negative seed": ("seed: 0", "seed: -1", "2:7: seed", "at least 0"),
+    "seed twice": ("seeds: [0, 1]", "seeds: [0, 0]", "31:8: seeds", "seed 0 is listed twice"),
+    "odd seeds": ("seeds: [0, 1]", "seeds: a-b", "31:8: seeds", "0-4"),
+    "wrong type": ("training:\n  epochs: 10", "training: 10\nrounds:\n  epochs: 10", "23:1: ", "duplicate key 'rounds'"),
+    "a number for a section": ("network: {}", "network: 10", "32:10: network", "network"),
+    "name is a list": ("selection: uniform", "selection: [uniform]", "26:12: selection", "selector"),
+    "no folder's name": ("name: good", "name: a/b", "1:7: name", "letters, digits"),
+    "missing model": ("model: logistic_regression\n", "", "1:1: missing key 'model'", ""),
+    "missing count": ("    count: 20\n", "", "8:5: fleet[0]: missing key 'count'", ""),
+    "no groups": (GOOD[GOOD.index("  - name: phones") : GOOD.index("training:")], "  []\n", "8:3: fleet", "at least 1"),
+    "variant of nothing": ("training.proximal: 1", "training.proximl: 1", "30:48: training.proximl", "mean 'proximal'"),
+    "variant of a number": ("training.proximal: 1", "seed.x: 1", "30:48: seed.x: seed is 0", ""),
+    "variant too far": ("training.proximal: 1", "fleet.2.count: 1", "30:48: fleet[2].count", "only 2 items"),
+    "variant with a wrong value": ("training.proximal: 1", "training.proximal: -1", "30:67: training.proximal", "in variant 'FedProx'"),
+    "bad YAML": ("fleet:\n", "fleet: [\n", "8:3", "is no valid YAML"),
+    "bad indentation": ("  batch_size: 8", " batch_size: 8", "19:2", "is no valid YAML"),
+    "tabs": ("  batch_size: 8", "\tbatch_size: 8", "19:1", "indent with spaces"),
+    "duplicate key": ("  batch_size: 8", "  epochs: 8", "19:3: training: duplicate key 'epochs', first in line 18", ""),
+    "unknown tag": ("seed: 0", "seed: !!python/name:os.system 0", "2:7: seed", "unknown YAML tag"),
+    "merge key": ("  batch_size: 8", "  <<: {batch_size: 8}", "19:3: training", "merge keys"),
+    "refers to itself": ("seeds: [0, 1]", "seeds: &a [*a]", "31:8: seeds[0]", "refers to itself"),
+    "two documents": ("seeds: [0, 1]", "---\nseeds: [0, 1]", "31:1", "is no valid YAML"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Return what is told of a command that must be refused as bad input."""
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    assert err.startswith("error: ")
+    return err.removeprefix("error: ")
+
+
+def test_the_scenario_to_break_is_good(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(GOOD)
+    assert main(["validate", "s.yaml"]) == 0
+    assert capsys.readouterr() == ("s.yaml: ok (2 variants, 2 seeds)\n", "")
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_scenarios(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new, place, words = BROKEN[name]
+    assert GOOD.count(old) == 1, f"{old!r} must occur once"
+    Path("s.yaml").write_text(GOOD.replace(old, new))
+    told = refused(capsys, "validate", "s.yaml")
+    assert f"s.yaml:{place}" in told
+    assert words in told
+    assert told.count("\n") == 1, "one mistake, one line"
+    assert [path.name for path in here.iterdir()] == ["s.yaml"]
+
+
+FILES = {
+    "empty": (b"", "s.yaml: is empty"),
+    "only comments": (b"# later\n", "s.yaml: is empty"),
+    "a list": (b"- fleet\n", "s.yaml:1:1: expected a mapping"),
+    "a word": (b"scenario", "s.yaml:1:1: expected a mapping"),
+    "not UTF-8": ("name: a\nmodel: caf\xe9".encode("latin-1"), "s.yaml:2:1: is not UTF-8"),
+    "UTF-16": ("name: a".encode("utf-16"), "s.yaml:1:1: is not UTF-8"),
+    "a control character": (b"seed: 0\nname: \x00", "s.yaml:2:1: is no valid YAML: unacceptable character"),
+    "nested too deeply": (b"a: " + b"[" * 1500 + b"]" * 1500, "nested too deeply"),
+    "aliases of aliases": (
+        b"a0: &a0 [x, x, x, x, x, x, x, x]\n"
+        + b"".join(b"a%d: &a%d [%s]\n" % (i, i, b", ".join([b"*a%d" % (i - 1)] * 8)) for i in range(1, 9)),
+        "more than 100,000 values",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_are_no_scenario(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, words = FILES[name]
+    Path("s.yaml").write_bytes(content)
+    told = refused(capsys, "validate", "s.yaml")
+    assert words in told
+    assert told.count("\n") == 1
+
+
+def test_no_such_file_with_a_hint(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("good.yaml").write_text(GOOD)
+    assert refused(capsys, "validate", "god.yaml") == (
+        "god.yaml: no such file; did you mean 'good.yaml'?\n"
+    )
+    assert refused(capsys, "validate", "nowhere/s.yaml") == "nowhere/s.yaml: no such file\n"
+    assert refused(capsys, "validate", ".") == ".: is a folder, expected a YAML file\n"
+
+
+def test_all_problems_at_once_in_the_order_of_the_file(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = GOOD.replace("seed: 0", "seed: x").replace("uplink: 10 Mbit/s", "uplink: 10")
+    text = text.replace("selection: uniform", "selection: unifrom").replace(
+        "epochs: 10", "epoch: 1"
+    )
+    Path("s.yaml").write_text(text)
+    Path("t.yaml").write_text("fleet: {}\n")
+    lines = refused(capsys, "validate", "s.yaml", "t.yaml").splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        "s.yaml:2:7", "s.yaml:12:13", "s.yaml:18:3", "s.yaml:26:12",
+        "t.yaml:1:1", "t.yaml:1:1", "t.yaml:1:8",
+    ]  # fmt: skip
+
+
+def test_good_files_are_told_of_beside_bad_ones(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("good.yaml").write_text(GOOD)
+    assert main(["validate", "good.yaml", "else.yaml"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("good.yaml: ok")
+    assert err == "error: else.yaml: no such file\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            "rounds.clients=x",
+            "--set rounds.clients=x: rounds.clients: expected a number of clients",
+        ),
+        ("rounds.client=3", "--set rounds.client=3: rounds.client: unknown key 'client'"),
+        ("rounds.clients", "--set rounds.clients: expected PATH=VALUE"),
+        ("=3", "--set =3: expected PATH=VALUE"),
+        ("fleet.7.count=3", "fleet[7].count: fleet has only 2 items"),
+        ("fleet.phone.count=3", "fleet is a list, which has no 'phone'; did you mean 'phones'?"),
+        ("seed.x=3", "seed.x: seed is 0, which has no 'x'"),
+        ("rounds..clients=3", "'rounds..clients' is no path"),
+        ("rounds.stop={", "--set rounds.stop={: is no valid YAML"),
+        ("selection.warmup=3", "selection.warmup: unknown key 'warmup'"),
+    ],
+)
+def test_bad_changes(
+    change: str, words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    told = refused(capsys, "validate", "s.yaml", "--set", change)
+    assert words in told
+    assert told.count("\n") == 1
+
+
+def test_time_only_refuses_what_needs_training(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = GOOD.replace("selection: uniform", "selection: afl")
+    Path("s.yaml").write_text(text.replace("{rounds: 100}", "{accuracy: 0.9}"))
+    lines = refused(capsys, "validate", "--time-only", "s.yaml").splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("s.yaml:26:12: selection: 'afl' needs losses")
+    assert lines[1].startswith("s.yaml:25:9: rounds.stop: needs rounds, time or bytes")
+    assert main(["validate", "s.yaml"]) == 0
+
+
+@pytest.mark.parametrize("words", [["validat"], ["validate"], ["validate", "s.yaml", "--nope"]])
+def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, *words).endswith("--help\n")
+
+
+def test_debug_shows_the_traceback(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "none.yaml", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["validate", "s.yaml"], ["validate", "none.yaml"], ["oops"]])
+def test_quickly_as_a_user_meets_it(words: list[str], here: Path) -> None:
+    Path("s.yaml").write_text(GOOD.replace("selection: uniform", "selection: unifrom"))
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from simfl.cli import main; sys.exit(main())", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert time.perf_counter() - start < 3
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in here.iterdir()] == ["s.yaml"]
