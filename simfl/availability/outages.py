@@ -28,7 +28,7 @@ class Outages(Availability):
     """
 
     base: Base = Field("always", validate_default=True, description="availability without outages")
-    between: Duration = Field(gt=0, description="mean time from one outage to the next")
+    between: Duration = Field(gt=0, description="mean time from the end of an outage to the next")
     lasting: Duration = Field(gt=0, description="mean length of an outage")
 
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:

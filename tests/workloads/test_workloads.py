@@ -96,6 +96,16 @@ def test_coreset_budgets_are_those_of_fedcore(
     assert plan("coreset", c, tau, m) == expected
 
 
+@pytest.mark.parametrize(
+    ("m", "c", "b", "epochs"),
+    [(4388, 1.8098, 2366, 5), (2103, 1.3121, 1835, 8), (4645, 1.8658, 2425, 5)],
+)
+def test_stragglers_of_fedcore_table_1(m: int, c: float, b: int, epochs: int) -> None:
+    """The three stragglers of 10% on Synthetic (algorithms.md, F.4)."""
+    assert plan("coreset", c, 10 * 1419.1267, m) == Plan(1, 9, b)
+    assert plan("partial_epochs", c, 10 * 1419.1267, m) == Plan(full_epochs=epochs)
+
+
 def test_coreset_time_of_the_oracle() -> None:
     chosen = plan("coreset", 0.5, 200, 60)
     assert chosen is not None
