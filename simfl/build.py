@@ -146,7 +146,7 @@ class Builder:
             targets=scenario.evaluation.targets,
             prices=Prices(
                 model_bytes=size,
-                update_bytes=size,
+                update_bytes=scenario.training.compression.size(self.model.parameters),
                 profile_bytes=4 * self.model.profile,
                 charge_probes=scenario.selection.charge_probes,
             ),
@@ -173,6 +173,8 @@ class Builder:
             self._evaluator(),
             self.seeds,
             self.settings.nominal,
+            self.scenario.training.compression,
+            self.scenario.training.filter,
             self.model.tensors,
             counts,
         )

@@ -1,17 +1,21 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simfl.aggregators.base import Aggregator, Contribution
+from simfl.compressors.base import Compressor
 from simfl.door import Door
 from simfl.executors.base import Executor
+from simfl.filters.base import UpdateFilter
 from simfl.seeds import Seeds
 from simfl.selectors.base import Probe, Reports, RoundOutcome, Selector, View
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.uplink import Uplink
 from simfl.work import Params, Plan, WorkOrder, WorkResult
 
 Evaluate = Callable[[Params], Evaluation]
@@ -28,6 +32,8 @@ class Learner(Door):
         evaluate: model -> quality.
         seeds: the run's root of randomness.
         nominal: the full workload, for probes that train.
+        compressor: of the updates on their way up.
+        update_filter: which updates count.
         layers: sizes of the model's tensors, in the order of the flat vector.
         label_counts: `(n, classes)` for the GEMD of each round, or None.
     """
@@ -41,6 +47,8 @@ class Learner(Door):
         evaluate: Evaluate,
         seeds: Seeds,
         nominal: Plan,
+        compressor: Compressor,
+        update_filter: UpdateFilter,
         layers: Sequence[int] = (),
         label_counts: NDArray[np.int64] | None = None,
     ) -> None:
@@ -52,6 +60,9 @@ class Learner(Door):
         self._trial: Params | None = None
         self._evaluate = evaluate
         self._nominal = nominal
+        self._uplink = Uplink(compressor)
+        self._filter = update_filter
+        self._last_change: NDArray[np.float32] | None = None
         self._layers = tuple(layers)
 
     @property
@@ -95,17 +106,10 @@ class Learner(Door):
         good = [result for result in results if np.isfinite(result.params).all()]
         discarded = [r.order.client for r in results if not np.isfinite(r.params).all()]
         if good:
-            contributions = [
-                Contribution(
-                    result,
-                    self._models[result.order.base],
-                    by_key[result.order.key].staleness,
-                    by_key[result.order.key].copies,
-                )
-                for result in good
-            ]
+            contributions = self._kept([self._received(r, by_key) for r in good], round_)
             model = self._aggregator.aggregate(self.model, contributions)
             self._observe(round_, selected, contributions, by_key)
+            self._last_change = model - self.model
             self.version += 1
             self._models[self.version] = model
         self._forget_old_models()
@@ -114,6 +118,25 @@ class Learner(Door):
             discarded=discarded,
             gemd=self.gemd([r.order.client for r in good]),
         )
+
+    def _received(
+        self, result: WorkResult, arrivals: Mapping[tuple[int, int], Arrival]
+    ) -> Contribution:
+        """Return `result` as the server receives it."""
+        order, base = result.order, self._models[result.order.base]
+        if self._uplink.compressor.name != "none":
+            received = self._uplink.send(order.client, result.params - base, order.seed)
+            result = replace(result, params=base + received)
+        arrival = arrivals[order.key]
+        return Contribution(result, base, arrival.staleness, arrival.copies)
+
+    def _kept(self, contributions: list[Contribution], round_: int) -> list[Contribution]:
+        """Return those that the server's update filter lets through."""
+        if self._filter.stage != "server":
+            return contributions
+        updates = [contribution.update for contribution in contributions]
+        kept = self._filter.choose(updates, self._last_change, round_)
+        return [contributions[index] for index in kept]
 
     def _observe(
         self,
@@ -160,6 +183,8 @@ class Learner(Door):
             "version": self.version,
             "models": dict(self._models),
             "trial": self._trial,
+            "owed": dict(self._uplink.owed),
+            "last_change": self._last_change,
             "selector": self._selector.state_dict(),
             "aggregator": self._aggregator.state_dict(),
         }
@@ -169,5 +194,7 @@ class Learner(Door):
         self.version = state["version"]
         self._models = dict(state["models"])
         self._trial = state["trial"]
+        self._uplink.owed = dict(state["owed"])
+        self._last_change = state["last_change"]
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])

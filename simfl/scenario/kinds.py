@@ -17,6 +17,8 @@ KINDS: dict[str, str] = {
     "workloads": "simfl.workloads.base:workloads",
     "coresets": "simfl.coresets.base:coresets",
     "aggregators": "simfl.aggregators.base:aggregators",
+    "compressors": "simfl.compressors.base:compressors",
+    "filters": "simfl.filters.base:filters",
     "executors": "simfl.executors.base:executors",
 }
 """Plural, as on the command line -> ``module:registry``."""

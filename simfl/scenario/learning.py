@@ -4,7 +4,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from simfl.compressors.base import Compressor
 from simfl.datasets.base import Dataset
+from simfl.filters.base import UpdateFilter
 from simfl.partitions.base import Partition
 from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Part
@@ -13,6 +15,8 @@ from simfl.work import LocalTraining, Schedule
 from simfl.workloads.base import Workload
 
 _WORKLOAD = Named("workloads", "full")
+_COMPRESSOR = Named("compressors", "none")
+_FILTER = Named("filters", "none")
 
 
 class Data(Part):
@@ -88,6 +92,12 @@ class Training(Part):
         default_factory=_WORKLOAD.factory, description="what it does when its time is short"
     )
     proximal: float = Field(0.0, ge=0, description="FedProx's mu (0: none)")
+    compression: Annotated[Compressor, _COMPRESSOR] = Field(
+        default_factory=_COMPRESSOR.factory, description="of updates on their way up"
+    )
+    filter: Annotated[UpdateFilter, _FILTER] = Field(
+        default_factory=_FILTER.factory, description="which updates count"
+    )
 
     @model_validator(mode="before")
     @classmethod
