@@ -188,7 +188,7 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
 
 
 def format_quantity(value: float, dimension: Dimension) -> str:
-    """Return the shortest text that `parse_quantity` turns back into the identical float.
+    """Return short text, at least 1 of its unit, that `parse_quantity` turns back into `value`.
 
     >>> format_quantity(0.05, DURATION), format_quantity(1.25e6, DATA_RATE)
     ('50 ms', '1.25 Mbit/s')
@@ -202,14 +202,21 @@ def format_quantity(value: float, dimension: Dimension) -> str:
         factor = _factor(unit, dimension)
         assert factor is not None
         number = _plain(float(Fraction(value) / factor))
-        shorter = len(number) <= len(best.split()[0])
-        if shorter and float(Fraction(number) * factor) == value:
+        if (
+            _length(number) <= _length(best.split()[0])
+            and float(Fraction(number) * factor) == value
+        ):
             best = f"{number} {unit}"
     return best
 
 
 def _plain(value: float) -> str:
     return repr(value).removesuffix(".0")
+
+
+def _length(number: str) -> int:
+    """Return how long a number is to a reader, who prefers 512 to 0.5."""
+    return len(number) + (2 if number.startswith("0.") else 0)
 
 
 def _bare(dimension: Dimension) -> str:
