@@ -11,6 +11,7 @@ from simfl.testing.selectors import SelectorContract
 TRAITS: dict[str, dict[str, Any]] = {
     "round_robin": {"ordered": True},
     "fedcore_cohorts": {"ordered": True, "fewer": True},
+    "clustered": {"repeats": True},
     "fedcor": {"draws": 20},  # 150 steps per round; the variants below draw more often
     "fedgp": {"draws": 20},
 }
@@ -23,6 +24,10 @@ VARIANTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("afl", {"discarded": 0, "uniform_share": 1}, {}),
     ("k_dpp", {"profile": "gradient", "refresh_every": 2}, {}),
     ("k_dpp", {"profile": "representative_gradient"}, {}),
+    ("fedacs", {"reward": "reuse_update", "fast": True}, {}),
+    ("fedacs", {"norm": "layer_sum", "tolerance": 1}, {}),
+    ("clustered", {"similarity": "L2", "linkage_input": "condensed"}, {}),
+    ("clustered", {"similarity": "L1"}, {}),
     ("fedcor", {"warmup": 0, "interval": 1, "warmup_steps": 2, "update_steps": 2}, {"draws": 200}),
     ("fedcor", {"warmup": 1, "interval": 2, "warmup_steps": 5, "update_steps": 5}, {"draws": 100}),
     ("fedgp", {"warmup": 1, "interval": None, "warmup_steps": 2}, {"draws": 100}),
