@@ -31,7 +31,7 @@ class Program:
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel that trains it, with a module of its own."""
-        return choose_kernel(self._module(), self._task.shape)
+        return choose_kernel(self._module(), self._task.shape, self._task.classes)
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return `tensor` where the model is; the copy of the last few tensors is kept."""

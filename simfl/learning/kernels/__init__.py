@@ -6,11 +6,12 @@ from simfl.learning.flat import Layout
 from simfl.learning.kernels.base import Kernel, Progress
 from simfl.learning.kernels.linear import LinearKernel, stages_of
 from simfl.learning.kernels.loop import LoopKernel
+from simfl.learning.kernels.vmap import VmapKernel, can_vmap
 
-__all__ = ["Kernel", "LinearKernel", "LoopKernel", "Progress", "choose_kernel"]
+__all__ = ["Kernel", "LinearKernel", "LoopKernel", "Progress", "VmapKernel", "choose_kernel"]
 
 
-def choose_kernel(module: nn.Module, shape: tuple[int, ...]) -> Kernel:
+def choose_kernel(module: nn.Module, shape: tuple[int, ...], classes: int) -> Kernel:
     """Return the fastest kernel that can run `module` where its parameters are.
 
     The choice depends on the model and the kind of device only, never on the cohort, the executor
@@ -19,8 +20,12 @@ def choose_kernel(module: nn.Module, shape: tuple[int, ...]) -> Kernel:
     Args:
         module: the model, on its device; the kernel may take its parameters over.
         shape: shape of one input.
+        classes: number of logits.
     """
     layout = Layout.of(module)
     if stages := stages_of(module, shape):
         return LinearKernel(layout, stages)
+    device = next(module.parameters()).device.type
+    if device != "cpu" and can_vmap(module, shape):
+        return VmapKernel(module, classes)
     return LoopKernel(module)
