@@ -150,6 +150,7 @@ class Builder:
                 profile_bytes=4 * self.model.profile,
                 charge_probes=scenario.selection.charge_probes,
             ),
+            wants=tuple(scenario.selection.wants),
         )
 
     @cached_property

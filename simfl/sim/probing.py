@@ -1,6 +1,6 @@
 """Probes: what it costs to ask clients something before choosing."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,8 @@ import simpy
 
 from simfl.selectors.base import Probe
 from simfl.sim.device import Errand
-from simfl.work import Plan
+from simfl.sim.fleet import Fleet
+from simfl.work import Floats, Plan
 
 if TYPE_CHECKING:
     from simfl.sim.server import Server
@@ -36,6 +37,30 @@ class Prices:
     forward_units: float = 1 / 3
     charge_probes: bool = True
     probe_deadline_s: float | None = None
+
+
+def extras(wants: Sequence[str], prices: Prices, fleet: Fleet) -> tuple[Floats, int]:
+    """Return what measurements beside an update cost each participant.
+
+    Args:
+        wants: what the selector asks participants for; see `Selector.wants`.
+        prices: what things cost.
+        fleet: the devices.
+
+    Returns:
+        `(n,)` sample-units of each device, and bytes on the way up.
+    """
+    units, size = np.zeros(len(fleet)), 0
+    if not prices.charge_probes:
+        return units, size
+    held = np.where(fleet.validation > 0, fleet.validation, fleet.samples)
+    for want in wants:
+        if want == "gradient":
+            units, size = units + fleet.samples, size + prices.model_bytes
+        else:
+            units = units + (prices.forward_units * held if want == "loss" else 0.0)
+            size += SCALAR_BYTES
+    return units, size
 
 
 def errand(server: "Server", probe: Probe, client: int) -> Errand:

@@ -19,7 +19,7 @@ from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.participation import Books, Participation
 from simfl.sim.policies.base import RoundPolicy
-from simfl.sim.probing import Prices, ask
+from simfl.sim.probing import Prices, ask, extras
 from simfl.sim.timeline import Timeline
 from simfl.work import Floats, Ids, Plan, WorkOrder
 from simfl.workloads.base import Assignment, Workload
@@ -51,6 +51,7 @@ class Settings:
         evaluate_every: rounds between evaluations.
         targets: accuracies whose first crossing is noted.
         prices: what everything costs.
+        wants: what participants measure beside their update.
     """
 
     clients: int
@@ -62,6 +63,7 @@ class Settings:
     evaluate_every: int
     targets: Sequence[float]
     prices: Prices
+    wants: Sequence[str] = ()
 
     @property
     def nominal(self) -> Plan:
@@ -102,6 +104,8 @@ class Server:
         self._holds: dict[int, int] = {}
         self._probing: set[int] = set()
         self._reached: set[float] = set()
+        self._extra_units, extra_bytes = extras(settings.wants, settings.prices, fleet)
+        self._upload_bytes = settings.prices.update_bytes + extra_bytes
         self._able = np.flatnonzero(fleet.samples > 0)
         if not len(self._able):
             raise InputError("no device of the fleet holds any training sample")
@@ -203,9 +207,9 @@ class Server:
         samples = int(self.fleet.samples[client])
         size = self.settings.batch_size
         order = WorkOrder(client, issue, self.round, self.version, plan or Plan(), seed)
-        prices = self.settings.prices
-        download = None if self.holds_model(client) else prices.model_bytes
-        errand = Errand(client, download, order.plan.units(samples, size), prices.update_bytes)
+        download = None if self.holds_model(client) else self.settings.prices.model_bytes
+        units = order.plan.units(samples, size) + float(self._extra_units[client])
+        errand = Errand(client, download, units, self._upload_bytes)
         steps = order.plan.n_steps(samples, size)
         part = Participation(self.round, order, errand, copies, self.timeline.now, steps)
         if plan is None:
@@ -231,15 +235,16 @@ class Server:
         rate = float(self.fleet.rate[client])
         size = None if self.holds_model(client) else prices.model_bytes
         down_s = 0.0 if size is None else self._links.expected_s(client, "down", size)
-        up_s = self._links.expected_s(client, "up", prices.update_bytes)
+        up_s = self._links.expected_s(client, "up", self._upload_bytes)
+        extra = float(self._extra_units[client])
         return Assignment(
             client=client,
             samples=int(self.fleet.samples[client]),
             batch_size=self.settings.batch_size,
             epochs=self.settings.epochs,
             steps=self.settings.steps,
-            units_left=max((limit_s - down_s - up_s) * rate, 0.0),
-            fits=lambda units: (down_s + units / rate) + up_s <= limit_s,
+            units_left=max((limit_s - down_s - up_s) * rate - extra, 0.0),
+            fits=lambda units: (down_s + (units + extra) / rate) + up_s <= limit_s,
             rng_seed=seed,
             convex=self.settings.convex,
         )
@@ -383,8 +388,8 @@ class Server:
         else:
             sizes, index = np.unique(self.fleet.samples, return_inverse=True)
             units = np.array([plan.units(int(n), size) for n in sizes])[index]
-        prices = self.settings.prices
-        times = self.fleet.round_s(prices.model_bytes, units, prices.update_bytes)
+        units = units + self._extra_units
+        times = self.fleet.round_s(self.settings.prices.model_bytes, units, self._upload_bytes)
         return times if everybody else times[self._able]
 
     # Probes -----------------------------------------------------------------------------------
