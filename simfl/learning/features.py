@@ -69,7 +69,7 @@ def _chunk_features(
     finally:
         handle.remove()
     if kind == "logit_gradient":
-        return torch.softmax(logits.double(), 1) - F.one_hot(y, logits.shape[1])
+        return torch.softmax(logits.detach().double(), 1) - F.one_hot(y, logits.shape[1])
     hidden, output = seen
     if hidden.dim() != 2:
         raise InputError("gradient features need a last linear layer that sees each sample once")

@@ -23,7 +23,9 @@ class Purpose(IntEnum):
 
 def stream(seed: int, purpose: Purpose) -> np.random.Generator:
     """Return the generator of one purpose of the participation that has `seed`."""
-    return np.random.Generator(np.random.Philox(key=np.array([seed, purpose], dtype=np.uint64)))
+    return np.random.Generator(
+        np.random.Philox(key=np.array([seed % 2**64, purpose], dtype=np.uint64))
+    )
 
 
 @dataclass(frozen=True, slots=True)

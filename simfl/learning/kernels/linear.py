@@ -37,9 +37,7 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
         module = nn.Sequential(module)
     if not isinstance(module, nn.Sequential):
         return None
-    layers = [
-        (name, layer) for name, layer in _leaves(module) if not isinstance(layer, nn.Identity)
-    ]
+    layers = [(name, layer) for name, layer in _leaves(module) if type(layer) is not nn.Identity]
     if layers and isinstance(layers[0][1], nn.Flatten) and layers[0][1].start_dim == 1:
         layers = layers[1:]
     elif len(shape) != 1:
@@ -55,7 +53,8 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
             stages.append(Stage(last.weight, last.bias, last.inputs, last.outputs, after))
         else:
             return None
-    shared = len({stage.weight for stage in stages}) < len(stages)
+    weights = [layer.weight for _, layer in layers if isinstance(layer, nn.Linear)]
+    shared = len({id(weight) for weight in weights}) < len(stages)
     # A product with a single column is the one shape whose bits depend on more than alignment.
     single = any(min(stage.inputs, stage.outputs) == 1 for stage in stages)
     return None if shared or single or not stages else stages
@@ -63,7 +62,9 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
 
 def _leaves(module: nn.Sequential, prefix: str = "") -> list[tuple[str, nn.Module]]:
     found: list[tuple[str, nn.Module]] = []
-    for name, layer in module.named_children():
+    for name, layer in module._modules.items():  # `named_children` leaves out repeated layers
+        if layer is None:
+            continue
         if type(layer) is nn.Sequential:
             found += _leaves(layer, f"{prefix}{name}.")
         else:
