@@ -38,6 +38,10 @@ class LossTracker(Selector, ABC):
                 self._loss = spread(report.values, report.clients, view.clients)
         return known_or_median(np.sqrt(view.history.samples) * self._loss)
 
+    def losses(self) -> Floats:
+        """Return `(n,)` last known losses, the median of the known ones where unknown."""
+        return known_or_median(np.zeros(0) if self._loss is None else self._loss)
+
     def observe(self, outcome: RoundOutcome) -> None:
         """See `Selector.observe`."""
         if self._loss is None:

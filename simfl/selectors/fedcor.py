@@ -12,6 +12,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateA
 
 from simfl.selectors._draws import spread
 from simfl.selectors._gaussian_process import Posterior, choose, train
+from simfl.selectors._presets import with_preset
 from simfl.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
 from simfl.work import Floats, Ids
 
@@ -73,9 +74,7 @@ class FedCor(Selector):
     @model_validator(mode="before")
     @classmethod
     def _fill_from_preset(cls, options: Any) -> Any:
-        preset = options.get("preset", "fmnist") if isinstance(options, dict) else None
-        known = cls.presets.get(preset, {}) if isinstance(preset, str) else {}
-        return {**known, **options} if known else options
+        return with_preset(cls.presets, options, "fmnist")
 
     def _is_update(self, view: View) -> bool:
         t = view.round - 1
