@@ -1,7 +1,9 @@
 """One dataclass per output table: what is in `rounds.csv` and `clients.csv`, with units."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
 Outcome = Literal["arrived", "late", "offline", "skipped", "discarded", "unfinished"]
 """arrived in time; late: cut off or too late; offline: the device left; skipped: nothing useful
@@ -60,3 +62,16 @@ class ClientRow:
 def header(row: type) -> list[str]:
     """Return the column names of a table, in order."""
     return [column.name for column in fields(row)]
+
+
+class Columns:
+    """Reads the rows of one table quickly."""
+
+    def __init__(self, row: type) -> None:
+        self.names = tuple(header(row))
+        self.values: Callable[[object], tuple[Any, ...]] = attrgetter(*self.names)
+        """Returns what is in a row, in the order of its columns."""
+
+
+COLUMNS: dict[type, Columns] = {row: Columns(row) for row in (RoundRow, ClientRow)}
+"""By the class of a row."""

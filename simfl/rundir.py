@@ -1,17 +1,15 @@
 """A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
 
 import csv
-import io
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from simfl.errors import InputError, RunError
 from simfl.eventlog import GrowingFile, encode
-from simfl.rows import ClientRow, RoundRow, header
+from simfl.rows import COLUMNS, ClientRow, RoundRow
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY, MODEL = (
@@ -110,8 +108,8 @@ class Recorder:
         self.events = GrowingFile(folder / EVENTS)
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)
-        self._rounds.append(",".join(header(RoundRow)))
-        self._clients.append(",".join(header(ClientRow)))
+        self._rounds.append(",".join(COLUMNS[RoundRow].names))
+        self._clients.append(",".join(COLUMNS[ClientRow].names))
         self.flush()
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
@@ -134,8 +132,20 @@ class Recorder:
             file.close()
 
 
+class _Sink:
+    """Where the CSV writer leaves the line it has just made."""
+
+    line = ""
+
+    def write(self, line: str) -> None:
+        self.line = line
+
+
+_SINK = _Sink()
+_CSV = csv.writer(_SINK, lineterminator="")
+
+
 def _line(row: RoundRow | ClientRow) -> str:
     """Return `row` as one line of CSV; None is an empty field."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow(astuple(row))
-    return buffer.getvalue()
+    _CSV.writerow(COLUMNS[type(row)].values(row))
+    return _SINK.line
