@@ -34,7 +34,8 @@ class Spells(ABC):
 
     def next_change_s(self, device: int, now_s: float) -> float:
         """See `OnlineSchedule.next_change_s`."""
-        self._look(np.array([device]), now_s)
+        if not self._since[device] <= now_s < self._until[device]:
+            self._look(np.array([device]), now_s)
         return float(self._until[device])
 
     def next_online_s(self, now_s: float) -> float:

@@ -1,5 +1,6 @@
 """The fleet as arrays: a million idle devices cost a few numbers each and no process."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -69,15 +70,15 @@ class Fleet:
     validation: Ids
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_starts", np.array([group.first for group in self.groups]))
+        object.__setattr__(self, "_starts", [group.first for group in self.groups])
 
     def __len__(self) -> int:
         return len(self.rate)
 
     def group(self, device: int) -> DeviceGroup:
         """Return the group that `device` belongs to."""
-        starts: Ids = self.__dict__["_starts"]
-        return self.groups[int(np.searchsorted(starts, device, side="right")) - 1]
+        starts: list[int] = self.__dict__["_starts"]
+        return self.groups[bisect_right(starts, device) - 1]
 
     def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
         """Return `(m,)` whether each of `devices` is online."""
