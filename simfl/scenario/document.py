@@ -286,8 +286,18 @@ class _Builder:
 def to_yaml(data: Mapping[str, Any]) -> str:
     """Return plain data as YAML, leaves in one line each."""
     from ruamel.yaml import YAML
+    from ruamel.yaml.representer import SafeRepresenter
 
+    class Representer(SafeRepresenter):
+        """Quotes what YAML would fold or forbid, such as Unicode's line separators."""
+
+        def represent_str(self, text: str) -> Any:
+            style = None if text.isprintable() else '"'
+            return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    Representer.add_representer(str, Representer.represent_str)
     yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = Representer
     yaml.default_flow_style = None
     yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     yaml.width = 1_000_000

@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from simfl.errors import ScenarioError, nearest
 from simfl.scenario.document import Document, Key, Location, Marks, Override, dotted, parse_path
-from simfl.scenario.fields import is_component, is_part
+from simfl.scenario.fields import by_name, is_component, is_part
+from simfl.scenario.fleet import Group
 
 
 def apply(document: Document, override: Override) -> Document:
@@ -24,16 +25,18 @@ def apply(document: Document, override: Override) -> Document:
     data = deepcopy(document.data)
     marks = dict(document.marks)
     for path, value in _leaves(override.path, override.value):
+        mark = override.marks.get(path) or override.marks[override.path]
         try:
-            where = _put(data, marks, path, value)
+            where = _put(data, marks, _grouped(data, path), value)
         except LookupError as error:
-            mark = override.marks.get(path) or override.marks[override.path]
             raise ScenarioError(f"{mark.key}: {dotted(path)}: {error.args[0]}") from None
         for key in [key for key in marks if key[: len(where)] == where]:
             del marks[key]
-        for key, mark in override.marks.items():
+        for depth in range(1, len(where)):
+            marks.setdefault(where[:depth], mark)
+        for key, written in override.marks.items():
             if key[: len(path)] == path:
-                marks[where + key[len(path) :]] = mark
+                marks[where + key[len(path) :]] = written
     return replace(document, data=data, marks=marks)
 
 
@@ -67,6 +70,21 @@ def _leaves(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:
         yield path, value
 
 
+def _grouped(data: Any, path: Location) -> Location:
+    """Return `path` with its group of the fleet chosen as the fleet is written.
+
+    A fleet of one group may be written without a list, and its group needs no choosing.
+    """
+    fleet = data.get("fleet")
+    if path[0] != "fleet" or len(path) == 1:
+        return path
+    if isinstance(fleet, dict) and path[1] in (0, fleet.get("name")):
+        return (path[0], *path[2:])
+    if isinstance(fleet, list) and len(fleet) == 1 and by_name(Group, str(path[1])) is not None:
+        return (path[0], 0, *path[1:])
+    return path
+
+
 def _put(data: Any, marks: dict[Location, Marks], path: Location, value: Any) -> Location:
     """Write `value` at `path` of `data`, in place; return where that really is.
 
@@ -76,8 +94,6 @@ def _put(data: Any, marks: dict[Location, Marks], path: Location, value: Any) ->
     at, here = data, cast(Location, ())
     for depth, wanted in enumerate(path):
         key = _key(at, here, wanted)
-        if key is None:
-            continue
         here = (*here, key)
         if depth == len(path) - 1:
             at[key] = deepcopy(value)
@@ -90,14 +106,12 @@ def _put(data: Any, marks: dict[Location, Marks], path: Location, value: Any) ->
         elif inner is None:
             inner = {}
         at[key] = at = inner
-    raise LookupError("can't be replaced as a whole by this path")
+    raise LookupError("names nothing")
 
 
-def _key(at: Any, here: Location, wanted: Key) -> Key | None:
-    """Return the key that `wanted` means in `at`; None: `at` itself."""
+def _key(at: Any, here: Location, wanted: Key) -> Key:
+    """Return the key that `wanted` means in `at`, which is at `here`."""
     if isinstance(at, dict):
-        if here == ("fleet",) and wanted == 0:
-            return None  # a fleet of one group may be written without a list
         return wanted if wanted in at else str(wanted)
     if isinstance(at, list):
         if isinstance(wanted, int):

@@ -12,6 +12,8 @@ from simfl.scenario.kinds import KINDS, registry
 from simfl.scenario.named import COMPONENT
 from simfl.scenario.scenario import Scenario
 
+_NOISE = ("title", "gt", "ge", "lt", "le")
+"""Titles repeat the key; bounds of quantities are bounds of numbers, and these are text."""
 _REF = "#/$defs/{model}"
 _CLASS = {"type": "string", "pattern": "^[A-Za-z_][\\w.]*:[A-Za-z_]\\w*$"}
 """A component of somebody else's, as ``module:Class``."""
@@ -35,13 +37,14 @@ def scenario_schema() -> dict[str, Any]:
         if kind != "executors":
             definitions[kind] = _components(kind)
     definitions["distributions"] = _distributions()
-    # What validators make of shorter ways to write things: a fleet of one group, a range, a name.
+    # What validators make of shorter ways to write things: one group, a range, a name, nothing.
     schema["properties"]["fleet"] = {
         "anyOf": [{"$ref": "#/$defs/Group"}, schema["properties"]["fleet"]]
     }
     schema["properties"]["seeds"] = {
         "anyOf": [schema["properties"]["seeds"], {"type": "string", "pattern": "^[0-9, -]+$"}]
     }
+    definitions["Data"]["required"].remove("partition")
     definitions["LearningRate"] = {"anyOf": [{"const": "constant"}, definitions["LearningRate"]]}
     definitions["Optimizer"] = {"anyOf": [{"const": "sgd"}, definitions["Optimizer"]]}
     return {
@@ -129,6 +132,6 @@ def _tidy(schema: Any) -> Any:
             tidy[key] = {name: _tidy(value) for name, value in inner.items()}
         elif key == COMPONENT:
             tidy["$ref"] = f"#/$defs/{inner}"
-        elif key != "title" and not (key == "default" and inner is None):
+        elif key not in _NOISE and not (key == "default" and inner is None):
             tidy[key] = _tidy(inner)
     return tidy

@@ -67,6 +67,9 @@ def variant(document: Document, name: str) -> Document:
     """
     changed = document
     for override in variant_overrides(document, name):
+        if (key := override.path[0]) in ("variants", "seed", "seeds"):
+            place = override.marks[override.path].key
+            raise ScenarioError(f"{place}: a variant can't change {key!r}: all run with all seeds")
         changed = changed.change(override)
     for override in document.overrides:
         if override.path[0] not in ("variants", "seeds"):

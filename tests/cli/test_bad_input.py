@@ -98,7 +98,7 @@ BROKEN = {
     "missing count": ("    count: 20\n", "", "8:5: fleet[0]: missing key 'count'", ""),
     "no groups": (GOOD[GOOD.index("  - name: phones") : GOOD.index("training:")], "  []\n", "8:3: fleet", "at least 1"),
     "variant of nothing": ("training.proximal: 1", "training.proximl: 1", "30:48: training.proximl", "mean 'proximal'"),
-    "variant of a number": ("training.proximal: 1", "seed.x: 1", "30:48: seed.x: seed is 0", ""),
+    "variant of a number": ("training.proximal: 1", "rounds.clients.x: 1", "30:48: rounds.clients.x", "is 10, which has no 'x'"),
     "variant too far": ("training.proximal: 1", "fleet.2.count: 1", "30:48: fleet[2].count", "only 2 items"),
     "variant with a wrong value": ("training.proximal: 1", "training.proximal: -1", "30:67: training.proximal", "in variant 'FedProx'"),
     "bad YAML": ("fleet:\n", "fleet: [\n", "8:3", "is no valid YAML"),

@@ -1,0 +1,167 @@
+"""What the commands that do not run anything print."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from simfl.cli import main
+from simfl.cli.errors import guarded
+from simfl.errors import InputError, RunError, SimflError
+from simfl.scenario.kinds import KINDS, registry
+
+RUN = "import sys; from simfl.cli import main; sys.exit(main())"
+ALL = [(kind, name) for kind in KINDS for name in registry(kind).names()]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_help_names_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, *words)
+    assert text.startswith("Usage: simfl")
+    for command in ("run", "validate", "new", "list", "describe", "schema"):
+        assert f"\n  {command} " in text
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "--version").startswith("simfl 0.")
+
+
+def test_help_within_half_a_second() -> None:
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", RUN, "--help"], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.5
+
+
+def test_validate_within_one_and_a_half_seconds_and_without_torch(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    assert main(["new", str(file)]) == 0
+    code = f"{RUN[:-17]}main(); heavy = {{'torch', 'pandas', 'matplotlib', 'scipy.stats'}}; "
+    code += "sys.exit(bool(heavy & set(sys.modules)))"
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code, "validate", str(file)], check=True)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 1.5
+
+
+def test_new_writes_a_scenario_that_is_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert printed(capsys, "new", "my first.yaml").startswith("wrote my first.yaml")
+    text = Path("my first.yaml").read_text()
+    assert "\nname: my-first " in text
+    assert text.count("#") > 10, "commented"
+    assert (
+        printed(capsys, "validate", "my first.yaml") == "my first.yaml: ok (3 variants, 1 seed)\n"
+    )
+
+
+def test_new_never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("precious")
+    assert main(["new", str(file)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert file.read_text() == "precious"
+    assert main(["new", str(tmp_path / "no" / "s.yaml")]) == 2
+    assert "can't be written" in capsys.readouterr().err
+
+
+def test_list_has_a_line_for_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "list").splitlines()
+    for kind in KINDS:
+        assert f"{kind}:" in lines
+    found = json.loads(printed(capsys, "list", "--json"))
+    assert [(kind, name) for kind, members in found.items() for name in members] == ALL
+    assert all(text for members in found.values() for text in members.values())
+    assert len(lines) == len(ALL) + len(KINDS)
+
+
+def test_list_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "list", "selectors").splitlines()
+    assert [line.split()[0] for line in lines] == registry("selectors").names()
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_describe_everything(kind: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "describe", kind, name)
+    found = json.loads(printed(capsys, "describe", kind, name, "--json"))
+    assert text.startswith(f"{name} ({found['kind']})\n")
+    assert found["module"].startswith("simfl.")
+    assert found["text"]
+    for option in found["options"]:
+        assert f"\n  {option['name']}" in text
+        assert option["description"], f"option {option['name']} of {kind} {name} is not described"
+
+
+def test_describe_tells_units_defaults_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "describe", "networks", "shared")
+    assert "server_uplink: a data rate (default unlimited)" in text
+    assert "units: bit/s, kbit/s, Mbit/s, Gbit/s" in " ".join(text.split())
+    text = printed(capsys, "describe", "workload", "coreset")
+    assert "method: a coreset, by name or with options (default k_medoids)" in text
+    assert "arXiv:2402.00219" in text
+
+
+def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = json.loads(printed(capsys, "schema"))
+    assert schema["required"] == ["data", "model", "fleet"]
+
+
+def test_validate_with_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.yaml"
+    assert main(["new", str(file)]) == 0
+    capsys.readouterr()
+    assert "3 variants, 5 seeds" in printed(capsys, "validate", str(file), "--set", "seeds=0-4")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (InputError("no such thing"), 2, "error: no such thing\n"),
+        (RunError("no memory left"), 1, "error: no memory left\n"),
+        (SimflError("oh"), 1, "error: oh\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (
+            OSError(28, "No space left on device", "runs"),
+            1,
+            "error: runs: No space left on device\n",
+        ),
+        (KeyError("x"), 1, "internal error: KeyError: 'x' (--debug shows where)\n"),
+    ],
+)
+def test_exit_codes(
+    error: BaseException, code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> int:
+        raise error
+
+    assert guarded(fail) == code
+    assert capsys.readouterr() == ("", told)
+    assert guarded(fail, debug=True) == code
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_output_that_nobody_reads_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "list"], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert done.stderr == b""

@@ -1,0 +1,94 @@
+from typing import Any
+
+import pytest
+
+from simfl.errors import ScenarioError
+from simfl.scenario import Document, Scenario
+
+TEXT = """\
+data: {dataset: {name: synthetic, alpha: 1}}
+model: logistic_regression
+fleet:
+  - {name: phones, count: 20}
+  - {name: tablets, count: 10}
+training: {epochs: 5, optimizer: {lr: 0.5}}
+rounds: {clients: 5}
+selection: uniform
+"""
+DOCUMENT = Document.parse(TEXT, "s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "value"),
+    [
+        ("seed=3", ["seed"], 3),
+        ("rounds.clients=7", ["rounds", "clients"], 7),
+        ("fleet.0.count=9", ["fleet", 0, "count"], 9),
+        ("fleet[1].count=9", ["fleet", 1, "count"], 9),
+        ("fleet.tablets.count=9", ["fleet", 1, "count"], 9),
+        ("fleet[0].uplink=1 Mbit/s", ["fleet", 0, "uplink"], "1 Mbit/s"),
+        ("rounds.stop.time=2 h", ["rounds", "stop"], {"time": "2 h"}),
+        (
+            "selection.charge_probes=false",
+            ["selection"],
+            {"name": "uniform", "charge_probes": False},
+        ),
+        ("selection={name: afl}", ["selection"], {"name": "afl"}),
+        ("selection={warmup: 1}", ["selection"], {"name": "uniform", "warmup": 1}),
+        ("data.dataset.beta=2", ["data", "dataset"], {"name": "synthetic", "alpha": 1, "beta": 2}),
+        ("data.dataset=mnist", ["data", "dataset"], "mnist"),
+        ("training={steps: 3}", ["training"], {"epochs": 5, "optimizer": {"lr": 0.5}, "steps": 3}),
+        ("training.epochs=null", ["training", "epochs"], None),
+        ("training.optimizer.momentum=1e-3", ["training", "optimizer", "momentum"], 1e-3),
+        ("evaluation.targets=[0.5, 60%]", ["evaluation", "targets"], [0.5, "60%"]),
+        ("description=a = b", ["description"], "a = b"),
+        ("fleet=[{count: 3}]", ["fleet"], [{"count": 3}]),
+    ],
+)
+def test_what_is_written_where(change: str, path: list[Any], value: object) -> None:
+    before = DOCUMENT.data
+    found: Any = DOCUMENT.set(change).data
+    for key in path:
+        found = found[key]
+    assert found == value
+    assert Document.parse(TEXT).data == before, "the document itself stays as it was"
+
+
+def test_the_last_change_wins() -> None:
+    scenario = Scenario.from_dict(DOCUMENT.data, overrides=["seed=1", "seed=2"])
+    assert scenario.seed == 2
+
+
+def test_a_fleet_of_one_group_has_one_name_for_each_thing() -> None:
+    document = Document.parse(TEXT.partition("fleet")[0] + "fleet: {name: phones, count: 9}\n")
+    listed = Document.of({**document.data, "fleet": [document.data["fleet"]]})
+    for path in ("fleet.count", "fleet[0].count", "fleet.0.count", "fleet.phones.count"):
+        assert document.set(f"{path}=4").data["fleet"]["count"] == 4
+        assert listed.set(f"{path}=4").data["fleet"][0]["count"] == 4
+
+
+def test_places_follow_the_changes() -> None:
+    document = DOCUMENT.set("fleet[1].count=9", "rounds.stop={rounds: 3}")
+    assert str(document.place(("fleet", 1, "count"))) == "--set fleet[1].count=9"
+    assert str(document.place(("rounds", "stop", "rounds"))) == "--set rounds.stop={rounds: 3}"
+    assert str(document.place(("fleet", 0, "count"))) == "s.yaml:4:27"
+    assert str(document.place(("rounds", "clients"))) == "s.yaml:7:19"
+    assert str(document.place(("rounds", "clients"), key=True)) == "s.yaml:7:10"
+    assert str(document.place(("rounds", "nothing"))) == "s.yaml:7:9"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("fleet.count=4", "fleet is a list, which has no 'count'"),
+        ("fleet[5].count=4", "fleet has only 2 items"),
+        ("training.epochs.x=4", "training.epochs is 5, which has no 'x'"),
+        ("model", "expected PATH=VALUE"),
+        ("a b=4", "is no path"),
+    ],
+)
+def test_changes_that_can_not_be_made(change: str, words: str) -> None:
+    with pytest.raises(ScenarioError) as told:
+        DOCUMENT.set(change)
+    assert words in str(told.value)
+    assert str(told.value).startswith(f"--set {change}: ")

@@ -1,0 +1,267 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from simfl.errors import ScenarioError
+from simfl.scenario import Document, Scenario
+from simfl.scenario.scenario import parse_seeds
+
+MINIMAL: dict[str, Any] = {
+    "data": {"dataset": "synthetic"},
+    "model": "logistic_regression",
+    "fleet": {"count": 30},
+}
+
+FULL = """\
+name: everything
+description: uses every part of the language
+seed: 7
+data:
+  dataset: {name: synthetic, alpha: 0.5}
+  partition: {name: dirichlet, alpha: 0.2}
+  local_validation: 20%
+  test_share: 0.1
+model: {name: mlp, hidden: [64, 30]}
+fleet:
+  - name: phones
+    count: 20
+    compute: {distribution: lognormal, median: 3 GFLOP/s, sigma: 0.5, max: 20 GFLOP/s}
+    downlink: {distribution: choice, values: [10 Mbit/s, unlimited], weights: [3, 1]}
+    uplink: 1.5 MB/s
+    latency: {distribution: exponential, mean: 40 ms, min: 1 ms}
+    availability: {name: on_off, on: 2 h, off: 6 h}
+    on_offline: pause
+    power: {idle: 50 mW, compute: 3 W}
+    memory: 4 GiB
+    battery: {distribution: uniform, min: 8 Wh, max: 15 Wh}
+  - name: servers
+    count: 2
+    compute: 1 TFLOP/s
+correlate: {compute~samples: 0.6, downlink~uplink: -0.25}
+network: {server_downlink: 1 Gbit/s}
+training:
+  steps: 20
+  batch_size: 64
+  optimizer:
+    lr: 1e-3
+    momentum: 0.9
+    weight_decay: 1e-4
+    clip: 5
+    schedule: {milestones: [150, 300], factor: 0.5}
+  workload: partial_epochs
+  proximal: 0.1
+rounds:
+  policy: {name: synchronous, deadline: 90 s}
+  clients: 50%
+  stop: {rounds: 10, time: 12 h, accuracy: 90%, bytes: 10 GB}
+selection: {name: power_of_choice}
+aggregation: {name: fedavg, weighting: uniform}
+evaluation: {every: 5, on: train, targets: [0.7, 80%]}
+variants:
+  plain: {}
+  nested: {training: {proximal: 0}}
+seeds: 0-2
+"""
+
+
+def test_six_lines_are_enough() -> None:
+    scenario = Scenario.from_dict(MINIMAL)
+    (group,) = scenario.fleet
+    assert (scenario.name, scenario.seed, scenario.devices) == ("scenario", 0, 30)
+    assert scenario.data.partition.name == "natural"
+    assert scenario.rounds.clients == 10
+    assert scenario.rounds.stop.rounds == 100
+    assert scenario.rounds.policy.name == "synchronous"
+    assert scenario.selection.name == "uniform"
+    assert scenario.aggregation.name == "fedavg"
+    assert scenario.network.name == "shared"
+    assert scenario.training.workload.name == "full"
+    assert (scenario.training.epochs, scenario.training.steps) == (1, None)
+    one, nobody = np.array([0.5]), np.array([0])
+    assert group.compute.values(one, nobody)[0] == 100
+    assert group.compute.unit == "samples/s"
+    assert np.isinf(group.uplink.values(one, nobody)[0])
+    assert group.latency.values(one, nobody)[0] == 0
+
+
+def test_data_without_clients_of_their_own_are_dealt_evenly() -> None:
+    scenario = Scenario.from_dict({**MINIMAL, "data": {"dataset": "fashion_mnist"}})
+    assert scenario.data.partition.name == "iid"
+
+
+@pytest.mark.parametrize(
+    ("clients", "devices", "count"),
+    [(None, 4, 4), (None, 99, 10), ("10%", 30, 3), (0.5, 9, 4), ("1%", 30, 1), (7, 7, 7)],
+)
+def test_clients_per_round(clients: object, devices: int, count: int) -> None:
+    data = {**MINIMAL, "fleet": {"count": devices}}
+    if clients is not None:
+        data["rounds"] = {"clients": clients}
+    assert Scenario.from_dict(data).rounds.clients == count
+
+
+def test_everything_is_as_written() -> None:
+    scenario = Document.parse(FULL)
+    found = Scenario.from_dict(scenario.data)
+    assert found.rounds.clients == 11
+    assert found.rounds.stop.model_dump() == {
+        "rounds": 10, "time": 43200.0, "accuracy": 0.9, "bytes": 1e10
+    }  # fmt: skip
+    assert found.evaluation.targets == (0.7, 0.8)
+    assert found.seeds == (0, 1, 2)
+    assert found.fleet[0].power is not None
+    assert found.fleet[0].power.idle == 0.05
+    local = found.training.local()
+    assert (local.batch_size, local.momentum, local.proximal, local.clip) == (64, 0.9, 0.1, 5.0)
+    assert local.schedule.rate(149, 0, 1) == 1e-3
+    assert local.schedule.rate(151, 0, 1) == 5e-4
+    assert local.schedule.rate(301, 0, 1) == 2.5e-4
+
+
+@pytest.mark.parametrize("data", [MINIMAL, Document.parse(FULL).data], ids=["minimal", "full"])
+def test_written_out_and_read_again_it_is_the_same(data: dict[str, Any]) -> None:
+    scenario = Scenario.from_dict(data)
+    again = Scenario.from_dict(Document.parse(scenario.to_yaml()).data)
+    assert again == scenario
+    assert again.to_yaml() == scenario.to_yaml()
+    assert again != Scenario.from_dict({**data, "seed": 99})
+
+
+quantities = st.floats(1e-9, 1e12)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    rate=quantities,
+    latency=quantities,
+    lr=st.floats(1e-12, 1e3),
+    share=st.floats(0, 0.999),
+    name=st.text("abcXYZ019 ._+=()-", min_size=1).map(lambda text: f"a{text}"),
+    seed=st.integers(0, 2**63 - 1),
+    description=st.text(max_size=30),
+)
+def test_any_numbers_and_words_survive_yaml(
+    rate: float,
+    latency: float,
+    lr: float,
+    share: float,
+    name: str,
+    seed: int,
+    description: str,
+) -> None:
+    data = {
+        **MINIMAL,
+        "name": name[:100],
+        "seed": seed,
+        "description": description,
+        "data": {"dataset": "synthetic", "local_validation": share},
+        "fleet": {"count": 3, "compute": f"{rate!r} samples/s", "latency": f"{latency!r} s"},
+        "training": {"optimizer": {"lr": lr}},
+    }
+    scenario = Scenario.from_dict(data)
+    assert Scenario.from_dict(Document.parse(scenario.to_yaml()).data) == scenario
+
+
+def test_every_default_is_written_out() -> None:
+    written = Scenario.from_dict(MINIMAL).to_dict()
+    assert written["fleet"] == [
+        {
+            "name": "devices",
+            "count": 30,
+            "compute": "100 samples/s",
+            "downlink": "unlimited",
+            "uplink": "unlimited",
+            "latency": "0 s",
+            "availability": {"name": "always"},
+            "on_offline": "abort",
+        }
+    ]
+    assert written["training"]["optimizer"]["schedule"] == {
+        "milestones": [], "factor": 0.5, "decay": 1.0, "per": "round"
+    }  # fmt: skip
+    assert written["rounds"]["clients"] == 10
+    assert "variants" not in written
+
+
+def test_shorter_ways_to_write_things() -> None:
+    short = {
+        **MINIMAL,
+        "fleet": [{"count": 2}, {"count": 3}],
+        "training": {"optimizer": "sgd"},
+        "seeds": 3,
+    }
+    scenario = Scenario.from_dict(short)
+    assert [group.name for group in scenario.fleet] == ["group-0", "group-1"]
+    assert scenario.seeds == (3,)
+    constant = {"optimizer": {"schedule": "constant"}}
+    assert Scenario.from_dict({**short, "training": constant}) == scenario
+
+
+def test_it_can_not_be_changed() -> None:
+    scenario = Scenario.from_dict(MINIMAL)
+    with pytest.raises(ValidationError, match="frozen"):
+        scenario.seed = 1  # type: ignore[misc]
+
+
+def test_named_after_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "my first try.yaml"
+    file.write_text("data: {dataset: synthetic}\nmodel: logistic_regression\nfleet: {count: 5}\n")
+    scenario = Scenario.load(file, ["seed=4"])
+    assert scenario.name == "my-first-try"
+    assert scenario.seed == 4
+    assert scenario.folder is None, "no file is named, so it is the same wherever it stands"
+
+
+def test_files_are_looked_up_beside_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "wifi.csv").write_text("speed\n5\n")
+    text = (
+        "data: {dataset: synthetic}\nmodel: logistic_regression\n"
+        "fleet: {count: 5, uplink: {distribution: empirical, file: wifi.csv, column: speed,"
+        " unit: Mbit/s}}\n"
+    )
+    (tmp_path / "a.yaml").write_text(text)
+    scenario = Scenario.load(tmp_path / "a.yaml")
+    assert scenario.root == tmp_path
+    assert scenario.fleet[0].uplink.values(np.array([0.5]), np.array([1])).tolist() == [5e6]
+    elsewhere = tmp_path / "runs"
+    elsewhere.mkdir()
+    (elsewhere / "a.yaml").write_text(scenario.to_yaml())
+    assert Scenario.load(elsewhere / "a.yaml") == scenario
+    (elsewhere / "b.yaml").write_text(f"folder: ..\n{text}")
+    assert Scenario.load(elsewhere / "b.yaml").root.resolve() == tmp_path.resolve()
+    (elsewhere / "c.yaml").write_text(text)
+    with pytest.raises(ScenarioError, match=r"c\.yaml:3:27: fleet\.uplink: can't read"):
+        Scenario.load(elsewhere / "c.yaml")
+
+
+@pytest.mark.parametrize(
+    ("correlate", "words"),
+    [
+        ({"compute": 0.5}, "such as compute~samples"),
+        ({"compute~compute": 0.5}, "such as compute~samples"),
+        ({"compute~sample": 0.5}, "did you mean 'samples'?"),
+        ({"compute~samples": 1.5}, "at most 1"),
+    ],
+)
+def test_what_does_not_correlate(correlate: dict[str, float], words: str) -> None:
+    with pytest.raises(ScenarioError) as told:
+        Scenario.from_dict({**MINIMAL, "correlate": correlate})
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("0-2", [0, 1, 2]), ("5", [5]), ("1,3", [1, 3]), ("0-1, 7", [0, 1, 7])]
+)
+def test_seeds_as_text(text: str, seeds: list[int]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "x", "2-1", "-1", "0-", "1.5", "0-999999999999"])
+def test_text_that_is_no_seeds(text: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse_seeds(text)

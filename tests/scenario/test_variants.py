@@ -1,0 +1,113 @@
+from typing import Any
+
+import pytest
+
+from simfl.errors import ScenarioError
+from simfl.scenario import Document, Scenario, expand
+
+BASE = """\
+data: {dataset: synthetic}
+model: logistic_regression
+fleet: {name: phones, count: 30}
+training: {epochs: 10, proximal: 0.5}
+rounds: {policy: {name: synchronous, deadline: {stragglers: 30%}}, clients: 5}
+"""
+VARIANTS = """\
+variants:
+  plain: {}
+  patient: {rounds.policy.deadline: none}
+  FedProx:
+    training.workload: partial_epochs
+    training: {proximal: 1}
+  small: {fleet.count: 8, fleet.phones.uplink: 1 Mbit/s}
+"""
+
+
+def runs(text: str, *changes: str, **options: Any) -> dict[tuple[str, int], Scenario]:
+    document = Document.parse(text, "s.yaml").set(*changes)
+    return {(run.variant, run.seed): run.scenario for run in expand(document, **options)}
+
+
+def test_without_variants_there_is_one() -> None:
+    found = runs(BASE, "seed=4")
+    assert list(found) == [("default", 4)]
+    assert found["default", 4].seed == 4
+
+
+def test_variants_differ_in_what_they_say() -> None:
+    found = runs(BASE + VARIANTS)
+    assert list(found) == [("plain", 0), ("patient", 0), ("FedProx", 0), ("small", 0)]
+    plain, patient, prox, small = found.values()
+    assert plain.rounds.policy.model_dump()["deadline"] == {"stragglers": "30%"}
+    assert patient.rounds.policy.model_dump()["deadline"] == "none"
+    assert patient.model_copy(update={"rounds": plain.rounds}) == plain
+    assert (prox.training.workload.name, prox.training.proximal, prox.training.epochs) == (
+        "partial_epochs", 1.0, 10
+    )  # fmt: skip
+    assert small.devices == 8
+    assert all(run.variants == {} and run.seeds == () for run in found.values())
+
+
+def test_every_variant_runs_with_every_seed() -> None:
+    text = BASE + VARIANTS + "seeds: [3, 1]\n"
+    assert list(runs(text))[:3] == [("plain", 3), ("plain", 1), ("patient", 3)]
+    assert [seed for _, seed in runs(text, seeds=[7])] == [7] * 4
+    assert all(run.seed == seed for (_, seed), run in runs(text).items())
+    assert [seed for _, seed in runs(BASE, "seeds=0-2")] == [0, 1, 2]
+
+
+def test_changes_from_outside_win_over_a_variants_own() -> None:
+    found = runs(BASE + VARIANTS, "training.proximal=3", "fleet.count=20")
+    assert {run.training.proximal for run in found.values()} == {3.0}
+    assert {run.devices for run in found.values()} == {20}
+    changed = runs(BASE + VARIANTS, "variants.plain={rounds.clients: 9}")
+    assert changed["plain", 0].rounds.clients == 9
+
+
+def test_a_scenario_stands_for_the_same_runs_as_its_document() -> None:
+    document = Document.parse(BASE + VARIANTS + "seeds: 0-1\n")
+    scenario = Scenario.from_dict(document.data)
+    assert expand(scenario) == expand(document)
+    assert expand(Scenario.from_dict(scenario.to_dict())) == expand(document)
+    assert [run.seed for run in expand(scenario.model_copy(update={"seeds": (5,)}))] == [5] * 4
+    quick = scenario.model_copy(update={"name": "quick"})
+    assert {run.scenario.name for run in expand(quick)} == {"quick"}
+
+
+def test_default_clients_follow_the_variants_fleet() -> None:
+    text = BASE.replace(", clients: 5", "") + VARIANTS
+    assert [run.rounds.clients for run in runs(text).values()] == [10, 10, 10, 8]
+    assert [run.scenario.rounds.clients for run in expand(Scenario.from_dict(
+        Document.parse(text).data
+    ))] == [10, 10, 10, 8]  # fmt: skip
+
+
+def test_all_variants_are_checked_and_told_of_with_their_lines() -> None:
+    text = BASE + VARIANTS.replace("proximal: 1", "proximal: x").replace("8,", "4,")
+    with pytest.raises(ScenarioError) as told:
+        runs(text)
+    assert str(told.value).splitlines() == [
+        "s.yaml:11:26: training.proximal: expected a number, got 'x' (in variant 'FedProx')",
+        "s.yaml:5:77: rounds.clients: 5 clients per round, but the fleet has only 4 devices "
+        "(in variant 'small')",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("  x: {training.workloud: full}", "s.yaml:7:7: training.workloud: unknown key"),
+        ("  x: {trainin.workload: full}", "did you mean 'training'?"),
+        ("  x: {model.layers: 3}", "s.yaml:7:7: model.layers: unknown key 'layers'"),
+        ("  x: {a..b: 3}", "s.yaml:7:7: 'a..b' is no path"),
+        ("  x/y: {}", "variants"),
+        ("  x: 3", "s.yaml:7:6: variants.x: expected a mapping, got 3"),
+        ("  x: {variants: {y: {}}}", "a variant can't change 'variants'"),
+        ("  x: {seed: 3}", "s.yaml:7:7: a variant can't change 'seed'"),
+    ],
+)
+def test_variants_that_are_none(line: str, words: str) -> None:
+    with pytest.raises(ScenarioError) as told:
+        runs(f"{BASE}variants:\n{line}\n")
+    assert words in str(told.value)
+    assert str(told.value).startswith("s.yaml:7:")
