@@ -54,5 +54,9 @@ def test_what_json_has_no_word_for_becomes_null() -> None:
     }  # fmt: skip
 
 
+def test_time_begins_at_an_integer_as_in_simpy() -> None:
+    assert encode(0, "x", {}) == '{"t":0,"event":"x"}'
+
+
 def test_numpy_floats_are_floats() -> None:
     assert encode(np.float64(0.1), "x", {"a": np.float64(0.3)}) == '{"t":0.1,"event":"x","a":0.3}'
