@@ -1,0 +1,110 @@
+"""Axes: from numbers to places on a chart, with round ticks in the unit that suits the range."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simfl.report.formats import DAY_S, HOUR_S, MINUTE_S
+
+Unit = tuple[str, float]
+"""A unit's symbol and its size in the base unit."""
+
+TIME_UNITS: tuple[Unit, ...] = (
+    ("ms", 1e-3), ("s", 1.0), ("min", MINUTE_S), ("h", HOUR_S), ("d", DAY_S)
+)  # fmt: skip
+BYTE_UNITS: tuple[Unit, ...] = (
+    ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)
+)  # fmt: skip
+ENERGY_UNITS: tuple[Unit, ...] = (("J", 1.0), ("kJ", 1e3), ("MJ", 1e6), ("GJ", 1e9))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a chart.
+
+    Attributes:
+        label: what is measured, with its unit.
+        low: value at its start.
+        high: value at its end; above `low`.
+        ticks: values that are marked, each with its text.
+        log: whether equal steps are equal ratios.
+    """
+
+    label: str
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    log: bool = False
+
+    def place(self, value: float) -> float:
+        """Return where `value` lies, 0 at the start and 1 at the end; clipped."""
+        if self.log:
+            value = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        else:
+            value = (value - self.low) / (self.high - self.low)
+        return min(max(value, 0.0), 1.0)
+
+
+def linear(
+    label: str,
+    low: float,
+    high: float,
+    *,
+    units: tuple[Unit, ...] = (),
+    text: Callable[[float], str] | None = None,
+    steps: int = 6,
+) -> Axis:
+    """Return an axis from `low` to `high` with at most about `steps` ticks at round values.
+
+    Args:
+        label: what is measured; the unit is added.
+        low: first value.
+        high: last value; where it is not above `low`, a step is added.
+        units: the largest that leaves `high` at 2 or more is used.
+        text: writes a tick (None: as short as its step allows).
+        steps: how many steps to aim at.
+    """
+    high = high if high > low else low + (abs(low) or 1.0)
+    symbol, per = _unit(units, high)
+    step = _round_step((high - low) / per / steps)
+    digits = max(0, -math.floor(math.log10(step)))
+    first = math.ceil(low / per / step - 1e-9)
+    last = math.floor(high / per / step + 1e-9)
+    values = [i * step for i in range(first, last + 1)]
+    ticks = tuple(
+        (value * per, text(value * per) if text else f"{value:,.{digits}f}") for value in values
+    )
+    return Axis(f"{label} ({symbol})" if symbol else label, low, high, ticks)
+
+
+def logarithmic(label: str, low: float, high: float, *, units: tuple[Unit, ...] = ()) -> Axis:
+    """Return a logarithmic axis around `low` to `high`, both above zero."""
+    symbol, per = _unit(units, math.sqrt(low * high))
+    first = math.floor(math.log10(low / per) + 1e-9)
+    last = math.ceil(math.log10(high / per) - 1e-9)
+    rounded = [mark * 10.0**decade for decade in range(first, last + 1) for mark in (1, 2, 5)]
+    below = max((value for value in rounded if value * per <= low), default=low / per)
+    above = min((value for value in rounded if value * per >= high), default=high / per)
+    above = above if above > below else 10 * below
+    # Few decades leave room for ticks between them.
+    marks = (1, 2, 5) if last - first <= 2 else (1,)
+    every = max(1, (last - first) // 6)
+    ticks = tuple(
+        (mark * 10.0**decade * per, f"{mark * 10.0**decade:,.10g}")
+        for decade in range(first, last + 1, every)
+        for mark in marks
+        if below <= mark * 10.0**decade <= above
+    )
+    label = f"{label} ({symbol})" if symbol else label
+    return Axis(label, below * per, above * per, ticks, log=True)
+
+
+def _unit(units: tuple[Unit, ...], high: float) -> Unit:
+    fitting = [unit for unit in units if high >= 2 * unit[1]]
+    return fitting[-1] if fitting else units[0] if units else ("", 1.0)
+
+
+def _round_step(step: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, ... that is not below `step`."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(nice * power for nice in (1.0, 2.0, 5.0, 10.0) if nice * power >= step * 0.9999)

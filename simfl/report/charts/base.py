@@ -1,0 +1,117 @@
+"""What charts share: a picture with its words, one colour per variant, scales that suit."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simfl.report.axes import Axis, Unit, linear, logarithmic
+from simfl.report.runs import RunData
+from simfl.report.svg import HEIGHT, LEFT, Plot
+from simfl.work import Floats
+
+Groups = Mapping[str, Sequence[RunData]]
+"""Runs by variant."""
+
+COLOURS = 8
+SPREAD = 12.0
+"""Values that span more than such a ratio are drawn to a logarithmic scale."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart with its words.
+
+    Attributes:
+        title: what it shows.
+        about: how to read it.
+        svg: the picture.
+        legend: CSS class and name of what is drawn.
+    """
+
+    title: str
+    about: str
+    svg: str
+    legend: Sequence[tuple[str, str]] = ()
+
+
+def colour(index: int) -> str:
+    """Return the CSS classes of the variant at `index`; beyond eight, lines are dashed."""
+    return f"c{index % COLOURS}" + (f" d{index // COLOURS % 3}" if index >= COLOURS else "")
+
+
+def legend(groups: Groups) -> list[tuple[str, str]]:
+    """Return a legend of the variants, if there are several."""
+    return [(colour(i), name) for i, name in enumerate(groups)] if len(groups) > 1 else []
+
+
+def each(groups: Groups) -> list[tuple[str, str, RunData]]:
+    """Return CSS class, name and run; runs that are one of several seeds are drawn thin."""
+    return [
+        (
+            f"line {colour(i)}" + (" thin" if len(runs) > 1 else ""),
+            name if len(runs) == 1 else f"{name}, seed {run.seed}",
+            run,
+        )
+        for i, (name, runs) in enumerate(groups.items())
+        for run in runs
+    ]
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of those that are finite (NaN: none is)."""
+    there = [value for value in values if math.isfinite(value)]
+    return math.fsum(there) / len(there) if there else math.nan
+
+
+def finite(values: Floats) -> bool:
+    """Return whether any of `values` is finite."""
+    return bool(np.isfinite(values).any())
+
+
+def scale(label: str, values: Floats, units: tuple[Unit, ...]) -> Axis:
+    """Return an axis for `values`, logarithmic where they span orders of magnitude."""
+    there = values[np.isfinite(values) & (values > 0)]
+    if len(there) and there.max() > SPREAD * there.min():
+        return logarithmic(label, float(there.min()), float(there.max()), units=units)
+    top = float(there.max()) * 1.05 if len(there) else 1.0
+    return linear(label, 0.0, top, units=units)
+
+
+def bars(
+    title: str,
+    about: str,
+    x: Axis,
+    values: Mapping[str, Sequence[float]],
+    tips: Mapping[str, Sequence[str]],
+    parts: Sequence[str],
+    css: Sequence[str],
+) -> Drawing:
+    """Return stacked bars lying on their sides.
+
+    Args:
+        title: what they show.
+        about: how to read them.
+        x: axis of the values.
+        values: per variant the length of each part.
+        tips: per variant each length as text.
+        parts: names of the parts.
+        css: class of each part.
+    """
+    names = list(values)
+    y = Axis("", 0.0, float(len(names)), ())
+    height = 80 + (34 if len(names) < 8 else 24) * len(names)
+    left = LEFT if len(names) == 1 else 130
+    plot = Plot(title, x, y, height=min(height, HEIGHT) if len(names) < 8 else height, left=left)
+    for index, name in enumerate(names):
+        low, at = len(names) - index - 0.82, 0.0
+        for part, value, tip, one in zip(parts, values[name], tips[name], css, strict=True):
+            words = f"{part}: {tip}" if len(names) == 1 else f"{name}, {part}: {tip}"
+            plot.box(at, at + value, low, low + 0.64, one, words)
+            at += value
+    if len(names) > 1:
+        plot.rows(names)
+        return Drawing(title, about, str(plot), list(zip(css, parts, strict=True)))
+    told = [f"{part}: {tip}" for part, tip in zip(parts, tips[names[0]], strict=True)]
+    return Drawing(title, about, str(plot), list(zip(css, told, strict=True)))

@@ -1,0 +1,139 @@
+"""Charts of clients: who was heard how often, how long they took, how old their models were."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from simfl.report import formats
+from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
+from simfl.report.charts.base import Drawing, Groups, colour, each, legend, mean, scale
+from simfl.report.runs import RunData, gini
+from simfl.report.svg import Plot
+from simfl.work import Floats
+
+BINS = 36
+LONG = 4.0
+"""Times of more deadlines than this are drawn to a logarithmic scale."""
+COLUMNS = 240
+"""So many columns still have gaps between them."""
+
+
+def participation(groups: Groups) -> Drawing | None:
+    """Return how often each device's update counted: by device for one run, else sorted."""
+    runs = [run for _, _, run in each(groups) if run.devices]
+    if not runs:
+        return None
+    if len(runs) == 1 and runs[0].devices <= COLUMNS:
+        return _participation_by_device(runs[0])
+    most = max(int(run.participations.max()) for run in runs)
+    devices = max(run.devices for run in runs)
+    x = linear("devices, the most heard first", 0.0, float(devices))
+    plot = Plot("updates per device", x, linear("updates that counted", 0.0, most * 1.05))
+    for css, name, run in each(groups):
+        sorted_ = np.sort(run.participations)[::-1].astype(np.float64)
+        stairs = np.repeat(sorted_, 2)
+        edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
+        plot.line(edges, stairs, css, f"{name}: Gini {gini(run.participations):.3f}")
+    ginis = "; ".join(
+        f"{name} {mean([gini(run.participations) for run in members]):.3f}"
+        for name, members in groups.items()
+    )
+    about = f"Flat means that everybody is heard equally. Gini coefficient: {ginis}."
+    return Drawing("Who was heard how often", about, str(plot), legend(groups))
+
+
+def _participation_by_device(run: RunData) -> Drawing:
+    asked = np.bincount(run.clients["client"].astype(np.int64), minlength=run.devices)
+    heard = run.participations
+    x = linear("device", -0.5, run.devices - 0.5, text=lambda v: f"{v:,.0f}")
+    y = linear("participations", 0.0, max(float(asked.max()), 1.0) * 1.05)
+    plot = Plot("participations by device", x, y)
+    for device in range(run.devices):
+        tip = f"device {device}: heard {heard[device]} of {asked[device]} times"
+        low, high = device - 0.4, device + 0.4
+        plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
+        plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
+    told = [("o-arrived", "counted"), ("o-late", "came to nothing")]
+    about = f"Gini coefficient of the updates that counted: {gini(heard):.3f}."
+    return Drawing("Who was heard how often", about, str(plot), told)
+
+
+def yardstick_s(groups: Groups) -> float:
+    """Return the one deadline that the runs share (those without take the others'), else NaN."""
+    found = {run.deadline_s for _, _, run in each(groups) if math.isfinite(run.deadline_s)}
+    return found.pop() if len(found) == 1 else math.nan
+
+
+def client_times(groups: Groups) -> Drawing | None:
+    """Return how long updates took, by the deadline where there is one (FedCore, Figure 5)."""
+    deadline_s = yardstick_s(groups)
+    timed = math.isfinite(deadline_s)
+    per = deadline_s if timed else 1.0
+    times = {
+        name: np.concatenate([run.durations_s for run in runs]) / per
+        for name, runs in groups.items()
+    }
+    every = np.concatenate(list(times.values()))
+    every = every[np.isfinite(every)]
+    if not len(every) or every.max() <= 0:
+        return None
+    longest = float(every.max())
+    x = _time_axis(every, timed)
+    edges = np.geomspace(x.low, x.high, BINS + 1) if x.log else np.linspace(0, x.high, BINS + 1)
+    shares = {name: _shares(np.clip(taken, x.low, x.high), edges) for name, taken in times.items()}
+    plot = Plot("time from selection to arrival", x, _share_axis("participations", shares))
+    told = []
+    for index, (name, share) in enumerate(shares.items()):
+        lost = 1 - float(np.isfinite(times[name]).mean()) if len(times[name]) else 0.0
+        words = f"{name if len(groups) > 1 else 'arrived'}"
+        words += f" ({formats.percent(lost, 0)} never arrived)" if lost else ""
+        plot.outline(edges.tolist(), share.tolist(), f"line area {colour(index)}", words)
+        told.append((colour(index), words))
+    about = f"From selection to arrival; the longest took {formats.duration(longest * per)}"
+    if timed:
+        plot.upright(1.0, "deadline")
+        about += f", {longest:.2f} deadlines of {formats.duration(deadline_s)}"
+    about += "; logarithmic scale." if x.log else "."
+    return Drawing("How long clients took", about, str(plot), told)
+
+
+def _time_axis(times: Floats, timed: bool) -> Axis:
+    if not timed:
+        return scale("time", times, TIME_UNITS)
+    if times.max() > LONG:
+        return logarithmic("time / deadline", float(times[times > 0].min()), float(times.max()))
+    return linear("time / deadline", 0.0, max(float(times.max()), 1.0) * 1.02)
+
+
+def _share_axis(what: str, shares: Mapping[str, Floats]) -> Axis:
+    most = max(float(share.max()) for share in shares.values())
+    return linear(f"share of {what}", 0.0, most * 1.08, text=lambda v: formats.percent(v, 0))
+
+
+def _shares(values: Floats, edges: Floats) -> Floats:
+    """Return which share of all values, those that are not finite too, lies in each bin."""
+    found = np.histogram(values[np.isfinite(values)], edges)[0] / max(len(values), 1)
+    return found.astype(np.float64)
+
+
+def staleness(groups: Groups) -> Drawing | None:
+    """Return how old the models were that arrived updates started from; None if none was old."""
+    stale = {
+        name: np.concatenate([run.clients["staleness"][run.used] for run in runs])
+        for name, runs in groups.items()
+    }
+    oldest = max((int(values.max()) for values in stale.values() if len(values)), default=0)
+    if not oldest:
+        return None
+    width = -(-(oldest + 1) // 60)
+    edges = np.arange(0, oldest + 1 + width, width, dtype=np.float64)
+    shares = {name: _shares(values, edges) for name, values in stale.items()}
+    x = linear("staleness, model versions", 0.0, float(edges[-1]), text=lambda v: f"{v:,.0f}")
+    plot = Plot("staleness", x, _share_axis("updates", shares))
+    for index, (name, share) in enumerate(shares.items()):
+        tip = f"{name}: {mean(stale[name].tolist()):.2f} in the mean"
+        plot.outline(edges.tolist(), share.tolist(), f"line area {colour(index)}", tip)
+    means = "; ".join(f"{n} {values.mean():.2f}" for n, values in stale.items() if len(values))
+    about = f"Models made while an update was under way. Means: {means}."
+    return Drawing("Staleness of updates", about, str(plot), legend(groups))

@@ -1,0 +1,65 @@
+"""Charts of costs: bytes and energy by what they were for, and what of them came to nothing."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from simfl.report import formats
+from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, Unit, linear
+from simfl.report.charts.base import Drawing, Groups, bars, mean
+
+BYTE_CSS = ("p-model", "p-update", "p-probe", "p-model wasted", "p-update wasted")
+ENERGY_CSS = ("p-update", "p-update wasted", "p-probe")
+
+
+def bytes_by_purpose(groups: Groups) -> Drawing | None:
+    """Return what was moved, for what, and what of it came to nothing; means over seeds."""
+    parts = {name: _means([run.bytes_by_purpose for run in runs]) for name, runs in groups.items()}
+    return _purposes("Bytes by purpose", "bytes moved", parts, BYTE_UNITS, BYTE_CSS, formats.size)
+
+
+def energy_by_purpose(groups: Groups) -> Drawing | None:
+    """Return what devices at work spent, and what of it came to nothing; means over seeds."""
+    parts = {name: _means([run.energy_by_purpose for run in runs]) for name, runs in groups.items()}
+    return _purposes(
+        "Energy of devices at work", "energy", parts, ENERGY_UNITS, ENERGY_CSS, formats.energy
+    )
+
+
+def _means(parts: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {key: mean([part[key] for part in parts]) for key in parts[0]}
+
+
+def _purposes(
+    title: str,
+    label: str,
+    parts: Mapping[str, Mapping[str, float]],
+    units: tuple[Unit, ...],
+    css: Sequence[str],
+    text: Callable[[float], str],
+) -> Drawing | None:
+    keys = list(next(iter(parts.values())))
+    most = max(math.fsum(part.values()) for part in parts.values())
+    if not most:
+        return None
+    lengths = {name: list(part.values()) for name, part in parts.items()}
+    tips = {name: [text(value) for value in bar] for name, bar in lengths.items()}
+    there = [i for i, _ in enumerate(keys) if any(bar[i] for bar in lengths.values())]
+    wasted = {
+        name: math.fsum(v for k, v in part.items() if "wasted" in k)
+        / (math.fsum(part.values()) or 1)
+        for name, part in parts.items()
+    }
+    shares = [
+        (f"{name} " if len(parts) > 1 else "") + formats.percent(value)
+        for name, value in wasted.items()
+    ]
+    about = f"Wasted: {'; '.join(shares)}."
+    return bars(
+        title,
+        about,
+        linear(label, 0.0, most, units=units),
+        {name: [bar[i] for i in there] for name, bar in lengths.items()},
+        {name: [tip[i] for i in there] for name, tip in tips.items()},
+        [keys[i] for i in there],
+        [css[i] for i in there],
+    )

@@ -1,0 +1,111 @@
+"""Charts of rounds: how long they took, what became of those selected, whose labels they saw."""
+
+import math
+
+import numpy as np
+
+from simfl.report import formats
+from simfl.report.axes import TIME_UNITS, linear
+from simfl.report.charts.base import Drawing, Groups, bars, each, finite, legend, scale
+from simfl.report.runs import OUTCOMES, RunData
+from simfl.report.svg import Plot
+
+COLUMNS = 240
+"""So many columns still have gaps between them."""
+
+
+def round_durations(groups: Groups) -> Drawing | None:
+    """Return how long every round took."""
+    drawn = [
+        (css, name, run.rounds["round"], run.rounds["end_s"] - run.rounds["start_s"], run)
+        for css, name, run in each(groups)
+        if run.n_rounds
+    ]
+    if not drawn:
+        return None
+    every = np.concatenate([took for _, _, _, took, _ in drawn])
+    x = linear("round", min(1.0, drawn[0][2][0]), max(float(nos[-1]) for _, _, nos, _, _ in drawn))
+    y = scale("duration", every, TIME_UNITS)
+    plot = Plot("duration of each round", x, y)
+    for css, name, nos, took, _ in drawn:
+        plot.line(nos, took, css, f"{name}: {formats.duration(float(np.mean(took)))} in the mean")
+    deadlines = {run.deadline_s for *_, run in drawn if math.isfinite(run.deadline_s)}
+    if len(deadlines) == 1:
+        plot.across(deadlines.pop(), "deadline")
+    about = "From selection to aggregation." + (" Logarithmic scale." if y.log else "")
+    return Drawing("Duration of rounds", about, str(plot), legend(groups))
+
+
+def outcomes(groups: Groups) -> Drawing | None:
+    """Return what became of those selected: by round for one run, else a bar per variant."""
+    runs = [run for _, _, run in each(groups)]
+    if not any(run.outcomes for run in runs):
+        return None
+    if len(runs) == 1:
+        return _outcomes_by_round(runs[0])
+    there = [name for name in OUTCOMES if any(run.outcomes[name] for run in runs)]
+    counts = {
+        name: [float(sum(run.outcomes[outcome] for run in members)) for outcome in there]
+        for name, members in groups.items()
+    }
+    shares = {name: [part / (sum(bar) or 1.0) for part in bar] for name, bar in counts.items()}
+    x = linear("share of participations", 0.0, 1.0, text=lambda v: formats.percent(v, 0))
+    tips = {name: [formats.percent(part) for part in bar] for name, bar in shares.items()}
+    css = [f"o-{name}" for name in there]
+    return bars("What became of those selected", "", x, shares, tips, there, css)
+
+
+def _outcomes_by_round(run: RunData) -> Drawing:
+    # Participations are counted where they were selected: an asynchronous one may end rounds later.
+    rounds = run.clients["round"].astype(np.int64)
+    first, last = int(rounds.min()), int(rounds.max())
+    width = -(-(last - first + 1) // COLUMNS)
+    bins = (rounds - first) // width
+    there = [name for name in OUTCOMES if run.outcomes[name]]
+    counts = {
+        name: np.bincount(bins[run.clients["outcome"] == name], minlength=int(bins.max()) + 1)
+        / width
+        for name in there
+    }
+    top = float(np.sum(list(counts.values()), axis=0).max())
+    x = linear("round", first - 0.5, last + 0.5, text=lambda v: f"{v:,.0f}")
+    plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05))
+    base = np.zeros(int(bins.max()) + 1)
+    for name in there:
+        for index, height in enumerate(counts[name]):
+            low = first + index * width - 0.42
+            tip = f"round {first + index * width}: {formats.count(height)} {name}"
+            high = low + width - 0.16
+            plot.box(low, high, base[index], base[index] + height, f"o-{name}", tip)
+        base += counts[name]
+    about = "By the round in which they were selected." + (
+        f" Means over {width} rounds." if width > 1 else ""
+    )
+    told = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in there]
+    return Drawing("What became of those selected", about, str(plot), told)
+
+
+def gemd(groups: Groups) -> Drawing | None:
+    """Return how far the labels of each round's clients are from the federation's."""
+    drawn = [(css, name, run) for css, name, run in each(groups) if finite(run.rounds["gemd"])]
+    if not drawn:
+        return None
+    every = np.concatenate([run.rounds["gemd"] for _, _, run in drawn])
+    last = max(float(run.rounds["round"][-1]) for _, _, run in drawn)
+    plot = Plot(
+        "GEMD by round",
+        linear("round", 1.0, last),
+        linear("GEMD", 0.0, float(np.nanmax(every)) * 1.05),
+    )
+    for css, name, run in drawn:
+        tip = f"{name}: {np.nanmean(run.rounds['gemd']):.3f} in the mean"
+        plot.line(run.rounds["round"], run.rounds["gemd"], css, tip)
+    means = " ".join(
+        f"{name}: {np.nanmean(np.concatenate([run.rounds['gemd'] for run in runs])):.3f}."
+        for name, runs in groups.items()
+        if any(finite(run.rounds["gemd"]) for run in runs)
+    )
+    about = (
+        f"Distance of the labels that a round learns from to everybody's, 0 to 2. Means: {means}"
+    )
+    return Drawing("Label skew of cohorts (GEMD)", about, str(plot), legend(groups))

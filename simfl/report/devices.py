@@ -1,0 +1,98 @@
+"""Who straggled and who was never heard: one run, device by device."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.report import formats
+from simfl.report.runs import RunData
+from simfl.work import Floats, Ids
+
+
+@dataclass(frozen=True)
+class Devices:
+    """The devices that a run asked, by id.
+
+    Attributes:
+        fleet: how many devices there are, asked or not.
+        ids: `(m,)` those asked.
+        groups: `(m,)` of the fleet.
+        samples: `(m,)` that each trains on.
+        asked: `(m,)` participations.
+        outcomes: per outcome `(m,)` how many of them ended so.
+        last: `(m,)` rounds whose last update that counted was its own.
+        time_s: `(m,)` mean from selection to arrival (NaN: it never arrived).
+    """
+
+    fleet: int
+    ids: Ids
+    groups: NDArray[np.str_]
+    samples: Ids
+    asked: Ids
+    outcomes: dict[str, Ids]
+    last: Ids
+    time_s: Floats
+
+    @classmethod
+    def of(cls, run: RunData) -> "Devices":
+        """Count what each device of a run did."""
+        clients = run.clients["client"].astype(np.int64)
+        ids, first, index = np.unique(clients, return_index=True, return_inverse=True)
+
+        def count(rows: NDArray[np.bool_] | Ids) -> Ids:
+            return np.bincount(index[rows], minlength=len(ids))
+
+        arrived = count(run.used)
+        total = np.bincount(index[run.used], run.durations_s[run.used], minlength=len(ids))
+        time_s = np.divide(total, arrived, out=np.full(len(ids), np.nan), where=arrived > 0)
+        return cls(
+            run.devices,
+            ids,
+            run.clients["group"][first],
+            run.clients["samples"][first].astype(np.int64),
+            np.bincount(index, minlength=len(ids)),
+            {name: count(run.clients["outcome"] == name) for name in run.outcomes},
+            count(_last_of_rounds(run)),
+            time_s,
+        )
+
+    @property
+    def lost(self) -> Ids:
+        """`(m,)` participations that came to nothing."""
+        return self.asked - self.outcomes.get("arrived", np.zeros_like(self.asked))
+
+    @property
+    def never(self) -> NDArray[np.bool_]:
+        """`(m,)` who was asked, but none of its updates counted."""
+        return np.asarray(self.lost == self.asked)
+
+    @property
+    def samples_lost(self) -> float:
+        """Share of the samples of those asked that the never-heard hold (NaN: nobody was asked)."""
+        held = self.samples.sum()
+        return float(self.samples[self.never].sum() / held) if held else math.nan
+
+    def worst(self, count: int) -> Ids:
+        """Return the places of those that cost most: never heard first, then the slowest."""
+        slow = np.where(self.never, np.inf, self.time_s)
+        return np.lexsort((self.ids, -self.last, -self.lost, -slow))[:count]
+
+    def __str__(self) -> str:
+        text = f"{len(self.ids):,} of {formats.plural(self.fleet, 'device')} were asked"
+        never = int(self.never.sum())
+        if not never:
+            return f"{text}; each of them was heard at least once."
+        return (
+            f"{text}; {never:,} of them were never heard, and they hold "
+            f"{formats.percent(self.samples_lost)} of the samples of those asked."
+        )
+
+
+def _last_of_rounds(run: RunData) -> Ids:
+    """Return the rows of those whose update was the last that counted of those sent in a round."""
+    used = np.flatnonzero(run.used)
+    rows = used[np.lexsort((run.clients["upload_end_s"][used], run.clients["round"][used]))]
+    rounds = run.clients["round"][rows]
+    return np.asarray(rows[np.append(rounds[1:] != rounds[:-1], np.full(min(len(rows), 1), True))])

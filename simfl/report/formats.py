@@ -1,0 +1,124 @@
+"""Numbers for people: durations, sizes, shares.  A number that is not there is a dash."""
+
+import math
+
+NOTHING = "–"
+MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
+
+
+def duration(seconds: float) -> str:
+    """Return virtual time with two units at most.
+
+    >>> duration(0.02), duration(12.34), duration(2345.3), duration(93784.2)
+    ('20 ms', '12.3 s', '39 min 5 s', '1 d 2 h')
+    """
+    if not math.isfinite(seconds):
+        return NOTHING
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms" if seconds else "0 s"
+    if round(seconds, 1) < MINUTE_S:
+        return f"{seconds:.1f} s"
+    for unit, below, size, part in (
+        ("min", "s", MINUTE_S, 1.0),
+        ("h", "min", HOUR_S, MINUTE_S),
+        ("d", "h", DAY_S, HOUR_S),
+    ):
+        parts = round(seconds / part)
+        whole, rest = divmod(parts, round(size / part))
+        if unit == "d" or parts * part < {"min": HOUR_S, "h": DAY_S}[unit]:
+            return f"{whole:,} {unit} {rest} {below}" if rest else f"{whole:,} {unit}"
+    raise AssertionError("days always fit")
+
+
+def size(number: float) -> str:
+    """Return bytes with an SI prefix.
+
+    >>> size(0), size(2440), size(1.5e9)
+    ('0 B', '2.44 kB', '1.5 GB')
+    """
+    return scaled(number, "B")
+
+
+def energy(joules: float) -> str:
+    """Return joules with an SI prefix.
+
+    >>> energy(12571.9)
+    '12.57 kJ'
+    """
+    return scaled(joules, "J")
+
+
+def scaled(number: float, unit: str) -> str:
+    """Return `number` with four digits and the prefix that suits it."""
+    if not math.isfinite(number):
+        return NOTHING
+    for prefix in ("", "k", "M", "G", "T", "P"):
+        if abs(number) < 999.95 or prefix == "P":
+            return f"{number:.4g} {prefix}{unit}"
+        number /= 1000
+    raise AssertionError("the last prefix always fits")
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share as a percentage.
+
+    >>> percent(0.78019), percent(0.7, 0)
+    ('78.0%', '70%')
+    """
+    return f"{100 * share:.{digits}f}%" if math.isfinite(share) else NOTHING
+
+
+def target(accuracy: float) -> str:
+    """Return an accuracy that a scenario asks about.
+
+    >>> target(0.7), target(0.625)
+    ('70%', '62.5%')
+    """
+    return f"{100 * accuracy:.10g}%"
+
+
+def count(number: float) -> str:
+    """Return a whole number, or the mean of some, with thousands apart.
+
+    >>> count(12000), count(6.5)
+    ('12,000', '6.5')
+    """
+    if not math.isfinite(number):
+        return NOTHING
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
+
+
+def times(ratio: float) -> str:
+    """Return how many times as much.
+
+    >>> times(8.997), times(130.2)
+    ('9.0×', '130×')
+    """
+    return f"{ratio:.1f}×" if ratio < 99.95 else f"{ratio:,.0f}×"
+
+
+def ratio(value: float) -> str:
+    """Return a ratio or a coefficient.
+
+    >>> ratio(0.9994)
+    '0.999'
+    """
+    return f"{value:.3f}" if math.isfinite(value) else NOTHING
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> plural(1, "round"), plural(1500, "round")
+    ('1 round', '1,500 rounds')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(words: list[str]) -> str:
+    """Return words as people list them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

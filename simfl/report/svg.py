@@ -1,0 +1,167 @@
+"""Small vector charts: drawn in milliseconds, coloured by the page's style, same bytes every time.
+
+Matplotlib would take longer over the report of a short run than the run itself, and its pictures
+could not follow a reader's light or dark theme.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.report.axes import Axis
+from simfl.work import Floats
+
+WIDTH, HEIGHT = 560, 300
+WIDE = 1140
+LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 48
+"""Room around the plotting area."""
+POINTS = 800
+"""A line has at most about as many points: more would not be seen."""
+
+
+class Plot:
+    """One chart; draw on it in the order in which things lie on top of each other.
+
+    Args:
+        title: what a screen reader says of it.
+        x: horizontal axis.
+        y: vertical axis.
+        width: of the whole picture.
+        height: of the whole picture.
+        left: room for what is written left of the plotting area.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        x: Axis,
+        y: Axis,
+        *,
+        width: int = WIDTH,
+        height: int = HEIGHT,
+        left: int = LEFT,
+    ) -> None:
+        self._title, self._x, self._y = title, x, y
+        self._width, self._height = width, height
+        self._left, self._right, self._bottom = left, width - RIGHT, height - BOTTOM
+        self._shapes: list[str] = []
+
+    def _at(self, x: float, y: float) -> tuple[float, float]:
+        across = self._left + self._x.place(x) * (self._right - self._left)
+        return across, self._bottom - self._y.place(y) * (self._bottom - TOP)
+
+    def line(self, xs: Floats, ys: Floats, css: str, tip: str = "") -> None:
+        """Draw a line through points, without those that are not finite."""
+        points = [self._at(x, y) for x, y in zip(*thin(xs, ys), strict=True)]
+        if points:
+            path = "L".join(f"{_number(x)},{_number(y)}" for x, y in points)
+            self._add("path", css, tip, d=f"M{path}")
+
+    def outline(self, edges: Sequence[float], heights: Sequence[float], css: str, tip: str) -> None:
+        """Draw the outline of a histogram."""
+        path = [self._at(edges[0], 0)]
+        for low, high, top in zip(edges, edges[1:], heights, strict=False):
+            path += [self._at(low, top), self._at(high, top)]
+        path.append(self._at(edges[-1], 0))
+        joined = "L".join(f"{_number(x)},{_number(y)}" for x, y in path)
+        self._add("path", css, tip, d=f"M{joined}")
+
+    def dots(self, xs: Iterable[float], ys: Iterable[float], css: str, tips: Iterable[str]) -> None:
+        """Draw a dot per point, each with a tip."""
+        for x, y, tip in zip(xs, ys, tips, strict=True):
+            across, up = self._at(x, y)
+            self._add("circle", css, tip, cx=_number(across), cy=_number(up), r="2.6")
+
+    def box(self, x0: float, x1: float, y0: float, y1: float, css: str, tip: str = "") -> None:
+        """Draw a rectangle from (`x0`, `y0`) to (`x1`, `y1`)."""
+        (left, bottom), (right, top) = self._at(x0, y0), self._at(x1, y1)
+        if right > left and bottom > top:
+            self._add(
+                "rect",
+                css,
+                tip,
+                x=_number(left),
+                y=_number(top),
+                width=_number(right - left),
+                height=_number(bottom - top),
+            )
+
+    def across(self, y: float, text: str, css: str = "mark") -> None:
+        """Draw a labelled line across at `y`."""
+        if self._y.low <= y <= self._y.high:
+            _, up = self._at(self._x.low, y)
+            self._add("path", css, "", d=f"M{self._left},{_number(up)}H{self._right}")
+            self._write(self._right - 4, up - 4, text, "note end")
+
+    def upright(self, x: float, text: str, css: str = "mark") -> None:
+        """Draw a labelled line upright at `x`."""
+        if self._x.low <= x <= self._x.high:
+            at, _ = self._at(x, self._y.low)
+            self._add("path", css, "", d=f"M{_number(at)},{TOP}V{self._bottom}")
+            if self._x.place(x) < 0.8:
+                self._write(at + 4, TOP + 10, text, "note")
+            else:
+                self._write(at - 4, TOP + 10, text, "note end")
+
+    def rows(self, names: Sequence[str]) -> None:
+        """Write names left of the chart, at heights 0.5, 1.5, ... from the top down."""
+        for index, name in enumerate(names):
+            _, up = self._at(self._x.low, len(names) - index - 0.5)
+            short = name if len(name) <= 18 else f"{name[:17]}…"
+            self._write(self._left - 8, up + 4, short, "row end")
+
+    def _add(self, tag: str, css: str, tip: str, **attributes: str) -> None:
+        words = "".join(f' {name}="{value}"' for name, value in attributes.items())
+        told = f"<title>{escape(tip)}</title>" if tip else ""
+        self._shapes.append(f'<{tag} class="{css}"{words}>{told}</{tag}>')
+
+    def _write(self, x: float, y: float, text: str, css: str) -> None:
+        self._shapes.append(
+            f'<text class="{css}" x="{_number(x)}" y="{_number(y)}">{escape(text)}</text>'
+        )
+
+    def __str__(self) -> str:
+        shapes, self._shapes = self._shapes, []
+        for value, text in self._x.ticks:
+            at, _ = self._at(value, self._y.low)
+            self._add("path", "grid", "", d=f"M{_number(at)},{TOP}V{self._bottom}")
+            self._write(at, self._bottom + 15, text, "tick mid")
+        for value, text in self._y.ticks:
+            _, up = self._at(self._x.low, value)
+            self._add("path", "grid", "", d=f"M{self._left},{_number(up)}H{self._right}")
+            self._write(self._left - 6, up + 4, text, "tick end")
+        middle = (self._left + self._right) / 2
+        self._write(middle, self._bottom + 34, self._x.label, "name mid")
+        frame, self._shapes = self._shapes, shapes
+        side = (
+            f'<text class="name mid" transform="translate(12,{(TOP + self._bottom) / 2:.0f})'
+            f' rotate(-90)">{escape(self._y.label)}</text>'
+            if self._y.label
+            else ""
+        )
+        return (
+            f'<svg viewBox="0 0 {self._width} {self._height}" role="img" '
+            f'aria-label="{escape(self._title)}">{"".join(frame)}{side}{"".join(shapes)}</svg>'
+        )
+
+
+def thin(xs: Floats, ys: Floats, points: int = POINTS) -> tuple[list[float], list[float]]:
+    """Return a line with fewer points and the same look: the extremes of every stretch stay.
+
+    Points that are not finite are left out.
+    """
+    there = np.isfinite(xs) & np.isfinite(ys)
+    xs, ys = xs[there], ys[there]
+    if len(xs) > points:
+        keep: list[NDArray[np.int64]] = [np.array([0, len(xs) - 1])]
+        for stretch in np.array_split(np.arange(len(xs)), points // 2):
+            keep.append(stretch[[ys[stretch].argmin(), ys[stretch].argmax()]])
+        kept = np.unique(np.concatenate(keep))
+        xs, ys = xs[kept], ys[kept]
+    return xs.tolist(), ys.tolist()
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
