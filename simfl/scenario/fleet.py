@@ -1,21 +1,26 @@
 """The fleet: groups of devices, and how the numbers of one device go together."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_serializer,
+    model_validator,
+)
 
 from simfl.availability.base import Availability
+from simfl.scenario.battery import BatteryField
+from simfl.scenario.catalogue import catalogue, device_class
 from simfl.scenario.distributions import Draw
-from simfl.scenario.drawn import (
-    ComputeDraw,
-    DataSizeDraw,
-    Drawn,
-    DurationDraw,
-    EnergyDraw,
-    LinkDraw,
-)
+from simfl.scenario.drawn import ComputeDraw, DataSizeDraw, Drawn, DurationDraw, LinkDraw
 from simfl.scenario.named import Named
-from simfl.scenario.part import Count, Part
+from simfl.scenario.part import Count, Name, Part
+from simfl.scenario.trace import DeviceTrace
 from simfl.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
 
 _AVAILABILITY = Named("availability", "always")
@@ -30,11 +35,26 @@ class PowerDraw(Part):
     upload: Power = Field(0.0, description="while it sends")
 
 
+def _known(name: str) -> str:
+    device_class(name)
+    return name
+
+
+def _as_list(value: Any) -> Any:
+    return [] if value is None else value if isinstance(value, list | tuple) else [value]
+
+
 class Group(Part):
     """Devices of one kind: each number is the same for all, or drawn for each."""
 
-    name: str = Field("devices", min_length=1, description="unique among the groups")
-    count: Count = Field(description="how many devices")
+    name: Name = Field("devices", description="unique among the groups")
+    count: Count = Field(description="how many devices; omitted: one for each row of the trace")
+    device: Annotated[str, AfterValidator(_known)] | None = Field(
+        None, description="class of devices whose numbers are the defaults; see simfl list devices"
+    )
+    trace: Annotated[tuple[DeviceTrace, ...], BeforeValidator(_as_list)] = Field(
+        (), description="rows of a file (or of several) that devices take numbers from together"
+    )
     compute: ComputeDraw = Field(
         default_factory=lambda: constant("100 samples/s", SAMPLE_RATE),
         description="training speed: samples/s, or FLOP/s against the model's own FLOPs",
@@ -60,8 +80,51 @@ class Group(Part):
         "the finished steps and upload those when it is back",
     )
     power: PowerDraw | None = Field(None, description="watts by phase; omitted: not accounted")
-    memory: DataSizeDraw | None = Field(None, description="for training; omitted: enough")
-    battery: EnergyDraw | None = Field(None, description="when full; omitted: on mains")
+    memory: DataSizeDraw | None = Field(
+        None, description="for training; who has too little refuses; omitted: enough"
+    )
+    battery: BatteryField = Field(
+        None, description="a capacity, or {capacity, charge, plugged, ...}; omitted: on mains"
+    )
+
+    @property
+    def traced(self) -> frozenset[str]:
+        """Which numbers come from the trace."""
+        return frozenset(number for trace in self.trace for number in trace.columns)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, value: Any, info: ValidationInfo) -> Any:
+        """Fill in what the class of devices and the trace say."""
+        if not isinstance(value, dict):
+            return value
+        filled, traces = dict(value), _as_list(value.get("trace"))
+        traced: list[str] = []
+        for trace in traces:
+            columns = trace.get("columns") if isinstance(trace, dict) else trace
+            traced += list(getattr(columns, "columns", columns) or ())
+        if twice := sorted(name for name in set(traced) if name in value or traced.count(name) > 1):
+            raise ValueError(f"{twice[0]} is given twice, once by a column of a trace")
+        known = catalogue().get(str(value.get("device")))
+        for number, default in (known.defaults() if known else {}).items():
+            if number not in traced:
+                own = filled.setdefault(number, default)
+                if isinstance(own, dict) and isinstance(default, dict):
+                    filled[number] = {**default, **own}
+        if traces and "count" not in value:
+            try:
+                first = DeviceTrace.model_validate(traces[0], context=info.context)
+                filled["count"] = first.rows
+            except ValidationError:
+                filled["count"] = 1  # told of the trace itself
+        return filled
+
+    @model_serializer(mode="wrap")
+    def _written(self, handler: Callable[["Group"], Any]) -> dict[str, Any]:
+        """Leave out the numbers that the trace gives."""
+        data = cast(dict[str, Any], handler(self))
+        empty = () if self.trace else ("trace",)
+        return {key: item for key, item in data.items() if key not in (*self.traced, *empty)}
 
 
 def constant(value: str, dimension: Dimension) -> Draw:

@@ -12,10 +12,11 @@ from simfl.aggregators.base import Aggregator
 from simfl.errors import nearest
 from simfl.models.base import Model
 from simfl.registry import NESTED
+from simfl.scenario.correlation import Correlations
 from simfl.scenario.fleet import Groups
 from simfl.scenario.learning import Data, Evaluation, Training
 from simfl.scenario.named import Named
-from simfl.scenario.part import Part
+from simfl.scenario.part import Name, Part
 from simfl.scenario.rounds import Rounds
 from simfl.selectors.base import Selector
 from simfl.sim.networks.base import Network
@@ -23,9 +24,6 @@ from simfl.sim.networks.base import Network
 _NETWORK = Named("networks", "shared")
 _SELECTOR = Named("selectors", "uniform")
 _AGGREGATOR = Named("aggregators", "fedavg")
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+=()-]*$", max_length=100)]
-"""The name of a folder on any system."""
 
 CORRELATED = ("compute", "downlink", "uplink", "latency", "memory", "battery", "samples")
 """Numbers of a device that can go together."""
@@ -39,6 +37,7 @@ def _pairs(value: dict[str, float]) -> dict[str, float]:
         for name in names:
             if name not in CORRELATED:
                 raise ValueError(f"unknown number {name!r} of a device{nearest(name, CORRELATED)}")
+    Correlations.of(value)
     return value
 
 
@@ -221,6 +220,14 @@ def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]
                 )
             )
         first.setdefault(group.name, index)
+        for name in Correlations.of(scenario.correlate).names:
+            if name in group.traced:
+                found.append(
+                    (
+                        ("correlate",),
+                        f"{name} can't be correlated: fleet[{index}] takes it from a trace",
+                    )
+                )
     if scenario.training.steps is not None and scenario.training.workload.needs_epochs:
         found.append(
             (

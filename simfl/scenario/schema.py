@@ -45,12 +45,24 @@ def scenario_schema() -> dict[str, Any]:
         "anyOf": [schema["properties"]["seeds"], {"type": "string", "pattern": "^[0-9, -]+$"}]
     }
     definitions["Data"]["required"].remove("partition")
+    _shorten_group(definitions)
     definitions["LearningRate"] = {"anyOf": [{"const": "constant"}, definitions["LearningRate"]]}
     definitions["Optimizer"] = {"anyOf": [{"const": "sgd"}, definitions["Optimizer"]]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **_tidy(schema),
         "title": "simfl scenario",
+    }
+
+
+def _shorten_group(definitions: dict[str, Any]) -> None:
+    """Let a group with a trace be without a count, and lists of one be written without a list."""
+    group, trace = definitions["Group"], definitions["DeviceTrace"]["properties"]
+    group["required"].remove("count")
+    for parent, key in ((group["properties"], "trace"), (trace["where"], "additionalProperties")):
+        parent[key] = {"anyOf": [parent[key]["items"], parent[key]]}
+    group["properties"]["battery"] = {
+        "anyOf": [group["properties"]["battery"], definitions["Battery"]["properties"]["capacity"]]
     }
 
 

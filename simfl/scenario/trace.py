@@ -5,7 +5,7 @@ rank correlation is 0.56), which two separate distributions would lose.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
@@ -127,10 +127,8 @@ class DeviceTrace(Part):
 
     def unit(self, name: str) -> str:
         """Return the base unit of `values`: ``FLOP/s``, ``samples/s``, ``bit/s``, ``s``, ``B``."""
-        columns: Mapping[str, TracedColumn] = dict(self.columns)
-        column = columns[name]
-        dimension = _dimension(name, column)
-        return SAMPLE_RATE.base if column.samples is not None else dimension.base
+        column = cast(Mapping[str, TracedColumn], self.columns)[name]
+        return (SAMPLE_RATE if column.samples is not None else _dimension(name, column)).base
 
 
 def _dimension(name: str, column: TracedColumn) -> Dimension:

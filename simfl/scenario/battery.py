@@ -1,0 +1,48 @@
+"""A device's battery, as scenarios write it."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from simfl.availability.base import Availability
+from simfl.scenario.drawn import EnergyDraw
+from simfl.scenario.named import Named
+from simfl.scenario.part import Part
+from simfl.units import Percent, Power
+
+
+class Spread(Part):
+    """A share that differs from device to device: every one between two is equally likely."""
+
+    min: Percent = Field(description="smallest")
+    max: Percent = Field(description="largest")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.min < self.max:
+            raise ValueError("`min` must be below `max`")
+        return self
+
+
+class Battery(Part):
+    """What limits work away from the mains: it drains at the power of each phase, and charges."""
+
+    capacity: EnergyDraw = Field(description="when full")
+    charge: Power = Field(10.0, description="what the charger gives while plugged in")
+    plugged: Annotated[Availability, Named("availability")] | None = Field(
+        None, description="when the charger is plugged in, as `availability`; omitted: never"
+    )
+    start: Percent | Spread = Field(1.0, description="charge at the start, or {min, max}")
+    minimum: Percent = Field(
+        0.2, gt=0, lt=1, description="under this a device takes no new work, nor comes back to any"
+    )
+
+
+def _capacity(value: Any) -> Any:
+    """Let a battery be written as its capacity alone."""
+    if isinstance(value, Battery) or value is None:
+        return value
+    return value if isinstance(value, dict) and "distribution" not in value else {"capacity": value}
+
+
+BatteryField = Annotated[Battery | None, BeforeValidator(_capacity)]
