@@ -18,8 +18,6 @@ def describe(
     from dataclasses import asdict
 
     from simfl.scenario.describe import Description
-    from simfl.scenario.kinds import plural, registry
 
-    members = registry(plural(kind))
-    found = Description.of(members.get(name), members.kind)
+    found = Description.find(kind, name)
     typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False) if as_json else str(found))

@@ -12,17 +12,15 @@ def list_(
     kind: Annotated[str | None, typer.Argument(help="Only this kind, such as selectors.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List every component that a scenario can name, one line each."""
+    """List every component and class of devices that a scenario can name, one line each."""
     import json
 
-    from simfl.scenario.describe import summary
-    from simfl.scenario.kinds import KINDS, registry
+    from simfl.scenario.catalogue import DEVICES
+    from simfl.scenario.describe import overview
+    from simfl.scenario.kinds import KINDS
 
-    kinds = [kind] if kind is not None else list(KINDS)
-    found = {
-        each: {name: summary(registry(each).get(name)) for name in registry(each).names()}
-        for each in kinds
-    }
+    kinds = [kind] if kind is not None else [*KINDS, DEVICES]
+    found = {each: overview(each) for each in kinds}
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return

@@ -13,7 +13,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from simfl.registry import Component
+from simfl.scenario.catalogue import DEVICES, DeviceClass, catalogue, device_class
 from simfl.scenario.fields import component_registry
+from simfl.scenario.kinds import plural, registry
 from simfl.units import Quantity, Rate, RateQuantity, Share
 
 
@@ -73,6 +75,33 @@ class Description:
             [_option(name, component.model_fields[name]) for name in names],
         )
 
+    @classmethod
+    def find(cls, kind: str, name: str) -> "Description":
+        """Return the description of a component, or of a class of devices.
+
+        Args:
+            kind: plural or singular.
+            name: as scenarios write it.
+
+        Raises:
+            NameNotFound: there is no such kind, or nothing of that kind has this name.
+        """
+        if kind in (DEVICES, DEVICES.removesuffix("s")):
+            return cls._of_device(name, device_class(name))
+        members = registry(plural(kind))
+        return cls.of(members.get(name), members.kind)
+
+    @classmethod
+    def _of_device(cls, name: str, device: DeviceClass) -> "Description":
+        options = [
+            Option(number, "", _flow(default), False, "", _why(device, number))
+            for number, default in device.defaults().items()
+        ]
+        text = f"{device.description[0].upper()}{device.description[1:]}."
+        if device.battery is not None:
+            text += f"\n\nIts battery holds {device.battery} ({device.source['battery']})."
+        return cls("device class", name, text, "", "simfl.scenario.catalogue", options)
+
     def __str__(self) -> str:
         blocks = [f"{self.name} ({self.kind})", self.text]
         if self.options:
@@ -80,6 +109,32 @@ class Description:
         blocks.append(f"Source: {self.source}" if self.source else "")
         blocks.append(f"Code: {self.module}")
         return "\n\n".join(block for block in blocks if block)
+
+
+def overview(kind: str) -> dict[str, str]:
+    """Return a line for each component of a kind (plural), or for each class of devices.
+
+    Raises:
+        NameNotFound: there is no such kind.
+    """
+    if kind == DEVICES:
+        return {name: device.description for name, device in catalogue().items()}
+    members = registry(kind)
+    return {name: summary(members.get(name)) for name in members.names()}
+
+
+def _flow(value: Any) -> str:
+    """Return a value as one line of YAML."""
+    if not isinstance(value, dict):
+        return str(value)
+    return "{" + ", ".join(f"{key}: {item}" for key, item in value.items()) + "}"
+
+
+def _why(device: DeviceClass, number: str) -> str:
+    """Return what a number is, and where it comes from."""
+    links = ("downlink", "uplink", "latency")
+    what = DeviceClass.model_fields[number].description or ""
+    return f"{what}; {device.source['links' if number in links else number]}"
 
 
 def summary(component: type[Component]) -> str:

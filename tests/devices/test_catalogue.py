@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simfl.cli import main
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
 from simfl.scenario.catalogue import catalogue, device_class
@@ -86,3 +87,14 @@ def test_phones_are_as_fast_as_flash_measured(kind: str) -> None:
     expected = float(np.exp(np.mean(np.log(rates))))
     stated = parse_quantity(device_class(f"phone-{kind}").compute, FLOP_RATE)
     assert stated == pytest.approx(expected, rel=0.03)
+
+
+def test_list_and_describe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "devices"]) == 0
+    assert "raspberry-pi-4    Raspberry Pi 4 Model B" in capsys.readouterr().out
+    assert main(["describe", "device", "phone-mid"]) == 0
+    text = capsys.readouterr().out
+    assert "compute (default 1.8 GFLOP/s)" in text
+    assert "FLASH, measured on a Redmi Note 8" in text
+    assert main(["describe", "devices", "phone-middle"]) == 2
+    assert "did you mean 'phone-mid'" in capsys.readouterr().err
