@@ -47,12 +47,12 @@ class Door:
 
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         """See `Coordinator.next_probe`."""
-        rng = self._seeds.stream("probe", view.round, len(reports))
+        rng = self._seeds.stream("probe", *_moment(view), len(reports))
         return self._selector.probe(view, reports, rng)
 
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         """See `Coordinator.select`."""
-        rng = self._seeds.stream("selection", view.round)
+        rng = self._seeds.stream("selection", *_moment(view))
         return [int(client) for client in self._selector.select(view, reports, k, rng)]
 
     def gemd(self, clients: Sequence[int]) -> float | None:
@@ -60,6 +60,11 @@ class Door:
         if self._label_counts is None or not clients:
             return None
         return gemd(self._label_counts[np.array(clients)], self._label_counts)
+
+
+def _moment(view: View) -> tuple[int, ...]:
+    """Return the address of a selection: its round, and which of the round's if not the first."""
+    return (view.round, view.turn) if view.turn else (view.round,)
 
 
 def gemd(chosen: NDArray[np.int64], everybody: NDArray[np.int64]) -> float:

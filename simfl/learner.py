@@ -104,7 +104,7 @@ class Learner(Door):
         results = self.ledger.collect(arrival.order for arrival in arrivals)
         by_key = {arrival.order.key: arrival for arrival in arrivals}
         good = [result for result in results if np.isfinite(result.params).all()]
-        discarded = [r.order.client for r in results if not np.isfinite(r.params).all()]
+        discarded = [r.order.key for r in results if not np.isfinite(r.params).all()]
         if good:
             contributions = self._kept([self._received(r, by_key) for r in good], round_)
             model = self._aggregator.aggregate(self.model, contributions)
@@ -145,6 +145,9 @@ class Learner(Door):
         contributions: Sequence[Contribution],
         arrivals: Mapping[tuple[int, int], Arrival],
     ) -> None:
+        # Of a client with several updates (it came back before the buffer was full) the last one.
+        last = {contribution.result.order.client: contribution for contribution in contributions}
+        contributions = [last[client] for client in sorted(last)]
         results = [contribution.result for contribution in contributions]
         updates = None
         if self._selector.needs_updates:

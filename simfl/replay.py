@@ -17,7 +17,7 @@ from simfl.selectors.base import Probe, Reports, View
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.work import WorkOrder
 
-_DECISIONS = {"probed", "selected", "aggregated", "evaluated"}
+_DECISIONS = {"probe", "probed", "selected", "aggregated", "evaluated"}
 _AGGREGATED = {"t", "event", "round", "version", "losses", "discarded", "gemd"}
 
 
@@ -72,20 +72,21 @@ class Replay:
 
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         """See `Coordinator.next_probe`."""
-        if self._replaying and self._decisions[self._next]["event"] != "probed":
+        if self._replaying and self._decisions[self._next]["event"] != "probe":
             return None
-        record = self._recorded("probed")
+        record = self._recorded("probe")
         if record is None:
             return self._live.next_probe(view, reports)
         asked = np.array(record["asked"], dtype=np.int64)
-        return Probe(record["report"], asked, record["model"])
+        return Probe(record["report"], asked, record["model"], record["samples"])
 
     def answer(
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
         """See `Coordinator.answer`."""
-        if not self._replaying:
-            # Checkpoints lie between rounds, so no probe is half replayed.
+        # No checkpoint is made between a question and the choice made of the answers, so either
+        # all of them are replayed or none.
+        if self._recorded("probed") is None:
             return self._live.answer(probe, clients, durations_s, view)
         if probe.report in ("update", "trial"):
             self._live.ledger.replay_aside(len(clients))
@@ -112,7 +113,7 @@ class Replay:
                 int(client): float("nan") if loss is None else loss
                 for client, loss in record["losses"].items()
             },
-            discarded=record["discarded"],
+            discarded=[(client, issue) for client, issue in record["discarded"]],
             gemd=record["gemd"],
             extras={key: value for key, value in record.items() if key not in _AGGREGATED},
         )

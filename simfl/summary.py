@@ -34,6 +34,9 @@ class Summary:
             self._participation(facts["row"])
         elif kind == "round_end":
             self._round(facts["row"])
+        elif kind == "probed":
+            self.totals["probe_bytes"] += facts["bytes"]
+            self.energy_j += facts["energy_j"]
         elif kind == "evaluated":
             self.accuracy = facts["accuracy"]
             self.best = max(self.best or 0.0, facts["accuracy"])
@@ -57,7 +60,6 @@ class Summary:
 
     def _round(self, row: RoundRow) -> None:
         self.rounds = row.round
-        self.totals["probe_bytes"] += row.probe_bytes
         if row.deadline_s:
             last = row.start_s if row.last_arrival_s is None else row.last_arrival_s
             self._paper.append((last - row.start_s) / row.deadline_s)

@@ -102,6 +102,8 @@ class View:
             all `n` clients by name, such as `duration_s` (how long a round would take it now) or
             `label_counts` `(n, classes)`.
         probing_deadline_s: longest a probe may take (None: until all have answered).
+        turn: how many selections were made for this round before (replacements are chosen one by
+            one where the server does not wait for all).
     """
 
     def __init__(
@@ -114,8 +116,10 @@ class View:
         model_bytes: int = 0,
         k: int = 0,
         truth: Mapping[str, NDArray[Any]] | None = None,
+        turn: int = 0,
     ) -> None:
         self.round = round_
+        self.turn = turn
         self.now_s = now_s
         self.history = history
         self.model_bytes = model_bytes

@@ -21,12 +21,14 @@ class Arrival:
         staleness: server updates since the order was issued.
         copies: how often the client was drawn.
         duration_s: from selection to arrival.
+        tier: which tier its client was asked by, where there are several.
     """
 
     order: WorkOrder
     staleness: int
     copies: int
     duration_s: float
+    tier: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,14 @@ class Aggregated:
     """Facts about one aggregation.
 
     Attributes:
-        losses: per client whose update counted, its mean training loss.
-        discarded: clients whose update was not finite.
+        losses: per client whose update counted, its mean training loss (the last, if several).
+        discarded: keys `(client, issue)` of the orders whose update was not finite.
         gemd: group earth-mover distance of the clients whose updates counted, if known.
         extras: further numbers for the event log, e.g. mean reward.
     """
 
     losses: Mapping[int, float] = field(default_factory=dict)
-    discarded: Sequence[int] = ()
+    discarded: Sequence[tuple[int, int]] = ()
     gemd: float | None = None
     extras: Mapping[str, float] = field(default_factory=dict)
 

@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from simfl.registry import NESTED
 from simfl.sim.server import Server
 from simfl.units import Duration, Percent
+from simfl.work import Floats
 
 
 class Stragglers(BaseModel):
@@ -37,7 +38,7 @@ def _parse(value: Any) -> Stragglers | float | None:
     try:
         if isinstance(value, Mapping):
             return Stragglers.model_validate(value)
-        return _DURATION.validate_python(value)
+        duration = _DURATION.validate_python(value)
     except ValidationError as error:
         raise PydanticCustomError(
             NESTED,
@@ -49,6 +50,9 @@ def _parse(value: Any) -> Stragglers | float | None:
                 "options": ["stragglers"],
             },
         ) from None
+    if duration <= 0:
+        raise PydanticCustomError("deadline", "a deadline must be above zero")
+    return duration
 
 
 def _dump(value: Stragglers | float | None) -> Any:
@@ -89,5 +93,18 @@ def deadline_s(deadline: Stragglers | float | None, server: Server) -> float:
     if deadline is None:
         return float("inf")
     if isinstance(deadline, Stragglers):
-        return float(np.percentile(server.nominal_round_s(), 100 * (1 - deadline.stragglers)))
+        return percentile(server.nominal_round_s(), 1 - deadline.stragglers)
     return deadline
+
+
+def percentile(values: Floats, share: float) -> float:
+    """Return the `share`-quantile of `values` by linear interpolation.
+
+    Where the quantile is one of the values it is that very float (in `numpy.percentile` rounding
+    may put it one ulp beside), so that who takes exactly that long ties with it.
+    """
+    ordered, rank = np.sort(values), share * (len(values) - 1)
+    if abs(rank - round(rank)) < 1e-9:
+        return float(ordered[round(rank)])
+    low, high = ordered[int(rank)], ordered[int(rank) + 1]
+    return float(min(low + (high - low) * (rank - int(rank)), high))

@@ -14,6 +14,10 @@ Phase = Literal["download", "compute", "upload"]
 End = Literal["arrived", "late", "offline"]
 
 
+ROUNDING = 1e-6
+"""Of a byte: what floating point may fall short of a whole byte that has moved."""
+
+
 @dataclass(slots=True)
 class Errand:
     """What a device is sent to do, and what became of it.
@@ -28,6 +32,7 @@ class Errand:
         spent_s: seconds really spent, by phase.
         done_units: sample-units really computed.
         end: how it ended, None while under way.
+        ended_s: when.
     """
 
     device: int
@@ -40,6 +45,7 @@ class Errand:
     spent_s: dict[Phase, float] = field(default_factory=dict)
     done_units: float = 0.0
     end: End | None = None
+    ended_s: float | None = None
 
 
 class DeviceProcess:
@@ -78,6 +84,7 @@ class DeviceProcess:
             errand.end = "offline"
         except simpy.Interrupt:
             errand.end = "late"
+        errand.ended_s = self._timeline.now
         return errand
 
     def _move(
@@ -128,7 +135,7 @@ class DeviceProcess:
         if moving <= 0:
             return 0
         share = (self._timeline.now - began - latency) / moving
-        return int(size * min(max(share, 0.0), 1.0))
+        return int(min(size * max(share, 0.0) + ROUNDING, size))
 
     def _compute(
         self, errand: Errand, stretch: "_Stretch", salvage: Callable[[float], float] | None

@@ -22,6 +22,7 @@ class Participation:
         order: what it trains.
         errand: what its device does, filled in as time passes.
         copies: how often it was drawn in this round.
+        tier: which tier it was asked by, where there are several.
         selected_s: when.
         steps: SGD steps of its plan.
         process: its device's process, once started.
@@ -33,12 +34,23 @@ class Participation:
     copies: int
     selected_s: float
     steps: int
+    tier: int = 0
     process: simpy.Process | None = None
 
     @property
     def client(self) -> int:
         """Who."""
         return self.order.client
+
+    @property
+    def over(self) -> bool:
+        """Whether its device has stopped, for whatever reason."""
+        return self.errand.end is not None
+
+    @property
+    def arrived(self) -> bool:
+        """Whether its update has reached the server."""
+        return self.errand.end == "arrived"
 
     @property
     def duration_s(self) -> float:
@@ -110,13 +122,14 @@ class Books:
             tally.wasted_bytes += row.download_bytes + row.upload_bytes
         self.total_bytes += row.download_bytes + row.upload_bytes
 
-    def book_probe(self, errand: Errand) -> None:
-        """Add what a device spent on answering a question."""
-        moved = errand.moved["down"] + errand.moved["up"]
+    def book_probe(self, errand: Errand) -> tuple[int, float]:
+        """Add what a device spent on answering a question; return bytes and joules."""
+        moved, energy_j = errand.moved["down"] + errand.moved["up"], self._energy_j(errand)
         self.tally.probe_bytes += moved
-        self.tally.energy_j += self._energy_j(errand)
-        self.total_energy_j += self._energy_j(errand)
+        self.tally.energy_j += energy_j
+        self.total_energy_j += energy_j
         self.total_bytes += moved
+        return moved, energy_j
 
     def close(
         self, evaluation: Evaluation | None, train_loss: float | None, gemd: float | None

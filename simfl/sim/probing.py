@@ -10,7 +10,7 @@ import simpy
 from simfl.selectors.base import Probe
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
-from simfl.work import Floats, Plan
+from simfl.work import Floats
 
 if TYPE_CHECKING:
     from simfl.sim.server import Server
@@ -68,38 +68,69 @@ def errand(server: "Server", probe: Probe, client: int) -> Errand:
     prices = server.settings.prices
     samples = int(server.fleet.samples[client])
     held = int(server.fleet.validation[client]) or samples
-    nominal = Plan(full_epochs=server.settings.epochs, steps=server.settings.steps)
+    if probe.samples is not None:
+        held = min(held, probe.samples)
+        samples = min(samples, probe.samples)
+    nominal = server.settings.nominal.units(
+        int(server.fleet.samples[client]), server.settings.batch_size
+    )
     units, answer = {
         "loss": (prices.forward_units * held, SCALAR_BYTES),
         "fc1_profile": (prices.forward_units * samples, prices.profile_bytes),
         "gradient": (float(samples), prices.model_bytes),
-        "update": (nominal.units(samples, server.settings.batch_size), prices.update_bytes),
-        "trial": (nominal.units(samples, server.settings.batch_size), prices.update_bytes),
+        "update": (nominal, prices.update_bytes),
+        "trial": (nominal, prices.update_bytes),
     }[probe.report]
     fresh = probe.model == "trial" or not server.holds_model(client)
     return Errand(client, prices.model_bytes if fresh else None, units, answer)
 
 
 def ask(server: "Server", probe: Probe) -> Generator[simpy.Event, Any, dict[int, float]]:
-    """Send `probe` out and wait; return who answered and how long each took, seconds."""
-    asked = np.unique(probe.clients)
+    """Send `probe` out and wait; return who answered and how long each took, seconds.
+
+    Who is offline or at work is not asked.  Where probes are free they are answered at once.
+    """
+    asked, version = np.unique(probe.clients), server.version
+    facts = {"round": server.round, "report": probe.report, "model": probe.model}
+    server.timeline.note("probe", **facts, samples=probe.samples, asked=asked.tolist())
+    reached = server.presence.reachable(asked).tolist()
     if not server.settings.prices.charge_probes:
-        server.note_probe(probe, asked.tolist())
-        return dict.fromkeys(asked.tolist(), 0.0)
-    errands = [errand(server, probe, int(client)) for client in server.reachable(asked)]
-    processes = [server.send(one) for one in errands]
-    if processes:
-        answered: simpy.Event = server.timeline.all_of(processes)
-        limit_s = server.settings.prices.probe_deadline_s
-        if limit_s is not None:
-            answered = answered | server.timeline.deadline(server.timeline.now + limit_s)
-        yield answered
-        yield server.call_off(processes)
+        server.timeline.note("probed", **facts, answered=reached, bytes=0, energy_j=0.0)
+        return dict.fromkeys(reached, 0.0)
+    errands = [errand(server, probe, client) for client in reached]
+    stopped = yield from _carry_out(server, errands)
+    moved, energy_j = 0, 0.0
     for one in errands:
-        server.books.book_probe(one)
-        if one.end == "arrived" and probe.model == "global":
-            server.remember_model(one.device)
-    server.note_probe(probe, [one.device for one in errands if one.end == "arrived"])
-    return {
+        size, joules = server.books.book_probe(one)
+        moved, energy_j = moved + size, energy_j + joules
+        if probe.model == "global" and (one.download_bytes is None or "download" in one.ends_s):
+            server.remember_model(one.device, version)
+    took = {
         one.device: one.ends_s["upload"] - one.started_s for one in errands if one.end == "arrived"
     }
+    server.timeline.note("probed", **facts, answered=list(took), bytes=moved, energy_j=energy_j)
+    if stopped is not None:
+        raise stopped
+    return took
+
+
+def _carry_out(
+    server: "Server", errands: Sequence[Errand]
+) -> Generator[simpy.Event, Any, simpy.Interrupt | None]:
+    """Send devices on `errands` and wait for them; return what interrupted it, if anything."""
+    processes = [server.send(one) for one in errands]
+    if not processes:
+        return None
+    stopped = None
+    answered: simpy.Event = server.timeline.all_of(processes)
+    limit_s = server.settings.prices.probe_deadline_s
+    if limit_s is not None:
+        answered = answered | server.timeline.deadline(server.timeline.now + limit_s)
+    try:
+        yield answered
+    except simpy.Interrupt as interrupt:  # the run is over: what was spent is booked all the same
+        stopped = interrupt
+    yield server.call_off(processes)
+    for one in errands:
+        server.presence.release(one.device)
+    return stopped

@@ -1,8 +1,9 @@
 """The server: what round policies share, so that a policy file says only whom it waits for."""
 
+import math
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,67 +13,39 @@ from numpy.typing import NDArray
 from simfl.errors import InputError, RunError
 from simfl.rows import Outcome
 from simfl.seeds import Seeds
-from simfl.selectors.base import History, Probe, Reports, View
-from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
+from simfl.selectors.base import History, Reports, View
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
 from simfl.sim.device import DeviceProcess, Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.participation import Books, Participation
+from simfl.sim.planning import Moment, Planner
 from simfl.sim.policies.base import RoundPolicy
-from simfl.sim.probing import Prices, ask, extras
-from simfl.sim.timeline import Timeline
-from simfl.work import Floats, Ids, Plan, WorkOrder
-from simfl.workloads.base import Assignment, Workload
+from simfl.sim.presence import Presence
+from simfl.sim.probing import ask
+from simfl.sim.settings import Settings, Stop
+from simfl.sim.timeline import LAST, Timeline
+from simfl.work import Floats, Ids
+from simfl.workloads.base import Workload
+
+__all__ = ["Server", "Settings", "Stop", "main"]
 
 Waiting = Generator[simpy.Event, Any, None]
-
-
-@dataclass(frozen=True)
-class Stop:
-    """When a run ends: whichever comes first (None: not by that)."""
-
-    rounds: int | None = None
-    time_s: float | None = None
-    accuracy: float | None = None
-    size: int | None = None
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the server was told.
-
-    Attributes:
-        clients: how many to select per round.
-        epochs: nominal local epochs.
-        steps: nominal local steps, instead of epochs.
-        batch_size: of local training.
-        convex: whether the model has no hidden layer.
-        stop: when to end.
-        evaluate_every: rounds between evaluations.
-        targets: accuracies whose first crossing is noted.
-        prices: what everything costs.
-        wants: what participants measure beside their update.
-    """
-
-    clients: int
-    epochs: int
-    steps: int | None
-    batch_size: int
-    convex: bool
-    stop: Stop
-    evaluate_every: int
-    targets: Sequence[float]
-    prices: Prices
-    wants: Sequence[str] = ()
-
-    @property
-    def nominal(self) -> Plan:
-        """The full workload."""
-        return Plan(steps=self.steps) if self.steps is not None else Plan(self.epochs)
+Inbox = list[Participation]
+"""Participations that are over, in the order in which they ended."""
 
 
 class Server:
-    """Selects, dispatches, waits, aggregates; keeps what a server can know."""
+    """Selects, dispatches, waits, aggregates; keeps what a server can know.
+
+    Attributes:
+        round: number of the aggregation being worked for, 1-based.
+        version: aggregations that changed the model, so far.
+        under_way: who is at work, by client.
+        selecting: selections under way (they may take time, for probes).
+        server_time_s: how long an aggregation takes.
+        why_finished: which stopping rule was met, if any.
+    """
 
     def __init__(
         self,
@@ -87,6 +60,8 @@ class Server:
         self.timeline = timeline
         self.fleet = fleet
         self.settings = settings
+        self.seeds = seeds
+        self.presence = Presence(timeline, fleet)
         self.books = Books(timeline, fleet)
         self.history = History.empty(fleet.samples)
         self.round = 0
@@ -95,62 +70,107 @@ class Server:
         self.truth: dict[str, NDArray[Any]] | None = None
         """What no server can know, only there for selectors marked as oracles."""
         self.under_way: dict[int, Participation] = {}
+        self.selecting = self._asking = 0
+        self.server_time_s = 0.0
         self._coordinator = coordinator
-        self._workload = workload
-        self._seeds = seeds
-        self._links = links
+        self._planner = Planner(fleet, links, workload, settings, seeds)
         self._devices = DeviceProcess(timeline, fleet, links)
+        self._unsettled: dict[tuple[int, int], Participation] = {}
+        self._helpers: list[simpy.Process] = []
+        self._change = simpy.Event(timeline)
+        self._free_s = 0.0
+        self._turn = 0
         self._issues: dict[int, int] = {}
         self._holds: dict[int, int] = {}
-        self._probing: set[int] = set()
         self._reached: set[float] = set()
-        self._extra_units, extra_bytes = extras(settings.wants, settings.prices, fleet)
-        self._upload_bytes = settings.prices.update_bytes + extra_bytes
-        self._able = np.flatnonzero(fleet.samples > 0)
-        if not len(self._able):
+        self._closed = self._evaluated = 0
+        if not len(self.presence.able):
             raise InputError("no device of the fleet holds any training sample")
 
-    # Who can take part ------------------------------------------------------------------------
+    # Waiting ----------------------------------------------------------------------------------
 
-    def reachable(self, clients: Ids) -> Ids:
-        """Return those of `clients` that are online, idle and hold samples, in their order."""
-        clients = clients[self.fleet.samples[clients] > 0]
-        online = self.fleet.online(clients, self.timeline.now)
-        idle = np.array([client not in self.under_way for client in clients.tolist()], dtype=bool)
-        return clients[online & idle] if len(clients) else clients
+    @property
+    def change(self) -> simpy.Event:
+        """What fires when next somebody stops working or comes back, or the run is finished."""
+        return self._change
 
-    def _draw(self, k: int, rng: np.random.Generator) -> Ids:
-        """Return up to `k` reachable clients, uniformly, looking at few of a large fleet."""
-        pool, wanted = len(self._able), 4 * k + 64
-        if pool > 64 * wanted:
-            seen: dict[int, None] = {}
-            found: list[int] = []
-            while len(seen) < pool // 16:
-                fresh = [i for i in rng.integers(pool, size=wanted).tolist() if i not in seen]
-                fresh = list(dict.fromkeys(fresh))
-                seen.update(dict.fromkeys(fresh))
-                found += self.reachable(self._able[fresh]).tolist() if fresh else []
-                if len(found) >= k:
-                    return np.sort(np.array(found[:k], dtype=np.int64))
-        available = self.reachable(self._able)
-        return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
+    def stir(self, _: simpy.Event | None = None) -> None:
+        """Let everybody who waits for a change look again."""
+        change, self._change = self._change, simpy.Event(self.timeline)
+        change.succeed()
 
-    def wait_for_devices(self) -> Waiting:
+    def anyone(self, among: Ids | None = None) -> bool:
+        """Return whether somebody (of `among`) can take part now."""
+        return self.presence.anyone(self.seeds.stream("presence", self.round), among)
+
+    def chance(self, among: Ids | None = None) -> simpy.Event:
+        """Return what to wait for until somebody (of `among`) can take part.
+
+        The run is finished if nobody ever will.
+        """
+        back_s = self.presence.next_return_s(among)
+        if back_s < math.inf:
+            back = self.timeline.at(back_s)
+            return back | self._change if self.under_way or among is not None else back
+        change = self._change
+        if not (self.under_way or self._asking) and (
+            among is None or not (self.anyone() or self.presence.next_return_s() < math.inf)
+        ):
+            self.finish("nobody will be available again")
+        return change
+
+    def wait_for_devices(self, among: Ids | None = None) -> Waiting:
         """Wait until somebody can take part; finish the run if nobody ever will."""
-        while not len(self._draw(1, self._seeds.stream("presence", self.round))):
-            back_s = self.fleet.next_online_s(self.timeline.now)
-            if back_s <= self.timeline.now:  # online but busy, or without samples
-                back_s = self._next_change_s()
-            if back_s == float("inf"):
-                if not self.under_way:
-                    self.finish("nobody will be available again")
-                return
-            yield self.timeline.at(back_s)
+        while not self.finished and not self.anyone(among):
+            yield self.chance(among)
 
-    def _next_change_s(self) -> float:
-        now = self.timeline.now
-        later = [self.fleet.returns_s(int(device), now) for device in self._able]
-        return min((instant for instant in later if instant > now), default=float("inf"))
+    def closing(
+        self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
+    ) -> simpy.Event:
+        """Return an event for when a round may close.
+
+        That is when `enough` of `parts` have arrived or all have stopped, whatever else happens at
+        that very instant included, or `limit_s` from now.  Where nobody was sent, the server
+        learns of it only when the time is up.
+        """
+        event = simpy.Event(self.timeline)
+        arrived, working = 0, len(parts)
+
+        def close(_: simpy.Event) -> None:
+            if not event.triggered:
+                event.succeed()
+
+        def count(part: Participation, _: simpy.Event) -> None:
+            nonlocal arrived, working
+            arrived, working = arrived + part.arrived, working - 1
+            if not working or arrived == enough:
+                self.timeline.deadline(self.timeline.now).callbacks.append(close)
+
+        for part in parts:
+            assert part.process is not None
+            part.process.callbacks.append(partial(count, part))
+        if limit_s < math.inf:
+            self.timeline.deadline(self.timeline.now + limit_s).callbacks.append(close)
+        elif not parts:
+            event.succeed()
+        return event
+
+    def spawn(self, process: Waiting) -> simpy.Process:
+        """Start a process of the server's own, which ends with the run."""
+
+        def guarded() -> Waiting:
+            try:
+                yield from process
+            except simpy.Interrupt:
+                return
+            except BaseException:
+                self.timeline.mute()
+                raise
+
+        self._helpers = [helper for helper in self._helpers if helper.is_alive]
+        started = self.timeline.process(guarded())
+        self._helpers.append(started)
+        return started
 
     # Rounds -----------------------------------------------------------------------------------
 
@@ -161,122 +181,178 @@ class Server:
 
     def finish(self, why: str) -> None:
         """End the run, for the first reason given."""
-        self.why_finished = self.why_finished or why
+        if self.why_finished is None:
+            self.why_finished = why
+            self.stir()
 
     def open_round(self) -> None:
-        """Begin the next round."""
+        """Begin to work for the next aggregation."""
         self.round += 1
+        self._turn = 0
         self.books.open(self.round)
         self.timeline.note("round", round=self.round, version=self.version)
 
-    def select(self, k: int) -> Generator[simpy.Event, Any, Counter[int]]:
-        """Ask what the selector needs to know, then return whom it chose and how often."""
-        view = self._view(k)
+    def select(self, k: int, among: Ids | None = None) -> Generator[simpy.Event, Any, Counter[int]]:
+        """Ask what the selector needs to know, then return whom it chose and how often.
+
+        Nobody is chosen only if the run is finished.
+
+        Args:
+            k: how many are wanted.
+            among: `(m,)` candidates, ascending (None: everybody).
+        """
+        self.selecting += 1
+        try:
+            while True:
+                chosen = yield from self._choose(k, among)
+                if chosen or self.finished:
+                    return chosen
+                yield from self.wait_for_devices(among)  # everybody left while being asked
+        finally:
+            self.selecting -= 1
+
+    def _choose(self, k: int, among: Ids | None) -> Generator[simpy.Event, Any, Counter[int]]:
+        turn, self._turn = self._turn, self._turn + 1
+        view = self._view(k, among, turn)
         reports: tuple[Reports, ...] = ()
         while (probe := self._coordinator.next_probe(view, reports)) is not None:
-            took = yield from ask(self, probe)
+            self._asking += 1
+            try:
+                took = yield from ask(self, probe)
+            finally:
+                self._asking -= 1
             answer = self._coordinator.answer(probe, list(took), list(took.values()), view)
             reports += (answer,)
-            view = self._view(k)
-        chosen = self._coordinator.select(view, reports, k)
-        if not chosen:
-            raise RunError(f"the selector chose nobody in round {self.round}")
-        self.timeline.note("selected", round=self.round, asked=k, clients=chosen)
-        self.books.tally.selected += len(set(chosen))
-        return Counter(chosen)
+            view = self._view(k, among, turn)
+            if not self.anyone(among):
+                return Counter()
+        chosen = Counter(self._coordinator.select(view, reports, k))
+        asked = np.array(sorted(chosen), dtype=np.int64)
+        able = self.presence.reachable(asked) if len(asked) else asked
+        if not len(asked) or len(able) < len(asked):
+            absent = sorted(set(asked.tolist()) - set(able.tolist()))
+            raise RunError(
+                f"in round {self.round} the selector chose "
+                + (f"clients that can't take part now: {absent}" if absent else "nobody")
+            )
+        self.timeline.note("selected", round=self.round, asked=k, clients=list(chosen.elements()))
+        self.books.tally.selected += len(chosen)
+        return chosen
 
-    def _view(self, k: int) -> View:
+    def _view(self, k: int, among: Ids | None, turn: int) -> View:
+        everybody = self.presence.able if among is None else among
         return View(
             self.round,
             self.timeline.now,
             self.history,
-            available=lambda: self.reachable(self._able),
-            draw=self._draw,
+            available=lambda: self.presence.reachable(everybody),
+            draw=lambda count, rng: self.presence.draw(count, rng, among),
             model_bytes=self.settings.prices.model_bytes,
             k=k,
             truth=self.truth,
+            turn=turn,
         )
 
-    def dispatch(
-        self, client: int, limit_s: float = float("inf"), copies: int = 1
-    ) -> Participation | None:
-        """Send work to `client`, which is to be back within `limit_s`; None if it is skipped."""
-        issue = self._issues.get(client, 0)
-        seed = self._seeds.number("batches", client, issue)
-        plan = self._workload.plan(self._assignment(client, limit_s, seed))
-        samples = int(self.fleet.samples[client])
-        size = self.settings.batch_size
-        order = WorkOrder(client, issue, self.round, self.version, plan or Plan(), seed)
-        download = None if self.holds_model(client) else self.settings.prices.model_bytes
-        units = order.plan.units(samples, size) + float(self._extra_units[client])
-        errand = Errand(client, download, units, self._upload_bytes)
-        steps = order.plan.n_steps(samples, size)
-        part = Participation(self.round, order, errand, copies, self.timeline.now, steps)
-        if plan is None:
+    def send_all(
+        self,
+        chosen: Mapping[int, int],
+        limit_s: float = math.inf,
+        inbox: Inbox | None = None,
+        tier: int = 0,
+    ) -> list[Participation]:
+        """Send work to everybody who was `chosen`, drawn so often; return those not skipped.
+
+        Args:
+            chosen: who, online and idle; how often.
+            limit_s: what their work is planned for, seconds from now.  Nobody is called off.
+            inbox: where their parts are put when they are over.
+            tier: which asks them.
+        """
+        sent = []
+        for client, copies in chosen.items():
+            part = self._plan(client, limit_s, copies, tier)
+            if part is not None:
+                self._dispatch(part, inbox)
+                sent.append(part)
+        return sent
+
+    def _plan(self, client: int, limit_s: float, copies: int, tier: int) -> Participation | None:
+        """Return what `client` is to do, None if nothing useful fits and it is skipped."""
+        moment = Moment(self.round, self.version, self.timeline.now)
+        part, useful = self._planner.participation(
+            client, self._issues.get(client, 0), moment, limit_s, self.holds_model(client)
+        )
+        part.copies, part.tier = copies, tier
+        if not useful:
             self.books.book(part, "skipped")
             return None
-        self._issues[client] = issue + 1
-        self._coordinator.issue(order)
-        self.under_way[client] = part
+        return part
+
+    def _dispatch(self, part: Participation, inbox: Inbox | None) -> None:
+        client, plan = part.client, part.order.plan
+        self._issues[client] = part.order.issue + 1
+        self._coordinator.issue(part.order)
+        self.under_way[client] = self._unsettled[part.order.key] = part
+        self.presence.occupy(client)
         self.timeline.note(
             "dispatched",
             round=self.round,
             client=client,
-            units=errand.units,
+            units=part.errand.units,
             full_epochs=plan.full_epochs,
             coreset_size=plan.coreset_size,
             coreset_epochs=plan.coreset_epochs,
         )
-        part.process = self._devices.start(errand, lambda units: self._salvage(part, units))
-        return part
+        part.process = self._devices.start(part.errand, lambda units: self._salvage(part, units))
+        part.process.callbacks.append(lambda _: self._ended(part, inbox))
 
-    def _assignment(self, client: int, limit_s: float, seed: int) -> Assignment:
-        prices = self.settings.prices
-        rate = float(self.fleet.rate[client])
-        size = None if self.holds_model(client) else prices.model_bytes
-        down_s = 0.0 if size is None else self._links.expected_s(client, "down", size)
-        up_s = self._links.expected_s(client, "up", self._upload_bytes)
-        extra = float(self._extra_units[client])
-        return Assignment(
-            client=client,
-            samples=int(self.fleet.samples[client]),
-            batch_size=self.settings.batch_size,
-            epochs=self.settings.epochs,
-            steps=self.settings.steps,
-            units_left=max((limit_s - down_s - up_s) * rate - extra, 0.0),
-            fits=lambda units: (down_s + (units + extra) / rate) + up_s <= limit_s,
-            rng_seed=seed,
-            convex=self.settings.convex,
-        )
+    def _ended(self, part: Participation, inbox: Inbox | None) -> None:
+        del self.under_way[part.client]
+        self.presence.release(part.client)
+        if inbox is not None:
+            inbox.append(part)
+        self.stir()
 
     def _salvage(self, part: Participation, units: float) -> float:
         """Shorten an order to the SGD steps finished after `units`; return their units."""
-        done = part.order.plan.units_by_step(
-            int(self.fleet.samples[part.client]), self.settings.batch_size
-        )
-        steps = int(np.searchsorted(done, units * (1 + 1e-12), side="right"))
-        if not steps:
+        shorter, done = self._planner.finished(part.order, units)
+        if shorter is None:
             return 0.0
-        shorter = replace(part.order, plan=replace(part.order.plan, stop_after=steps))
         part.order = self._coordinator.amend(shorter)
-        part.steps = steps
-        self.timeline.note("salvaged", client=part.client, steps=steps)
-        return float(done[steps - 1])
+        part.steps = shorter.plan.stop_after or 0
+        self.timeline.note("salvaged", client=part.client, steps=part.steps)
+        return done
 
-    def call_off(self, processes: Iterable[simpy.Process]) -> simpy.Event:
+    def call_off(self, work: Iterable[simpy.Process | Participation]) -> simpy.Event:
         """Interrupt those still running; return an event for when all of them have stopped."""
-        processes = list(processes)
+        processes = [
+            one
+            for each in work
+            if (one := each.process if isinstance(each, Participation) else each) is not None
+        ]
         for process in processes:
             if process.is_alive:
                 process.interrupt()
         return self.timeline.all_of(processes)
 
+    def reject_surplus(self, parts: Iterable[Participation], enough: int | None) -> None:
+        """Call late who arrived at the same instant as the last of `enough` but has a higher id."""
+        first = sorted(
+            (part for part in parts if part.arrived),
+            key=lambda part: (part.errand.ended_s, part.client),
+        )
+        for part in first[enough:] if enough is not None else ():
+            part.errand.end = "late"
+
     def settle(self, parts: Iterable[Participation]) -> list[Participation]:
-        """Drop the work of those who did not arrive; return those who did, in client order."""
+        """Drop the work of those who did not arrive; return those who did, in client order.
+
+        Args:
+            parts: participations that are over.
+        """
         arrived = []
-        for part in sorted(parts, key=lambda one: one.client):
-            del self.under_way[part.client]
-            if part.errand.end == "arrived":
+        for part in sorted(parts, key=lambda one: one.order.key):
+            if part.arrived:
                 arrived.append(part)
             else:
                 self.discard(part, part.errand.end or "unfinished")
@@ -285,27 +361,47 @@ class Server:
     def discard(self, part: Participation, outcome: Outcome) -> None:
         """Book a participation that does not count; its work is never computed."""
         self._coordinator.drop(part.order)
-        self.books.book(part, outcome)
+        self._book(part, outcome)
 
-    def aggregate(self, arrived: Sequence[Participation], selected: Iterable[int]) -> None:
-        """Make the next model of what arrived (nothing arrived: keep the model)."""
+    def too_stale(self, part: Participation, most: int | None) -> bool:
+        """Return whether more than `most` versions (None: any number) were made since its base."""
+        return most is not None and self.version - part.order.base > most
+
+    def _book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
+        del self._unsettled[part.order.key]
+        self.books.book(part, outcome, staleness)
+
+    def aggregate(self, arrived: Sequence[Participation], selected: Iterable[int] = ()) -> Waiting:
+        """Make the next model of what arrived (nothing arrived: keep the model); close the round.
+
+        Args:
+            arrived: participations whose updates count.
+            selected: everybody who was asked (those who arrived are added).
+        """
+        if arrived and self.server_time_s > 0:
+            # One aggregation at a time: it begins when the one before is done.
+            self._free_s = max(self._free_s, self.timeline.now) + self.server_time_s
+            yield self.timeline.at(self._free_s)
+        arrived = sorted(arrived, key=lambda part: part.order.key)
         facts = Aggregated()
-        staleness = {part.client: self.version - part.order.base for part in arrived}
-        bad: set[int] = set()
+        staleness = [self.version - part.order.base for part in arrived]
+        bad: set[tuple[int, int]] = set()
         if arrived:
             arrivals = [
-                Arrival(p.order, staleness[p.client], p.copies, p.duration_s) for p in arrived
+                Arrival(p.order, stale, p.copies, p.duration_s, p.tier)
+                for p, stale in zip(arrived, staleness, strict=True)
             ]
-            facts = self._coordinator.aggregate(self.round, sorted(selected), arrivals)
-            bad = set(facts.discarded)
+            asked = sorted({*selected, *(part.client for part in arrived)})
+            facts = self._coordinator.aggregate(self.round, asked, arrivals)
+            bad = {(client, issue) for client, issue in facts.discarded}
             self.version += len(arrived) > len(bad)
             self._note_aggregated(facts)
-        for part in arrived:
-            outcome: Outcome = "discarded" if part.client in bad else "arrived"
-            self.books.book(part, outcome, staleness[part.client])
+        for part, stale in zip(arrived, staleness, strict=True):
+            outcome: Outcome = "discarded" if part.order.key in bad else "arrived"
+            self._book(part, outcome, stale)
             if outcome == "arrived":
-                self._remember(part, facts.losses.get(part.client, float("nan")))
-        ends = [p.errand.ends_s["upload"] for p in arrived if p.client not in bad]
+                self._remember(part, facts.losses.get(part.client, math.nan))
+        ends = [p.errand.ends_s["upload"] for p in arrived if p.order.key not in bad]
         self.books.tally.last_arrival_s = max(ends, default=None)
         self._close(facts)
 
@@ -315,7 +411,7 @@ class Server:
             round=self.round,
             version=self.version,
             losses={str(client): loss for client, loss in facts.losses.items()},
-            discarded=sorted(facts.discarded),
+            discarded=[list(key) for key in sorted(facts.discarded)],
             gemd=facts.gemd,
             **facts.extras,
         )
@@ -330,28 +426,38 @@ class Server:
 
     def _close(self, facts: Aggregated) -> None:
         """Evaluate if due, write the round's row and check the stopping rules."""
-        stop = self.settings.stop
-        last = self.round == stop.rounds
+        stop, self._closed = self.settings.stop, self.round
+        why = None
+        if self.round == stop.rounds:
+            why = "rounds"
+        elif stop.size is not None and self.books.total_bytes >= stop.size:
+            why = "bytes"
+        elif stop.time_s is not None and self.timeline.now >= stop.time_s:
+            why = "time"
         evaluation = None
-        if last or self.round % self.settings.evaluate_every == 0:
-            evaluation = self._coordinator.evaluate(self.round)
+        if why is not None or self.round % self.settings.evaluate_every == 0:
+            evaluation = self._evaluate()
         finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
         mean_loss = sum(finite) / len(finite) if finite else None
-        if evaluation is not None:
-            self.timeline.note(
-                "evaluated", round=self.round, accuracy=evaluation.accuracy, loss=evaluation.loss
-            )
         self.books.close(evaluation, mean_loss, facts.gemd)
         if evaluation is not None:
             self._note_targets(evaluation.accuracy)
             if stop.accuracy is not None and evaluation.accuracy >= stop.accuracy:
                 self.finish("accuracy")
-        if last:
-            self.finish("rounds")
-        if stop.size is not None and self.books.total_bytes >= stop.size:
-            self.finish("bytes")
-        if stop.time_s is not None and self.timeline.now >= stop.time_s:
-            self.finish("time")
+        if why is not None:
+            self.finish(why)
+
+    def _evaluate(self) -> Evaluation | None:
+        evaluation = self._coordinator.evaluate(self._closed)
+        if evaluation is not None:
+            self._evaluated = self.version
+            self.timeline.note(
+                "evaluated",
+                round=self._closed,
+                accuracy=evaluation.accuracy,
+                loss=evaluation.loss,
+            )
+        return evaluation
 
     def _note_targets(self, accuracy: float) -> None:
         for target in self.settings.targets:
@@ -360,20 +466,20 @@ class Server:
                 self.timeline.note(
                     "target",
                     accuracy=target,
-                    round=self.round,
+                    round=self._closed,
                     bytes=self.books.total_bytes,
                     energy_j=self.books.total_energy_j,
                 )
 
     def abandon(self) -> Waiting:
-        """Stop everything under way at the end of the run, and book it."""
-        parts = [self.under_way[client] for client in sorted(self.under_way)]
-        yield self.call_off(part.process for part in parts if part.process is not None)
-        for part in parts:
-            del self.under_way[part.client]
-            self.books.book(part, "unfinished")
-
-    # Deadlines --------------------------------------------------------------------------------
+        """Stop everything under way at the end of the run, book it, and judge the last model."""
+        helpers = [helper for helper in self._helpers if helper.is_alive]
+        yield self.call_off(helpers)
+        yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))
+        for key in sorted(self._unsettled):
+            self._book(self._unsettled[key], "unfinished")
+        if self._evaluated < self.version and (evaluation := self._evaluate()) is not None:
+            self._note_targets(evaluation.accuracy)
 
     def nominal_round_s(self, everybody: bool = False) -> Floats:
         """Return `(m,)` how long the full workload takes each device that holds samples.
@@ -381,60 +487,34 @@ class Server:
         Args:
             everybody: give `(n,)`, the devices without samples too.
         """
-        size = self.settings.batch_size
-        plan = self.settings.nominal
-        if plan.steps is None:
-            units = plan.full_epochs * self.fleet.samples.astype(np.float64)
-        else:
-            sizes, index = np.unique(self.fleet.samples, return_inverse=True)
-            units = np.array([plan.units(int(n), size) for n in sizes])[index]
-        units = units + self._extra_units
-        times = self.fleet.round_s(self.settings.prices.model_bytes, units, self._upload_bytes)
-        return times if everybody else times[self._able]
+        times = self._planner.nominal_round_s()
+        return times if everybody else times[self.presence.able]
 
     # Probes -----------------------------------------------------------------------------------
 
     def send(self, errand: Errand) -> simpy.Process:
-        """Start an errand that is not training, such as answering a probe."""
+        """Start an errand that is not training, such as answering a probe; the device is busy."""
+        self.presence.occupy(errand.device)
         return self._devices.start(errand)
 
     def holds_model(self, client: int) -> bool:
         """Whether a probe has already brought `client` the present model."""
         return self._holds.get(client) == self.version
 
-    def remember_model(self, client: int) -> None:
-        """Record that `client` holds the present model."""
-        self._holds[client] = self.version
-
-    def note_probe(self, probe: Probe, answered: list[int]) -> None:
-        """Record a probe."""
-        self.timeline.note(
-            "probed",
-            round=self.round,
-            report=probe.report,
-            model=probe.model,
-            asked=probe.clients.tolist(),
-            answered=answered,
-        )
+    def remember_model(self, client: int, version: int) -> None:
+        """Record that `client` holds this version of the model."""
+        self._holds[client] = version
 
 
 def main(server: Server, policy: RoundPolicy) -> Waiting:
     """Run `policy` until it finishes or virtual time is up; the process that a run waits for."""
-
-    def guarded() -> Waiting:
-        try:
-            yield from policy.run(server)
-        except simpy.Interrupt:
-            return
-
-    process = server.timeline.process(guarded())
+    server.server_time_s = policy.server_time
+    process = server.spawn(policy.run(server))
     limit_s = server.settings.stop.time_s
     if limit_s is None:
         yield process
     else:
-        yield process | server.timeline.deadline(limit_s)
+        yield process | server.timeline.at(limit_s, LAST)
         if process.is_alive:
             server.finish("time")
-            process.interrupt()
-            yield process
     yield from server.abandon()

@@ -10,6 +10,9 @@ from simpy.events import EventPriority
 LATE = EventPriority(2)
 """Runs after everything else due at the same instant (SimPy: 0 urgent, 1 normal)."""
 
+LAST = EventPriority(3)
+"""The end of virtual time: what happens at that very instant has happened."""
+
 NORMAL = EventPriority(1)
 
 Listener = Callable[[float, str, dict[str, Any]], None]
@@ -20,12 +23,20 @@ class Timeline(simpy.Environment):
     """Virtual time in seconds.  Everything observable passes through `note`."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(initial_time=0.0)
         self._listeners: list[Listener] = []
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of everything noted from now on."""
         self._listeners.append(listener)
+
+    def mute(self) -> None:
+        """Note nothing any more: something has failed, and what still happens is not to be told.
+
+        A failure inside a process comes to light only when all else due at that instant has
+        happened, perhaps in another order than it should have.
+        """
+        self._listeners = []
 
     def note(self, kind: str, **facts: Any) -> None:
         """Record that something observable happens now."""

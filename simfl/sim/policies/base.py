@@ -5,8 +5,10 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import simpy
+from pydantic import Field
 
 from simfl.registry import Component, Registry
+from simfl.units import Duration
 
 if TYPE_CHECKING:
     from simfl.sim.server import Server
@@ -15,7 +17,15 @@ Process = Generator[simpy.Event, Any, None]
 
 
 class RoundPolicy(Component, ABC):
-    """How the server waits: for whom, and until when."""
+    """How the server waits: for whom, and until when.
+
+    A policy knows what a server can know: who answered, when, and how long it took; never a
+    device's true speed or its outages to come.  A round is one aggregation.
+    """
+
+    server_time: Duration = Field(
+        0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
+    )
 
     @abstractmethod
     def run(self, server: "Server") -> Process:

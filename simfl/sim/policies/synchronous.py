@@ -2,14 +2,20 @@
 
 The straggler deadline is FedCore's (Guo et al., section 3.1 and algorithms.md F.2): the percentile
 of the devices' full-workload times that makes the slowest share of the fleet stragglers.
+Over-selection is that of Bonawitz et al. (2019, arXiv:1902.01046, section 9): ask 130%, keep the
+first 100%.
 """
 
-import numpy as np
+import math
+from typing import Annotated, Literal
+
 from pydantic import Field
 
 from simfl.sim.deadlines import Deadline, deadline_s
+from simfl.sim.participation import Participation
 from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server import Server
+from simfl.units import Share
 
 
 @policies.register("synchronous")
@@ -17,7 +23,8 @@ class Synchronous(RoundPolicy):
     """Select, wait, aggregate.
 
     An update that lands exactly on the deadline counts.  Who is still at work then is called off:
-    its time, bytes and energy are spent, its update is never trained.
+    its time, bytes and energy are spent, its update is never trained.  Or it is carried over: it
+    goes on, and its update is used, stale, in the round in which it arrives.
     """
 
     deadline: Deadline = Field(
@@ -27,28 +34,40 @@ class Synchronous(RoundPolicy):
         True,
         description="false: the deadline is only a yardstick (normalised time); all are waited for",
     )
+    over_select: Annotated[float, Share(None)] = Field(
+        1.0,
+        ge=1,
+        description="ask so many times rounds.clients, such as 130%, and keep those who arrive "
+        "first",
+    )
+    late: Literal["drop", "carry"] = Field(
+        "drop",
+        description="who is not back when a round closes: call it off, or use its update in the "
+        "round in which it arrives",
+    )
 
     def run(self, server: Server) -> Process:
         """See `RoundPolicy.run`."""
         yardstick_s = deadline_s(self.deadline, server)
-        limit_s = yardstick_s if self.enforce else float("inf")
+        limit_s = yardstick_s if self.enforce else math.inf
+        wanted = server.settings.clients
+        enough = wanted if self.over_select > 1 else None
+        carried: list[Participation] = []
         while not server.finished:
             yield from server.wait_for_devices()
             if server.finished:
                 return
             server.open_round()
-            if np.isfinite(yardstick_s):
+            if yardstick_s < math.inf:
                 server.books.tally.deadline_s = yardstick_s
-            chosen = yield from server.select(server.settings.clients)
-            over_s = server.timeline.now + limit_s
-            sent = [server.dispatch(client, limit_s, copies) for client, copies in chosen.items()]
-            parts = [part for part in sent if part is not None]
-            done = server.timeline.all_of([part.process for part in parts if part.process])
-            if np.isfinite(over_s):
-                # Nobody sent: the server learns of it only when the time is up.
-                over = server.timeline.deadline(over_s)
-                yield (done | over) if parts else over
-                yield server.call_off(part.process for part in parts if part.process)
+            chosen = yield from server.select(math.ceil(round(wanted * self.over_select, 9)))
+            parts = server.send_all(chosen, limit_s)
+            yield server.closing(parts, limit_s, enough)
+            if self.late == "drop":
+                yield server.call_off(parts)
+                server.reject_surplus(parts, enough)
+                ended = parts
             else:
-                yield done
-            server.aggregate(server.settle(parts), chosen)
+                ended = [part for part in carried + parts if part.over]
+                carried = [part for part in carried + parts if not part.over]
+            yield from server.aggregate(server.settle(ended), chosen)

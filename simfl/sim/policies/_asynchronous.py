@@ -1,0 +1,59 @@
+"""What asynchronous policies share: a crew kept at work, and a buffer that fills."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Annotated
+
+from pydantic import Field
+
+from simfl.sim.crew import Crew
+from simfl.sim.participation import Participation
+from simfl.sim.policies.base import Process, RoundPolicy
+from simfl.sim.server import Server
+from simfl.units import Duration
+
+
+class Asynchronous(RoundPolicy, ABC):
+    """Keep clients at work; aggregate whenever enough updates have arrived.
+
+    Whoever comes back or drops out is replaced at once, and may be chosen again at once: of one
+    client there is never more than one work under way, but there may be several updates in the
+    buffer.
+    """
+
+    concurrency: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="how many clients are at work at once; default rounds.clients"
+    )
+    max_staleness: Annotated[int, Field(ge=0)] | None = Field(
+        None,
+        description="an update whose base is more versions old is dropped, and never computed; "
+        "default: none is",
+    )
+    timeout: Duration | None = Field(
+        None, gt=0, description="who takes longer is called off; default: nobody"
+    )
+
+    @property
+    @abstractmethod
+    def enough(self) -> int:
+        """How many updates make an aggregation."""
+
+    def run(self, server: Server) -> Process:
+        """See `RoundPolicy.run`."""
+        size = self.concurrency or server.settings.clients
+        crew = Crew(server, size, self.timeout or math.inf)
+        buffer: list[Participation] = []
+        server.open_round()
+        while not server.finished:
+            crew.hire()
+            for part in (yield from crew.arrivals()):
+                if server.too_stale(part, self.max_staleness):
+                    server.discard(part, "late")
+                    continue
+                buffer.append(part)
+                if len(buffer) == self.enough:
+                    yield from server.aggregate(buffer)
+                    if server.finished:
+                        return
+                    buffer = []
+                    server.open_round()

@@ -1,0 +1,58 @@
+"""Semi-synchronous rounds: aggregate on the beat, whatever has arrived; others work on.
+
+Time windows as in SAFA (Wu et al., 2021, arXiv:1910.01355) and the semi-synchronous protocol of
+Stripelis, Thompson & Ambite (2022, arXiv:2102.02849), without the former's cache and the latter's
+filling of fast clients' time.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from simfl.sim.crew import Crew
+from simfl.sim.deadlines import Deadline, deadline_s
+from simfl.sim.policies.base import Process, RoundPolicy, policies
+from simfl.sim.server import Server
+
+
+@policies.register("semi_synchronous")
+class SemiSynchronous(RoundPolicy):
+    """Every `period` aggregate what has arrived, then bring the crew to full strength again.
+
+    Who is not back at the beat works on, and its update is used, stale, at the beat that follows
+    its arrival.  Who is back early waits for the beat.  A window in which nothing arrives counts as
+    a round; while nobody is at work and nobody could be, the beat rests.
+    """
+
+    period: Deadline = Field(
+        description="length of a window: a duration, or {stragglers: 30%}: as long as all but so "
+        "many of the fleet need"
+    )
+    concurrency: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="how many clients are at work at the most; default rounds.clients"
+    )
+    max_staleness: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="an update whose base is more versions old is dropped; default: none is"
+    )
+
+    def run(self, server: Server) -> Process:
+        """See `RoundPolicy.run`."""
+        period_s = deadline_s(self.period, server)
+        crew = Crew(server, self.concurrency or server.settings.clients)
+        while not server.finished:
+            if not server.under_way:
+                yield from server.wait_for_devices()
+                if server.finished:
+                    return
+            server.open_round()
+            server.books.tally.deadline_s = period_s
+            beat = server.timeline.deadline(server.timeline.now + period_s)
+            crew.hire()
+            yield beat
+            kept = []
+            for part in crew.take():
+                if server.too_stale(part, self.max_staleness):
+                    server.discard(part, "late")
+                else:
+                    kept.append(part)
+            yield from server.aggregate(kept)

@@ -1,0 +1,74 @@
+"""Tiers: clients of like speed run synchronous rounds together, each tier at its own pace.
+
+FedAT (Chai et al., 2021, arXiv:2010.05958); the tiers are those of TiFL (Chai et al., 2020,
+arXiv:2001.09249; algorithms.md, A.13): equal shares of the clients by latency.
+"""
+
+import math
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from simfl.sim.deadlines import Deadline, deadline_s
+from simfl.sim.policies.base import Process, RoundPolicy, policies
+from simfl.sim.server import Server
+from simfl.work import Ids
+
+
+@policies.register("tiered")
+class Tiered(RoundPolicy):
+    """Each tier selects, waits and has its updates aggregated, without a look at the others.
+
+    Tiers come from how long the server has seen clients take: quantiles of the last durations, the
+    fastest in tier 0.  Who has not been seen yet belongs to a tier drawn at random, so that nobody
+    needs to be profiled before training starts.  Goes with ``aggregation: fedbuff`` or `fedasync`:
+    to the others the updates of a slow tier are stale.
+    """
+
+    tiers: int = Field(5, ge=1, description="how many (TiFL and FedAT: 5)")
+    clients_per_tier: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="whom a tier asks per round; default: an equal share of rounds.clients"
+    )
+    deadline: Deadline = Field(
+        None, description="how long a tier's round may last: none | a duration | {stragglers: 30%}"
+    )
+
+    def run(self, server: Server) -> Process:
+        """See `RoundPolicy.run`."""
+        limit_s = deadline_s(self.deadline, server)
+        server.open_round()
+        yield server.timeline.all_of(
+            [server.spawn(self._pace(server, tier, limit_s)) for tier in range(self.tiers)]
+        )
+
+    def _pace(self, server: Server, tier: int, limit_s: float) -> Process:
+        """Run the rounds of one tier."""
+        k = self.clients_per_tier or math.ceil(server.settings.clients / self.tiers)
+        while not server.finished:
+            members = self.members(server, tier)
+            if not server.anyone(members):
+                yield server.chance(members)
+                continue
+            chosen = yield from server.select(k, members)
+            parts = server.send_all(chosen, limit_s, tier=tier)
+            yield server.closing(parts, limit_s)
+            yield server.call_off(parts)
+            if arrived := server.settle(parts):
+                yield from server.aggregate(arrived, chosen)
+                if not server.finished:
+                    server.open_round()
+
+    def members(self, server: Server, tier: int) -> Ids:
+        """Return the ids that belong to `tier` now, ascending."""
+        able, took_s = server.presence.able, server.history.duration_s
+        drawn = server.seeds.uniforms(("tiers",), able, 0)
+        place = np.minimum((drawn * self.tiers).astype(np.int64), self.tiers - 1)
+        seen = np.isfinite(took_s[able])
+        # Position among those seen; equal times share a tier's border, the lowest id first.
+        order = np.argsort(took_s[able][seen], kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        place[seen] = rank * self.tiers // max(len(order), 1)
+        mine: Ids = able[place == tier]
+        return mine

@@ -1,0 +1,74 @@
+"""Who can take part now: online, idle, with samples.  Idle devices cost one byte each."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.sim.fleet import Fleet
+from simfl.sim.timeline import Timeline
+from simfl.work import Ids
+
+_FEW = 64
+"""A fleet this many times larger than what is wanted is sampled instead of listed."""
+
+
+class Presence:
+    """The server's knowledge of who is there.
+
+    Args:
+        timeline: the clock.
+        fleet: the devices.
+    """
+
+    def __init__(self, timeline: Timeline, fleet: Fleet) -> None:
+        self._timeline = timeline
+        self._fleet = fleet
+        self._idle: NDArray[np.bool_] = np.ones(len(fleet), dtype=np.bool_)
+        self.able: Ids = np.flatnonzero(fleet.samples > 0)
+        """Devices that hold samples, ascending."""
+
+    def occupy(self, device: int) -> None:
+        """Record that `device` has something to do."""
+        self._idle[device] = False
+
+    def release(self, device: int) -> None:
+        """Record that `device` is idle again."""
+        self._idle[device] = True
+
+    def reachable(self, clients: Ids) -> Ids:
+        """Return those of `clients` that are online, idle and hold samples, in their order."""
+        clients = clients[self._idle[clients] & (self._fleet.samples[clients] > 0)]
+        return clients[self._fleet.online(clients, self._timeline.now)] if len(clients) else clients
+
+    def draw(self, k: int, rng: np.random.Generator, among: Ids | None = None) -> Ids:
+        """Return up to `k` reachable clients, uniformly, looking at few of a large fleet."""
+        pool = self.able if among is None else among
+        wanted = 4 * k + 64
+        if len(pool) > _FEW * wanted:
+            seen: dict[int, None] = {}
+            found: list[int] = []
+            while len(seen) < len(pool) // 16:
+                fresh = [i for i in rng.integers(len(pool), size=wanted).tolist() if i not in seen]
+                fresh = list(dict.fromkeys(fresh))
+                seen.update(dict.fromkeys(fresh))
+                found += self.reachable(pool[fresh]).tolist() if fresh else []
+                if len(found) >= k:
+                    return np.sort(np.array(found[:k], dtype=np.int64))
+        available = self.reachable(pool)
+        return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
+
+    def anyone(self, rng: np.random.Generator, among: Ids | None = None) -> bool:
+        """Return whether somebody can take part now."""
+        return len(self.draw(1, rng, among)) > 0
+
+    def next_return_s(self, among: Ids | None = None) -> float:
+        """Return the first instant after now at which an offline device comes back (inf: never).
+
+        It may be the return of a device that is busy or holds no samples: look again then.
+        """
+        now = self._timeline.now
+        back_s = self._fleet.next_online_s(now)
+        if back_s > now:
+            return back_s
+        pool = self.able if among is None else among
+        offline = pool[~self._fleet.online(pool, now)]
+        return min((self._fleet.returns_s(int(i), now) for i in offline), default=float("inf"))
