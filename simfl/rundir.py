@@ -18,6 +18,7 @@ SCENARIO, PROVENANCE, SUMMARY, MODEL = (
     "summary.json",
     "model.pt",
 )
+REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
 
 
@@ -91,7 +92,7 @@ def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any], overwrit
         raise InputError(f"{folder} is not empty and not a run folder; give another --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL):
+        for name in (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, REPORT, TRACE):
             (folder / name).unlink(missing_ok=True)
         for old in (folder / CHECKPOINT).glob("*"):
             old.unlink()

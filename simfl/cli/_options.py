@@ -25,6 +25,9 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray-address", help="A Ray cluster (default: $RAY_ADDRESS, or local)."),
 ]
+Report = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write report.html and trace.json.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON.")]
 

@@ -7,7 +7,7 @@ import typer
 
 from simfl.cli import _options as shared
 from simfl.cli.app import app
-from simfl.cli.run import tell
+from simfl.cli.run import tell, write
 
 
 @app.command("resume")
@@ -20,10 +20,13 @@ def resume_command(
     device: shared.Device = "cpu",
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
+    report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
+    from os.path import commonpath
+
     from simfl.cli._progress import Meter, display
     from simfl.compare import find_runs
     from simfl.run import resume
@@ -41,3 +44,6 @@ def resume_command(
                 listeners = [Meter(title, Stop(stop.rounds, stop.time), show).listen]
             results.append(resume(found.folder, how, listeners))
     tell(results, quiet, as_json)
+    if report:
+        top = folders[0] if len(folders) == 1 else Path(commonpath([f.resolve() for f in folders]))
+        write(results, top, quiet or as_json)

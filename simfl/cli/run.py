@@ -40,6 +40,7 @@ def run_command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace earlier results in the run folders.")
     ] = False,
+    report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
@@ -71,6 +72,18 @@ def run_command(
             Document.load(file).set(*(changes or ())), out, how, overwrite, chosen, listen
         )
     tell(results, quiet, as_json)
+    if report:
+        # Run folders are TOP/VARIANT/seed-N.
+        write(results, results[0].folder.parents[1], quiet or as_json)
+
+
+def write(results: "Sequence[Result]", top: Path, quiet: bool) -> None:
+    """Write pages and timelines, and say which page to open."""
+    from simfl.report import write_reports
+
+    page = write_reports(results, top)
+    if not quiet:
+        typer.echo(f"\nReport: {page}")
 
 
 def tell(results: "Sequence[Result]", quiet: bool, as_json: bool) -> None:

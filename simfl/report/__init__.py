@@ -1,1 +1,66 @@
 """What a researcher looks at after a run: one page that stands alone, and a timeline."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simfl.result import Result
+
+__all__ = ["write_report", "write_reports"]
+
+
+def write_report(results: "Sequence[Result]", path: str | Path) -> Path:
+    """Write one self-contained HTML page about runs, finished or not, side by side.
+
+    Args:
+        results: at least one; runs of one variant are taken together.
+        path: of the page.
+
+    Returns:
+        `path`.
+
+    Raises:
+        InputError: there is no run, or a run folder is damaged.
+        RunError: the page can't be written.
+    """
+    from simfl.errors import InputError
+    from simfl.report.page import write_page
+    from simfl.report.runs import RunData
+
+    if not results:
+        raise InputError("there is no run to report on")
+    write_page([RunData.load(result.folder) for result in results], Path(path))
+    return Path(path)
+
+
+def write_reports(results: "Sequence[Result]", top: Path) -> Path:
+    """Write every run's page and timeline into its folder, and a page that compares them.
+
+    Args:
+        results: at least one.
+        top: the folder of the comparison, if there are several.
+
+    Returns:
+        The page to open first.
+
+    Raises:
+        InputError: there is no run, or a run folder is damaged.
+        RunError: a file can't be written.
+    """
+    from simfl.errors import InputError
+    from simfl.report.page import write_page
+    from simfl.report.runs import RunData
+    from simfl.report.trace import write_trace
+    from simfl.rundir import REPORT
+
+    if not results:
+        raise InputError("there is no run to report on")
+    runs = [RunData.load(result.folder) for result in results]
+    for run in runs:
+        write_trace(run)
+        write_page([run], run.folder / REPORT)
+    if len(runs) == 1:
+        return runs[0].folder / REPORT
+    write_page(runs, top / REPORT)
+    return top / REPORT

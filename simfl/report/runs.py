@@ -117,10 +117,21 @@ class RunData:
         """Whether its selector saw what no server can know."""
         return bool(self.provenance.get("oracle", False))
 
-    @property
+    @cached_property
+    def groups(self) -> list[tuple[str, int]]:
+        """The fleet's groups: name, and id of the first device."""
+        found, first = [], 0
+        for index, group in enumerate(self.scenario.get("fleet", [])):
+            found.append((str(group.get("name", f"group-{index}")), first))
+            first += int(group.get("count") or 0)
+        return found
+
+    @cached_property
     def devices(self) -> int:
         """How many devices the fleet has."""
-        return sum(int(group["count"]) for group in self.scenario.get("fleet", []))
+        counts = [int(group.get("count") or 0) for group in self.scenario.get("fleet", [])]
+        seen = self.clients["client"]
+        return max(sum(counts), int(seen.max()) + 1 if len(seen) else 0)
 
     @cached_property
     def targets(self) -> list[float]:

@@ -1,0 +1,41 @@
+"""`simfl report`: what came of runs, as one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+
+@app.command("report")
+def report_command(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE.html",
+            help="Write one page about all of them there, and nothing else.",
+        ),
+    ] = None,
+) -> None:
+    """Write a report: one self-contained HTML page; runs that have not ended have one too."""
+    from os.path import commonpath
+
+    from simfl.compare import find_runs
+    from simfl.errors import InputError
+    from simfl.report import write_report, write_reports
+
+    found = find_runs(folders)
+    if out is None:
+        top = folders[0] if len(folders) == 1 else Path(commonpath([f.resolve() for f in folders]))
+        typer.echo(f"Report: {write_reports(found, top)}")
+        return
+    if out.is_dir():
+        raise InputError(f"--out: {out} is a folder; give a file such as {out / 'report.html'}")
+    if not out.parent.is_dir():
+        raise InputError(f"--out: the folder {out.parent} does not exist")
+    typer.echo(f"Report: {write_report(found, out)}")
