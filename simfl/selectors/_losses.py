@@ -46,7 +46,8 @@ class LossTracker(Selector, ABC):
         """See `Selector.observe`."""
         if self._loss is None:
             return
-        loss = np.asarray(outcome.extras.get("loss", outcome.losses), dtype=np.float64)
+        heard = outcome.extras.get("loss", outcome.losses)
+        loss = np.asarray(heard, dtype=np.float64).reshape(len(outcome.arrived))
         finite = np.isfinite(loss)
         self._loss = self._loss.copy()
         self._loss[outcome.arrived[finite]] = loss[finite]

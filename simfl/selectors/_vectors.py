@@ -17,8 +17,10 @@ def stored(known: Vectors | None, n: int, clients: Ids, values: NDArray[np.float
 
     Rows with a value that is not finite are not stored; clients beyond those known are new.
     """
+    if values.ndim < 2:  # answers without content, where nothing is computed
+        values = np.full((len(clients), 0 if known is None else known.shape[1]), np.nan)
     table = np.full((n, values.shape[1]), np.nan, dtype=np.float32)
-    if known is not None:
+    if known is not None and known.shape[1]:
         table[: len(known)] = known
     finite = np.isfinite(values).all(axis=1)
     table[clients[finite]] = values[finite]

@@ -113,7 +113,7 @@ class DivFl(Selector):
         vectors = outcome.updates if self.needs_updates else outcome.extras.get("gradient")
         if self.refresh == "participants" and vectors is not None and len(outcome.arrived):
             n = max(
-                int(outcome.arrived[-1]) + 1, 0 if self._vectors is None else len(self._vectors)
+                int(outcome.arrived.max()) + 1, 0 if self._vectors is None else len(self._vectors)
             )
             self._learn(n, outcome.arrived, vectors)
 

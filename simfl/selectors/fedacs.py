@@ -130,7 +130,7 @@ class FedAcs(Selector):
         if updates is None or not len(outcome.arrived):
             return
         reward = rewards(updates, outcome.layers if self.norm == "layer_sum" else ())
-        wins, losses = (old.copy() for old in self._counts(int(outcome.arrived[-1]) + 1))
+        wins, losses = (old.copy() for old in self._counts(int(outcome.arrived.max()) + 1))
         won, lost = duels(reward)
         wins[outcome.arrived] += self.learning_rate * won
         losses[outcome.arrived] += self.learning_rate * lost

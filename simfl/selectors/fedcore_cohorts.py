@@ -22,7 +22,7 @@ class FedcoreCohorts(Selector):
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
         """See `Selector.select`."""
-        legacy = np.random.RandomState(view.round)  # noqa: NPY002  the authors' own stream
+        legacy = np.random.RandomState(view.round)  # the authors' own stream
         drawn = legacy.choice(view.clients, min(k, view.clients), replace=False)
         chosen = np.sort(drawn[np.isin(drawn, view.available)])
         # Nobody of them there: anybody rather than an empty round.

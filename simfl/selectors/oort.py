@@ -125,8 +125,9 @@ class Oort(Selector):
         """See `Selector.observe`."""
         if self._sizes is None or self._exploited is None:
             return
-        squares = outcome.extras.get("squared_loss", np.square(outcome.losses))
-        gained = self._sizes[outcome.arrived] * np.sqrt(np.asarray(squares, dtype=np.float64))
+        heard = outcome.extras.get("squared_loss", np.square(outcome.losses))
+        squares = np.asarray(heard, dtype=np.float64).reshape(len(outcome.arrived))
+        gained = self._sizes[outcome.arrived] * np.sqrt(squares)
         utility = np.full(len(self._sizes), np.nan)
         if self._utility is not None:
             utility[: len(self._utility)] = self._utility
@@ -165,7 +166,7 @@ class Oort(Selector):
         if k <= 0:
             return ids[:0]
         least = self.cutoff * np.sort(score[ids])[-k]
-        good = ids[score[ids] >= least]
+        good: Ids = ids[score[ids] >= least]
         return good[successive(np.log(np.maximum(score[good], 1e-12)), k, rng)]
 
     def _blacklisted(self, view: View) -> Ids:

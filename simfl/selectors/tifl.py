@@ -5,7 +5,7 @@ algorithms.md, A.13.
 """
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
@@ -23,13 +23,11 @@ class Tifl(Selector):
     present tier did not improve, tiers with worse losses become more likely.  Each tier may be
     chosen `credits` times; when nobody has credits left, tiers are equally likely.  Clients whose
     profile did not come back have no tier and only fill up, as do other tiers' clients where a
-    tier has too few.
+    tier has too few.  Where nothing is trained, losses are unknown and tiers stay equally likely.
 
     Cost: a local training (`profile: loss`: a forward pass) and its answer once per client; every
     `interval` rounds a loss of every client.  Server: O(N log N).
     """
-
-    needs_training: ClassVar[bool] = True
 
     tiers: PositiveInt = Field(5, description="number of tiers (section 5.1)")
     interval: PositiveInt = Field(
@@ -122,6 +120,8 @@ class Tifl(Selector):
             members = (tier == number) & np.isfinite(loss)
             if samples[members].any():
                 means[number] = np.average(loss[members], weights=samples[members])
+        if not np.isfinite(means).any():
+            return
         before, self._losses = self._losses, means
         if before is None or self._current < 0 or means[self._current] < before[self._current]:
             return

@@ -30,6 +30,7 @@ class FakeServer:
         available: ids that can be chosen (those without samples never can).
         silent: ids that never answer a probe.
         layers: sizes of the model's tensors.
+        blank: whether answers have no content, as where nothing is trained.
         decay: factor on all losses after each round.
         rounds: how many rounds are over.
         asked: every probe so far.
@@ -42,6 +43,7 @@ class FakeServer:
     available: Ids
     silent: frozenset[int] = frozenset()
     layers: tuple[int, ...] = ()
+    blank: bool = False
     decay: float = 0.9
     rounds: int = 0
     asked: list[Probe] = field(default_factory=list)
@@ -72,6 +74,7 @@ class FakeServer:
             np.flatnonzero(np.isin(order, self.available)),
             frozenset(np.flatnonzero(np.isin(order, sorted(self.silent))).tolist()),
             self.layers,
+            self.blank,
             self.decay,
         )
 
@@ -96,7 +99,9 @@ class FakeServer:
         self.asked.append(probe)
         ids = np.array(sorted(set(probe.clients.tolist()) - self.silent), dtype=np.int64)
         values: Floats
-        if probe.report == "loss":
+        if self.blank:
+            values = np.full(len(ids), np.nan)
+        elif probe.report == "loss":
             # A trial lowers losses, differently for each client.
             trial = 1.0 - 0.1 * np.abs(self.vectors[ids, 0]) if probe.model == "trial" else 1.0
             values = self.loss[ids] * self.decay**self.rounds * trial

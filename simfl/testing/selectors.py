@@ -128,6 +128,13 @@ class SelectorContract:
         server.vectors[:: 1 if everybody else 3] = np.nan
         self.play_and_check(server, 3, 5, seed)
 
+    def test_answers_without_content(self) -> None:
+        """Where nothing is trained, answers come in on time but say nothing."""
+        server = FakeServer.random(9)
+        server.blank, server.loss = True, np.full(9, np.nan)
+        server.vectors[:] = np.nan
+        self.play_and_check(server, 3, 5, seed=0)
+
     @RELAXED
     @given(seed=SEEDS, value=st.sampled_from([0.0, 1.0]))
     def test_all_clients_alike(self, seed: int, value: float) -> None:

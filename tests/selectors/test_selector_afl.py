@@ -16,7 +16,7 @@ def fleet(values: list[float]) -> FakeServer:
 
 
 def test_probabilities_of_the_survivors() -> None:
-    draws, server = 20_000, fleet([10.0 * i for i in range(1, 9)])
+    draws, server = 8000, fleet([10.0 * i for i in range(1, 9)])
     selector, rng = Afl(uniform_share=0), np.random.default_rng(0)
     chosen = np.array([server.choose(selector, 1, rng)[0] for _ in range(draws)])
     assert set(chosen.tolist()) == {6, 7}

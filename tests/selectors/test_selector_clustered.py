@@ -25,6 +25,9 @@ def check_unbiased(urns: Ids, samples: Ids, m: int) -> None:
     assert r.sum(axis=1) == pytest.approx(np.ones(m), abs=1e-9)
     assert r.sum(axis=0) == pytest.approx(m * samples / samples.sum(), abs=1e-9)
     assert (r >= 0).all()
+    p = samples / samples.sum()
+    variance = (r * (1 - r)).sum(axis=0) / m**2  # of a client's weight in the mean of m draws
+    assert np.all(variance <= p * (1 - p) / m + 1e-12)  # multinomial sampling's
 
 
 @settings(deadline=None, max_examples=60)
@@ -71,27 +74,24 @@ def test_planted_pairs() -> None:
     server.samples[:], server.vectors = 10, PAIRS.astype(np.float64)
     server.choose(selector, 2, rng)
     server.finish(selector, np.arange(4))
-    drawn = np.array([server.choose(selector, 2, rng) for _ in range(4000)])
+    drawn = np.array([server.choose(selector, 2, rng) for _ in range(2000)])
     assert np.all(drawn // 2 == [0, 1])  # one of each pair
-    rates = np.bincount(drawn.ravel(), minlength=4) / 4000
-    assert np.all(np.abs(rates - 0.5) < 4 * np.sqrt(0.25 / 4000))
+    rates = np.bincount(drawn.ravel(), minlength=4) / 2000
+    assert np.all(np.abs(rates - 0.5) < 4 * np.sqrt(0.25 / 2000))
 
 
 @pytest.mark.parametrize("similarity", ["arccos", "L2", "L1"])
 @pytest.mark.parametrize("linkage_input", ["rows", "condensed"])
-def test_choices_are_unbiased_and_vary_less_than_independent_draws(
-    similarity: str, linkage_input: str
-) -> None:
+def test_choices_are_unbiased(similarity: str, linkage_input: str) -> None:
     server, rng = FakeServer.random(12, 4), np.random.default_rng(1)
     options = {"similarity": similarity, "linkage_input": linkage_input}
     selector = Clustered.model_validate(options)
     server.play(selector, 5, 3, rng)
-    drawn = np.array([server.choose(selector, 3, rng) for _ in range(3000)])
+    drawn = np.array([server.choose(selector, 3, rng) for _ in range(1500)])
     weight = (drawn[:, :, None] == np.arange(12)).mean(axis=1)
     p = server.samples / server.samples.sum()
     multinomial = p * (1 - p) / 3
-    assert np.all(np.abs(weight.mean(axis=0) - p) <= 4.5 * np.sqrt(multinomial / 3000))
-    assert np.all(weight.var(axis=0) <= multinomial * 1.1)
+    assert np.all(np.abs(weight.mean(axis=0) - p) <= 4.5 * np.sqrt(multinomial / 1500))
 
 
 def test_before_the_first_updates_everything_is_alike() -> None:
@@ -126,7 +126,7 @@ def test_only_participants_rows_change() -> None:
 
 def test_draws_follow_the_masses() -> None:
     urns, rng = np.array([[1, 3, 0], [0, 0, 4]]), np.random.default_rng(0)
-    drawn = np.array([draw(urns, rng) for _ in range(4000)])
+    drawn = np.array([draw(urns, rng) for _ in range(2000)])
     assert (drawn[:, 1] == 2).all()
-    assert abs(np.mean(drawn[:, 0] == 1) - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 4000)
+    assert abs(np.mean(drawn[:, 0] == 1) - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 2000)
     assert set(drawn[:, 0].tolist()) == {0, 1}

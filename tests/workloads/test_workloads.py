@@ -54,7 +54,8 @@ def test_a_client_without_samples_is_skipped(name: str) -> None:
     assert plan(name, 1, math.inf, 0) is None
 
 
-@pytest.mark.parametrize("name", workloads.names())
+# FedSAE starts small on purpose.
+@pytest.mark.parametrize("name", sorted(set(workloads.names()) - {"fedsae"}))
 def test_without_a_deadline_everybody_trains_in_full(name: str) -> None:
     assert plan(name, 0.1, math.inf, 1000) == Plan(full_epochs=10)
 
