@@ -177,10 +177,11 @@ class _Left(Exception):
 
 
 class _Stretch:
-    """Consecutive waits of one device, interrupted when it goes offline.
+    """Consecutive waits of one device, cut short when it goes offline.
 
     Fixed durations are summed from the start of the stretch and placed at absolute instants, so the
-    last of them ends at exactly the start plus their sum, however many events lie between.
+    last of them ends at exactly the start plus their sum, however many events lie between.  What
+    ends at the very instant the device leaves has ended.
     """
 
     def __init__(self, timeline: Timeline, fleet: Fleet, device: int) -> None:
@@ -192,28 +193,30 @@ class _Stretch:
     def _restart(self) -> None:
         self._origin_s = self._timeline.now
         self._elapsed_s = 0.0
-        leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
-        # Losing every tie: what ends at the very instant the device leaves has ended.
-        self._leaving = None if leaves_s == float("inf") else self._timeline.deadline(leaves_s)
+        self._leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
 
     def lasting(self, duration_s: float) -> Generator[simpy.Event, Any, bool]:
         """Wait; return whether the device stayed to the end."""
         self._elapsed_s += duration_s
-        event = self._timeline.at(self._origin_s + self._elapsed_s)
-        return (yield from self._wait(event))
+        end_s = self._origin_s + self._elapsed_s
+        stays = end_s <= self._leaves_s
+        yield self._timeline.at(end_s) if stays else self._timeline.deadline(self._leaves_s)
+        return stays
 
     def until(self, event: simpy.Event) -> Generator[simpy.Event, Any, bool]:
         """Wait for `event`; return whether the device stayed to see it."""
-        stayed = yield from self._wait(event)
+        if self._leaves_s == float("inf"):
+            yield event
+            stayed = True
+        else:
+            leaving = self._timeline.deadline(self._leaves_s)
+            try:
+                yield event | leaving
+                stayed = event.processed
+            finally:
+                self._timeline.forget(leaving)
         self._elapsed_s = self._timeline.now - self._origin_s
         return stayed
-
-    def _wait(self, event: simpy.Event) -> Generator[simpy.Event, Any, bool]:
-        if self._leaving is None:
-            yield event
-            return True
-        yield event | self._leaving
-        return bool(event.processed)
 
     def away(self, comes_back: bool) -> Generator[simpy.Event, Any, None]:
         """Stay away until online again, or for good.

@@ -15,6 +15,9 @@ LAST = EventPriority(3)
 
 NORMAL = EventPriority(1)
 
+_MANY = 1024
+"""Forgotten timers that are not worth sweeping."""
+
 Listener = Callable[[float, str, dict[str, Any]], None]
 """Called as ``listener(time_s, kind, facts)`` for everything observable."""
 
@@ -25,6 +28,7 @@ class Timeline(simpy.Environment):
     def __init__(self) -> None:
         super().__init__(initial_time=0.0)
         self._listeners: list[Listener] = []
+        self._forgotten = 0
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of everything noted from now on."""
@@ -43,17 +47,46 @@ class Timeline(simpy.Environment):
         for listener in self._listeners:
             listener(self.now, kind, facts)
 
-    def at(self, time_s: float, priority: EventPriority = NORMAL) -> simpy.Event:
+    def at(self, time_s: float, priority: EventPriority = NORMAL) -> "Timer":
         """Return an event that fires at the absolute instant `time_s`, to the last bit.
 
         A relative timeout would fire at ``now + (time_s - now)``, which rounding can put one ulp
         beside `time_s`, and a tie with a deadline would be decided by that ulp.
         """
-        event = simpy.Event(self)
-        event._ok, event._value = True, None
+        event = Timer(self)
         heapq.heappush(self._queue, (max(time_s, self.now), priority, next(self._eid), event))
         return event
 
-    def deadline(self, time_s: float) -> simpy.Event:
+    def deadline(self, time_s: float) -> "Timer":
         """Return an event at `time_s` that loses every tie: what lands exactly then has arrived."""
         return self.at(time_s, LATE)
+
+    def forget(self, timer: "Timer") -> None:
+        """Do without `timer`; nobody may wait for it any more.
+
+        SimPy can't take an event out of its queue.  So that timers of the far future that turned
+        out not to be needed don't pile up, the queue is swept once most of it is such timers.
+        """
+        if timer.callbacks is None or timer.forgotten:  # it has happened
+            return
+        timer.forgotten = True
+        timer.callbacks.clear()
+        self._forgotten += 1
+        if self._forgotten > _MANY and 2 * self._forgotten > len(self._queue):
+            self._queue[:] = [entry for entry in self._queue if not _is_forgotten(entry[3])]
+            heapq.heapify(self._queue)
+            self._forgotten = 0
+
+
+class Timer(simpy.Event):
+    """An event whose instant is known from the start."""
+
+    forgotten = False
+
+    def __init__(self, timeline: Timeline) -> None:
+        super().__init__(timeline)
+        self._ok, self._value = True, None
+
+
+def _is_forgotten(event: simpy.Event) -> bool:
+    return isinstance(event, Timer) and event.forgotten

@@ -1,0 +1,39 @@
+"""Timers that nobody needs any more don't pile up, and change nothing."""
+
+import simpy
+
+from simfl.sim.timeline import Timeline
+
+
+def test_forgotten_timers_are_swept() -> None:
+    timeline = Timeline()
+    for _ in range(20_000):
+        timeline.forget(timeline.deadline(1e9))
+    assert len(timeline._queue) < 3000
+
+
+def test_forgetting_changes_no_order() -> None:
+    def happened(forgetful: bool) -> list[tuple[float, int]]:
+        timeline = Timeline()
+        seen: list[tuple[float, int]] = []
+        for number in range(6000):
+            timer = timeline.at(float(number * 7919 % 50))
+            if number % 3:
+                if forgetful:
+                    timeline.forget(timer)
+            else:
+                timer.callbacks.append(lambda _, n=number: seen.append((timeline.now, n)))
+        timeline.run()
+        return seen
+
+    assert len(happened(True)) == 2000
+    assert happened(True) == happened(False)
+
+
+def test_a_timer_that_fired_can_be_forgotten() -> None:
+    timeline = Timeline()
+    timer = timeline.at(1.0)
+    waiting = simpy.events.AnyOf(timeline, [timer])
+    timeline.run(until=waiting)
+    timeline.forget(timer)
+    assert timer.processed
