@@ -151,7 +151,22 @@ class Builder:
                 charge_probes=scenario.selection.charge_probes,
             ),
             wants=tuple(scenario.selection.wants),
+            memory_bytes=self._training_bytes,
         )
+
+    @cached_property
+    def _training_bytes(self) -> int:
+        """What training takes of a device's memory (0 where no device's is limited)."""
+        if all(
+            group.memory is None and "memory" not in group.traced for group in self.scenario.fleet
+        ):
+            return 0
+        from simfl.learning.flat import build
+        from simfl.learning.memory import training_bytes
+
+        shape, classes = self._shape
+        module = build(self.scenario.model, shape, classes)
+        return training_bytes(module, shape, self.scenario.training.local())
 
     @cached_property
     def learner(self) -> Learner | Clockwork:

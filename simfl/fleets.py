@@ -67,6 +67,7 @@ def draw_fleet(
         joined["latency"],
         samples,
         validation,
+        joined["memory"] if np.isfinite(joined["memory"]).any() else None,
     )
 
 

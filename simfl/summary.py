@@ -17,6 +17,7 @@ class Summary:
     def __init__(self, targets: Sequence[float] = ()) -> None:
         self.outcomes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
         self.energy_j = 0.0
         self.targets: dict[str, dict[str, float] | None] = {f"{t:g}": None for t in targets}
         self.rounds = 0
@@ -40,6 +41,8 @@ class Summary:
         elif kind == "evaluated":
             self.accuracy = facts["accuracy"]
             self.best = max(self.best or 0.0, facts["accuracy"])
+        elif kind == "refused":
+            self.refused[facts["reason"]] += 1
         elif kind == "target":
             self.targets[f"{facts['accuracy']:g}"] = {
                 "time_s": time_s,
@@ -81,6 +84,8 @@ class Summary:
             "participations": dict(sorted(self.outcomes.items())),
             "distinct_participants": len(self._participants),
         }
+        for reason, count in sorted(self.refused.items()):
+            result[f"refused_{reason}"] = count
         if self._paper:
             result["normalised_round_time"] = {
                 "last_arrival": sum(self._paper) / len(self._paper),

@@ -59,6 +59,7 @@ class Fleet:
         latency_s: `(n,)` one-way, seconds.
         samples: `(n,)` training samples held.
         validation: `(n,)` samples that a local loss is measured on.
+        memory_bytes: `(n,)` memory for training (None: enough everywhere).
     """
 
     groups: Sequence[DeviceGroup]
@@ -68,6 +69,7 @@ class Fleet:
     latency_s: Floats
     samples: Ids
     validation: Ids
+    memory_bytes: Floats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_starts", [group.first for group in self.groups])
@@ -79,6 +81,10 @@ class Fleet:
         """Return the group that `device` belongs to."""
         starts: list[int] = self.__dict__["_starts"]
         return self.groups[bisect_right(starts, device) - 1]
+
+    def can_hold(self, device: int, size: int) -> bool:
+        """Return whether `device` has `size` bytes of memory for training."""
+        return self.memory_bytes is None or bool(self.memory_bytes[device] >= size)
 
     def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
         """Return `(m,)` whether each of `devices` is online."""

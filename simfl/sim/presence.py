@@ -34,6 +34,11 @@ class Presence:
         """Record that `device` is idle again."""
         self._idle[device] = True
 
+    def dismiss(self, device: int) -> None:
+        """Record that `device` will never take part: it has refused."""
+        self._idle[device] = False
+        self.able = self.able[self.able != device]
+
     def reachable(self, clients: Ids) -> Ids:
         """Return those of `clients` that are online, idle and hold samples, in their order."""
         clients = clients[self._idle[clients] & (self._fleet.samples[clients] > 0)]

@@ -283,10 +283,27 @@ class Server:
             client, self._issues.get(client, 0), moment, limit_s, self.holds_model(client)
         )
         part.copies, part.tier = copies, tier
+        if not self.fleet.can_hold(client, self.settings.memory_bytes):
+            self._refused(part)
+            return None
         if not useful:
             self.books.book(part, "skipped")
             return None
         return part
+
+    def _refused(self, part: Participation) -> None:
+        """Book a refusal for want of memory; the server does not ask this device again."""
+        self.presence.dismiss(part.client)
+        self.timeline.note(
+            "refused",
+            round=self.round,
+            client=part.client,
+            reason="memory",
+            needs_bytes=self.settings.memory_bytes,
+        )
+        self.books.book(part, "skipped")
+        if not len(self.presence.able):
+            self.finish("every device has refused")
 
     def _dispatch(self, part: Participation, inbox: Inbox | None) -> None:
         client, plan = part.client, part.order.plan

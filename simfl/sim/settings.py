@@ -32,6 +32,7 @@ class Settings:
         targets: accuracies whose first crossing is noted.
         prices: what everything costs.
         wants: what participants measure beside their update.
+        memory_bytes: what training takes of a device's memory.
     """
 
     clients: int
@@ -44,6 +45,7 @@ class Settings:
     targets: Sequence[float]
     prices: Prices
     wants: Sequence[str] = ()
+    memory_bytes: int = 0
 
     @property
     def nominal(self) -> Plan:
