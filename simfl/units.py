@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AllowInfNan, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from simfl.errors import UnitError
@@ -262,6 +262,8 @@ def as_text(
         then: what the value must fulfil besides, such as the field's own ``gt=0``.
     """
     written = core_schema.plain_serializer_function_ser_schema(dump, when_used="json")
+    if then is not None and then["type"] == "float":
+        then["allow_inf_nan"] = True  # `parse` knows where infinity makes sense
     if then is None:
         return core_schema.no_info_plain_validator_function(parse, serialization=written)
     return core_schema.no_info_before_validator_function(parse, then, serialization=written)
@@ -449,7 +451,7 @@ Duration = Annotated[float, Quantity(DURATION)]
 """Seconds; written ``us, ms, s, min, h, d``."""
 DataRate = Annotated[float, Quantity(DATA_RATE)]
 """Bit/s; written ``bit/s, kbit/s, Mbit/s, Gbit/s``, or in bytes: ``MB/s, MiB/s``."""
-LinkRate = Annotated[float, Quantity(DATA_RATE, unlimited=True)]
+LinkRate = Annotated[float, AllowInfNan(True), Quantity(DATA_RATE, unlimited=True)]
 """Bit/s of a link, or ``unlimited`` (infinity)."""
 DataSize = Annotated[float, Quantity(DATA_SIZE)]
 """Bytes; written ``B, kB, MB, GB, KiB, MiB, GiB``, or in bits."""
