@@ -7,8 +7,11 @@ from simfl.sim.fleet import Fleet
 from simfl.sim.timeline import Timeline
 from simfl.work import Ids
 
-_FEW = 64
-"""A fleet this many times larger than what is wanted is sampled instead of listed."""
+_FEW = 16
+"""A fleet this many times larger than what is looked at first is sampled instead of listed."""
+
+_SHARE = 4
+"""One in so many devices is looked at before the whole fleet is listed after all."""
 
 
 class Presence:
@@ -51,7 +54,7 @@ class Presence:
         if len(pool) > _FEW * wanted:
             seen: dict[int, None] = {}
             found: list[int] = []
-            while len(seen) < len(pool) // 16:
+            while len(seen) < len(pool) // _SHARE:
                 fresh = [i for i in rng.integers(len(pool), size=wanted).tolist() if i not in seen]
                 fresh = list(dict.fromkeys(fresh))
                 seen.update(dict.fromkeys(fresh))
