@@ -22,7 +22,9 @@ class Component(BaseModel):
     so that one scenario can be run many times.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False
+    )
 
     name: ClassVar[str] = ""
 

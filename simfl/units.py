@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from pydantic import AllowInfNan, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -263,7 +263,8 @@ def as_text(
     """
     written = core_schema.plain_serializer_function_ser_schema(dump, when_used="json")
     if then is not None and then["type"] == "float":
-        then["allow_inf_nan"] = True  # `parse` knows where infinity makes sense
+        # `parse` knows where infinity makes sense, whatever the model around the field says.
+        then = cast(CoreSchema, {**then, "allow_inf_nan": True})
     if then is None:
         return core_schema.no_info_plain_validator_function(parse, serialization=written)
     return core_schema.no_info_before_validator_function(parse, then, serialization=written)

@@ -53,8 +53,24 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     except ValidationError as error:
         found = list(_unfold(error.errors(include_url=False), (), Scenario, None))
         return None, _merge(document, found)
+    if problems := list(_numbers_that_are_none(document.data, scenario.to_dict())):
+        return None, problems
     scenario._document = document
     return scenario, []
+
+
+def _numbers_that_are_none(written: Any, read: Any, path: Location = ()) -> Iterator[Problem]:
+    """Yield where a truth value was taken for a number, as Python would have it."""
+    if isinstance(written, Mapping) and isinstance(read, Mapping):
+        for key in written.keys() & read.keys():
+            yield from _numbers_that_are_none(written[key], read[key], (*path, key))
+    elif isinstance(read, list):
+        items = written if isinstance(written, list) else [written]
+        for index, (item, number) in enumerate(zip(items, read, strict=False)):
+            inner = (*path, index) if items is written else path
+            yield from _numbers_that_are_none(item, number, inner)
+    elif isinstance(written, bool) and isinstance(read, int | float | str) and read is not written:
+        yield Problem(path, f"expected a number, got {str(written).lower()}")
 
 
 def report(document: Document, problems: Sequence[Problem]) -> str:
@@ -142,7 +158,7 @@ def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
     }
     if kind in bounds:
         word, limit = bounds[kind]
-        return f"must be {word} {context[limit]:g}, but got {_short(value)}"
+        return f"must be {word} {context[limit]:,}, but got {_short(value)}"
     if kind == "too_short":
         return f"expected at least {context['min_length']} of them{got}"
     return str(error["msg"])

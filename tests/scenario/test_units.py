@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from simfl.errors import UnitError
 from simfl.units import (
@@ -212,6 +212,17 @@ def test_fields_may_have_bounds_of_their_own() -> None:
     assert adapter.validate_python("1 s") == 1.0
     with pytest.raises(ValidationError, match="greater than 0"):
         adapter.validate_python("0 s")
+
+
+def test_models_that_refuse_infinity_may_have_unlimited_links() -> None:
+    class Link(BaseModel):
+        model_config = ConfigDict(allow_inf_nan=False)
+        rate: LinkRate
+        loss: float
+
+    assert Link.model_validate({"rate": "unlimited", "loss": 0}).rate == math.inf
+    with pytest.raises(ValidationError, match="finite"):
+        Link.model_validate({"rate": "unlimited", "loss": math.inf})
 
 
 def test_nobody_pays_for_units_before_the_first_quantity() -> None:
