@@ -11,7 +11,7 @@ from simfl.report.runs import RunData
 from simfl.work import Floats, Ids
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Devices:
     """The devices that a run asked, by id.
 
@@ -65,8 +65,9 @@ class Devices:
 
     @property
     def never(self) -> NDArray[np.bool_]:
-        """`(m,)` who was asked, but none of its updates counted."""
-        return np.asarray(self.lost == self.asked)
+        """`(m,)` whose participations all came to nothing, not only because the run ended."""
+        unfinished = self.outcomes.get("unfinished", np.zeros_like(self.asked))
+        return np.asarray((self.lost == self.asked) & (self.asked > unfinished))
 
     @property
     def samples_lost(self) -> float:

@@ -32,7 +32,7 @@ def mean_cell(values: Sequence[float], text: Callable[[float], str], *, best: bo
     told = escape(text(mean))
     if len(there) > 1:
         spread = math.sqrt(math.fsum((v - mean) ** 2 for v in there) / (len(there) - 1))
-        told += f' <span class="sd">± {escape(text(spread))}</span>'
+        told += f' <span class="sd">± {escape(text(spread))}</span>' if spread else ""
     if len(there) < len(values):
         told += f' <span class="sd">({len(there)} of {len(values)})</span>'
     return f'<td class="best">{told}</td>' if best else f"<td>{told}</td>"

@@ -13,6 +13,11 @@ from simfl.report.html import mean_cell, table_of
 from simfl.report.runs import RunData
 from simfl.report.words import all_targets
 
+NORMALISED = "÷ deadline"
+_ABOUT_NORMALISED = (
+    "time to the last arrival of a round by its deadline, in the mean of all rounds."
+)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -47,7 +52,10 @@ def results(groups: Groups) -> str:
         winners = _winners(found, column.best)
         for index, (row, values) in enumerate(zip(rows, found, strict=True)):
             row.append(mean_cell(values, column.text, best=index in winners))
-    return table_of(_head(columns, ["variant", "seeds"] if seeds else ["variant"]), rows)
+    table = table_of(_head(columns, ["variant", "seeds"] if seeds else ["variant"]), rows)
+    if any(column.name == NORMALISED for column in columns):
+        table += f'\n<p class="about">{NORMALISED}: {_ABOUT_NORMALISED}</p>'
+    return table
 
 
 def _head(columns: Sequence[Column], first: Sequence[str]) -> str:
@@ -90,7 +98,7 @@ def _columns(groups: Groups) -> list[Column]:
     if any(run.total_energy_j for run in runs):
         columns.append(Column("in all", "energy", lambda r: r.total_energy_j, formats.energy))
     if any(math.isfinite(run.normalised_round) for run in runs):
-        columns.append(Column("in all", "÷ deadline", lambda r: r.normalised_round, formats.ratio))
+        columns.append(Column("in all", NORMALISED, lambda r: r.normalised_round, formats.ratio))
     return columns
 
 

@@ -39,7 +39,7 @@ class Reached:
     bytes: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunData:
     """One run, read from its folder.
 

@@ -72,7 +72,7 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Visit:
     """What a device is doing since it was last sent something.
 
@@ -118,7 +118,7 @@ class _Trace:
         self.slices = 0
         self._names = [name for name, _ in groups]
         self._firsts = [first for _, first in groups]
-        self._visits: dict[int, _Visit] = {}
+        self._visits: dict[int, list[_Visit]] = {}
         self._probes: dict[int, _Visit] = {}
         self._asked_s = 0.0
         self._seen: set[int] = set()
@@ -127,7 +127,7 @@ class _Trace:
         """Fold in one event of the log."""
         time_s, kind = float(event["t"]), event["event"]
         if kind == "dispatched":
-            self._visits[event["client"]] = _Visit(time_s, time_s)
+            self._visits.setdefault(event["client"], []).append(_Visit(time_s, time_s))
         elif kind in _PHASES:
             self._visit(event["client"]).finish(_PHASES[kind], time_s)
         elif kind in ("offline", "online"):
@@ -169,13 +169,18 @@ class _Trace:
     def _visit(self, client: int) -> _Visit:
         """Return what `client` is doing; who was not sent any work answers a probe."""
         if client in self._visits:
-            return self._visits[client]
+            return self._visits[client][-1]
         return self._probes.setdefault(client, _Visit(self._asked_s, self._asked_s))
 
     def _participation(self, row: dict[str, Any], time_s: float) -> None:
-        visit = self._visits.pop(int(row["client"]), None)
-        if visit is None:  # skipped: it was never sent anything
+        # An update may still wait to be aggregated when its device is sent out again.
+        visits = self._visits.get(int(row["client"]), [])
+        visit = next((one for one in visits if one.since_s == row["selected_s"]), None)
+        if visit is None or row["outcome"] == "skipped":  # it was never sent anything
             return
+        visits.remove(visit)
+        if not visits:
+            del self._visits[int(row["client"])]
         if row["upload_end_s"] is not None:
             end_s = float(row["upload_end_s"])
         elif visit.away and row["outcome"] == "offline":

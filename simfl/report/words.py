@@ -39,6 +39,11 @@ class Standing:
         return math.fsum(times) / len(times) if times else math.inf
 
     @property
+    def whole(self) -> bool:
+        """Whether every seed reached it."""
+        return len(self.reached) == self.seeds
+
+    @property
     def order(self) -> tuple[bool, int, float]:
         """Key that puts the best first: those that reached it with every seed, then by time."""
         return (not self.reached, self.seeds - len(self.reached), self.time_s)
@@ -88,19 +93,26 @@ def _race(ranked: Sequence[Standing], target: float) -> list[str]:
     first, text = ranked[0], formats.target(target)
     costs = (
         f"{formats.duration(first.time_s)} of virtual time, "
-        f"{_mean_of(first, 'round')} rounds and {formats.size(_mean(first, 'bytes'))} moved"
+        f"{_rounds(first)} and {formats.size(_mean(first, 'bytes'))} moved"
     )
     if len(ranked) == 1:
         return [f"Reached {text} after {costs}{_seeds(first)}."]
-    sentences = [f"{first.name} reached {text} first: after {costs}{_seeds(first)}."]
-    later = [one for one in ranked[1:] if one.reached]
-    if later:
-        took = [
-            f"{one.name} took {formats.duration(one.time_s)} "
-            f"({formats.times(one.time_s / first.time_s)} as long{_also(one)})"
-            for one in later
+    if not first.whole:
+        return [
+            f"No variant reached {text} with every seed; {first.name} did with "
+            f"{len(first.reached)} of {first.seeds}, after {costs}."
         ]
+    sentences = [f"{first.name} reached {text} first: after {costs}{_seeds(first)}."]
+    took = [
+        f"{one.name} took {formats.duration(one.time_s)}"
+        + (f" ({formats.times(one.time_s / first.time_s)} as long)" if first.time_s else "")
+        for one in ranked[1:]
+        if one.whole
+    ]
+    if took:
         sentences.append(f"{formats.listed(took)}.")
+    if some := [one.name for one in ranked if one.reached and not one.whole]:
+        sentences.append(f"{formats.listed(some)} did with some seeds only.")
     if never := [one.name for one in ranked if not one.reached]:
         sentences.append(f"{formats.listed(never)} never did.")
     return sentences
@@ -110,21 +122,17 @@ def _mean(standing: Standing, what: str) -> float:
     return float(np.mean([getattr(one, what) for one in standing.reached]))
 
 
-def _mean_of(standing: Standing, what: str) -> str:
-    return formats.count(_mean(standing, what))
+def _rounds(standing: Standing) -> str:
+    rounds = _mean(standing, "round")
+    return f"{formats.count(rounds)} round{'' if rounds == 1 else 's'}"
 
 
 def _seeds(standing: Standing) -> str:
     if standing.seeds == 1:
         return ""
-    if len(standing.reached) == standing.seeds:
+    if standing.whole:
         return f", in the mean of {standing.seeds} seeds"
     return f", with {len(standing.reached)} of {standing.seeds} seeds"
-
-
-def _also(standing: Standing) -> str:
-    missing = standing.seeds - len(standing.reached)
-    return f"; {missing} of {standing.seeds} seeds never did" if missing else ""
 
 
 def _durations(groups: Groups) -> list[str]:

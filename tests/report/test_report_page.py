@@ -1,0 +1,240 @@
+"""The page stands alone, is well formed, says what the tables say, and never changes by itself."""
+
+import csv
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from simfl.cli import main
+from simfl.report import formats, write_report, write_reports
+from simfl.report.runs import RunData, variants
+from simfl.result import Result
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Checker(HTMLParser):
+    """Fails on tags that do not match; collects text, tables and addresses."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+        self.cells: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), f"<{tag}> has an attribute twice"
+        self.addresses += [v or "" for k, v in attrs if k in ("src", "href", "xlink:href", "data")]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+        if any(tag in ("td", "th") for tag in self.open):
+            self.cells[-1] += data
+
+
+def check(path: Path) -> Checker:
+    checker = Checker()
+    checker.feed(path.read_text(encoding="utf-8"))
+    checker.close()
+    assert checker.open == []
+    return checker
+
+
+def rows(result: Result, name: str) -> list[dict[str, str]]:
+    with (result.folder / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_well_formed_and_self_contained(compared: list[Result], tmp_path: Path) -> None:
+    for results in (compared, compared[:1]):
+        path = write_report(results, tmp_path / "page.html")
+        checker = check(path)
+        assert checker.addresses == []
+        assert not checker.tags & {"script", "link", "img", "iframe", "object", "embed"}
+        assert not re.search(r"url\(|@import|https?:", path.read_text(encoding="utf-8"))
+
+
+def test_what_users_wrote_is_escaped(compared: list[Result], tmp_path: Path) -> None:
+    text = write_report(compared, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "a fleet with &lt;slow&gt; &amp; offline devices" in text
+    assert "<slow>" not in text
+
+
+def test_same_bytes_again(compared: list[Result], tmp_path: Path) -> None:
+    first = write_report(compared, tmp_path / "a.html").read_bytes()
+    assert write_report(compared, tmp_path / "b.html").read_bytes() == first
+
+
+def test_numbers_of_one_run_are_those_of_its_tables(compared: list[Result], tmp_path: Path) -> None:
+    result = compared[-1]
+    checker = check(write_report([result], tmp_path / "page.html"))
+    rounds, clients = rows(result, "rounds.csv"), rows(result, "clients.csv")
+    moved, time_s, bytes_ = 0, None, None
+    for row in rounds:
+        moved += sum(int(row[f"{what}_bytes"]) for what in ("download", "upload", "probe"))
+        if time_s is None and float(row["accuracy"]) >= 0.2:
+            time_s, bytes_ = float(row["end_s"]), moved
+    lost = [row for row in clients if row["outcome"] != "arrived"]
+    wasted = sum(int(row["download_bytes"]) + int(row["upload_bytes"]) for row in lost)
+    assert time_s is not None
+    assert bytes_ is not None
+    expected = [
+        formats.percent(float(rounds[-1]["accuracy"])),
+        formats.duration(time_s),
+        formats.size(bytes_),
+        formats.duration(float(rounds[-1]["end_s"])),
+        formats.size(moved),
+        formats.percent(wasted / moved),
+        formats.energy(sum(float(row["energy_j"]) for row in clients)),
+    ]
+    shown = [cell for cell in checker.cells if cell in expected]
+    assert set(expected) <= set(shown)
+    asked = {row["client"] for row in clients}
+    assert f"{len(asked)} of 30 devices were asked" in " ".join(checker.words)
+
+
+def test_totals_are_those_of_the_summary(compared: list[Result], timed: list[Result]) -> None:
+    for result in [*compared, *timed]:
+        run, summary = RunData.load(result.folder), result.summary
+        assert run.total_bytes == result.total_bytes
+        assert run.wasted_bytes == summary["totals"]["wasted_bytes"]
+        assert run.end_s == summary["virtual_time_s"]
+        assert run.outcomes == summary["participations"]
+        assert run.total_energy_j == pytest.approx(summary["totals"]["energy_j"])
+        for target, at in summary["targets"].items():
+            reached = run.reached(float(target))
+            assert (reached is None) == (at is None)
+            if reached is not None:
+                assert (reached.time_s, reached.round) == (at["time_s"], at["round"])
+                assert reached.bytes == at["bytes"]
+        if "normalised_round_time" in summary:
+            expected = summary["normalised_round_time"]["last_arrival"]
+            assert run.normalised_round == pytest.approx(expected)
+
+
+def test_seeds_are_averaged_and_variants_side_by_side(
+    compared: list[Result], tmp_path: Path
+) -> None:
+    checker = check(write_report(compared, tmp_path / "page.html"))
+    ends = [result.summary["virtual_time_s"] for result in compared[:2]]
+    mean = sum(ends) / 2
+    spread = abs(ends[0] - ends[1]) / 2**0.5
+    assert f"{formats.duration(mean)} ± {formats.duration(spread)}" in checker.cells
+    assert {"waits", "drops"} <= set(checker.cells)
+    assert "Nobody reached 99%" in " ".join(checker.words)
+
+
+def test_what_variants_differ_in(compared: list[Result], tmp_path: Path) -> None:
+    checker = check(write_report(compared, tmp_path / "page.html"))
+    assert "rounds.policy.deadline" in checker.cells
+    assert "training.epochs" not in checker.cells
+
+
+def test_an_interrupted_run_has_a_page(broken_off: Result, tmp_path: Path) -> None:
+    checker = check(write_report([broken_off], tmp_path / "page.html"))
+    run = RunData.load(broken_off.folder)
+    assert run.n_rounds == len(rows(broken_off, "rounds.csv")) - 1  # the last is cut short
+    assert run.targets == [0.2, 0.99]
+    assert "Not finished:" in checker.words
+
+
+def test_a_run_that_has_hardly_begun_has_a_page(broken_off: Result, tmp_path: Path) -> None:
+    for name in ("rounds.csv", "clients.csv"):
+        head = (broken_off.folder / name).read_text().splitlines(keepends=True)[0]
+        (broken_off.folder / name).write_text(head)
+    (broken_off.folder / "events.jsonl").write_text("")
+    words = check(write_report([broken_off], tmp_path / "page.html")).words
+    assert "No round has ended yet." in words
+    write_reports([broken_off], broken_off.folder)
+
+
+def test_time_only_is_said(timed: list[Result], tmp_path: Path) -> None:
+    words = check(write_report(timed, tmp_path / "page.html")).words
+    assert "Time only:" in words
+    assert "Rounds over virtual time" in words
+    assert not any("Accuracy over" in word for word in words)
+
+
+def test_an_oracle_is_said(compared: list[Result], broken_off: Result, tmp_path: Path) -> None:
+    assert "Oracle selector:" not in check(write_report(compared, tmp_path / "page.html")).words
+    path = broken_off.folder / "provenance.json"
+    path.write_text(path.read_text().replace('"oracle": false', '"oracle": true'))
+    assert "Oracle selector:" in check(write_report([broken_off], tmp_path / "page.html")).words
+
+
+def test_probes_are_paid_for(probed: Result, tmp_path: Path) -> None:
+    run = RunData.load(probed.folder)
+    assert run.bytes_by_purpose["probes"] == probed.summary["totals"]["probe_bytes"] > 0
+    assert run.total_bytes == probed.total_bytes
+    assert "probes" in " ".join(check(write_report([probed], tmp_path / "page.html")).words)
+
+
+def test_runs_of_two_scenarios_are_told_apart(compared: list[Result], broken_off: Result) -> None:
+    path = broken_off.folder / "scenario.yaml"
+    path.write_text(path.read_text().replace("name: reported", "name: other", 1))
+    runs = [RunData.load(result.folder) for result in (compared[0], compared[1], broken_off)]
+    assert {name: len(found) for name, found in variants(runs).items()} == {
+        "reported/waits": 2,
+        "other/drops": 1,
+    }
+
+
+class TestCommand:
+    def test_all_pages(self, compared: list[Result], capsys: pytest.CaptureFixture[str]) -> None:
+        top = compared[0].folder.parents[1]
+        assert main(["report", str(top)]) == 0
+        assert capsys.readouterr().out == f"Report: {top / 'report.html'}\n"
+        for folder in [top, *(result.folder for result in compared)]:
+            check(folder / "report.html")
+        assert all((result.folder / "trace.json").exists() for result in compared)
+
+    def test_only_the_page_asked_for(self, broken_off: Result, tmp_path: Path) -> None:
+        page = tmp_path / "page.html"
+        assert main(["report", str(broken_off.folder), "--out", str(page)]) == 0
+        check(page)
+        assert not (broken_off.folder / "report.html").exists()
+        assert not (broken_off.folder / "trace.json").exists()
+
+    @pytest.mark.parametrize("what", ["missing", "empty", "damaged table", "damaged scenario"])
+    def test_bad_folders(
+        self, what: str, broken_off: Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder, named = broken_off.folder, "clients.csv"
+        if what == "missing":
+            folder, named = tmp_path / "nowhere", "nowhere"
+        elif what == "empty":
+            folder, named = tmp_path / "empty", "empty"
+            folder.mkdir()
+        elif what == "damaged table":
+            (folder / "clients.csv").write_text("round,client\n1,what\n")
+        else:
+            named = "scenario.yaml"
+            (folder / "scenario.yaml").write_text("{")
+        assert main(["report", str(folder)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: ")
+        assert named in error
+        assert "Traceback" not in error
+        assert not (folder / "report.html").exists()
+
+    @pytest.mark.parametrize("out", ["", "nowhere/page.html"])
+    def test_bad_out(
+        self, out: str, compared: list[Result], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder = str(compared[0].folder)
+        assert main(["report", folder, "--out", str(tmp_path / out)]) == 2
+        assert "error: --out: " in capsys.readouterr().err
