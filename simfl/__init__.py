@@ -12,16 +12,16 @@ __all__ = ["Options", "Result", "Scenario", "load", "resume", "run"]
 
 if TYPE_CHECKING:
     from simfl.result import Result, load
-    from simfl.run import Options, resume, run
+    from simfl.runner import Options, resume, run
     from simfl.scenario import Scenario
 
 _HOMES = {
-    "Options": "simfl.run",
+    "Options": "simfl.runner",
     "Result": "simfl.result",
     "Scenario": "simfl.scenario",
     "load": "simfl.result",
-    "resume": "simfl.run",
-    "run": "simfl.run",
+    "resume": "simfl.runner",
+    "run": "simfl.runner",
 }
 
 

@@ -68,6 +68,11 @@ class Builder:
         self.executor = executor
         self._data_dir = data_dir
         self._device = device
+        if time_only and scenario.training.filter.needs_updates:
+            raise InputError(
+                f"update filter {scenario.training.filter.name!r} needs updates, and --time-only "
+                "computes none"
+            )
         if time_only and scenario.selection.needs_training:
             raise InputError(
                 f"selector {scenario.selection.name!r} needs losses, profiles or updates, and "
@@ -129,6 +134,7 @@ class Builder:
     def settings(self) -> Settings:
         """What the server is told."""
         scenario, stop = self.scenario, self.scenario.rounds.stop
+        update_filter = scenario.training.filter
         size = 4 * self.model.parameters
         return Settings(
             clients=scenario.rounds.clients,
@@ -151,6 +157,7 @@ class Builder:
                 charge_probes=scenario.selection.charge_probes,
             ),
             wants=tuple(scenario.selection.wants),
+            filters_updates=update_filter.needs_updates and update_filter.stage == "client",
             memory_bytes=self._training_bytes,
         )
 

@@ -9,6 +9,7 @@ from simfl.door import Door
 from simfl.seeds import Seeds
 from simfl.selectors.base import Probe, Reports, Selector, View
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.work import WorkOrder
 
 
 class Clockwork(Door):
@@ -36,6 +37,10 @@ class Clockwork(Door):
         orders = [arrival.order for arrival in arrivals]
         self.ledger.replay(orders)
         return Aggregated(gemd=self.gemd([order.client for order in orders]))
+
+    def keeps(self, order: WorkOrder) -> bool:
+        """See `Coordinator.keeps`; filters need updates, so time-only runs have none."""
+        return True
 
     def evaluate(self, round_: int) -> Evaluation | None:
         """See `Coordinator.evaluate`."""

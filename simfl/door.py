@@ -1,6 +1,6 @@
 """What every coordinator is made of: the ledger, the selector and its random streams."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class Door:
     def drop(self, order: WorkOrder) -> None:
         """See `Coordinator.drop`."""
         self.ledger.drop(order)
+
+    def replay(self, orders: Iterable[WorkOrder]) -> None:
+        """Count `orders` as computed: they were, before the run was interrupted."""
+        self.ledger.replay(orders)
 
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         """See `Coordinator.next_probe`."""

@@ -1,6 +1,6 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +62,7 @@ class Learner(Door):
         self._nominal = nominal
         self._uplink = Uplink(compressor)
         self._filter = update_filter
+        self._early: dict[tuple[int, int], tuple[WorkOrder, WorkResult | None]] = {}
         self._last_change: NDArray[np.float32] | None = None
         self._layers = tuple(layers)
 
@@ -101,7 +102,7 @@ class Learner(Door):
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
         """See `Coordinator.aggregate`."""
-        results = self.ledger.collect(arrival.order for arrival in arrivals)
+        results = self._collect([arrival.order for arrival in arrivals])
         by_key = {arrival.order.key: arrival for arrival in arrivals}
         good = [result for result in results if np.isfinite(result.params).all()]
         discarded = [r.order.key for r in results if not np.isfinite(r.params).all()]
@@ -118,6 +119,36 @@ class Learner(Door):
             discarded=discarded,
             gemd=self.gemd([r.order.client for r in good]),
         )
+
+    def keeps(self, order: WorkOrder) -> bool:
+        """See `Coordinator.keeps`: trains now, for the decision needs the update."""
+        [result] = self.ledger.collect([order])
+        self._early[order.key] = order, result
+        update = result.params - self._models[order.base]
+        return self._filter.keep(update, self._last_change, order.round)
+
+    def drop(self, order: WorkOrder) -> None:
+        """See `Coordinator.drop`; what a filter had to see was computed, and is now forgotten."""
+        if self._early.pop(order.key, None) is None:
+            super().drop(order)
+
+    def replay_early(self, order: WorkOrder) -> None:
+        """Count `order` as computed for the update filter, before the run was interrupted."""
+        self.ledger.replay([order])
+        self._early[order.key] = order, None
+
+    def replay(self, orders: Iterable[WorkOrder]) -> None:
+        """See `Door.replay`."""
+        super().replay([o for o in orders if self._early.pop(o.key, None) is None])
+
+    def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
+        """Return the results of `orders`, those computed early included, in canonical order."""
+        early = [self._early.pop(order.key) for order in orders if order.key in self._early]
+        lost = [order for order, result in early if result is None]  # by an interruption
+        known = [result for _, result in early if result is not None] + list(self._execute(lost))
+        taken = {result.order.key for result in known}
+        fresh = self.ledger.collect(order for order in orders if order.key not in taken)
+        return sorted([*known, *fresh], key=lambda result: result.order.key)
 
     def _received(
         self, result: WorkResult, arrivals: Mapping[tuple[int, int], Arrival]
@@ -169,10 +200,13 @@ class Learner(Door):
         )
 
     def _forget_old_models(self) -> None:
-        needed = {order.base for order in self.ledger.open} | {self.version}
+        early = [order for order, _ in self._early.values()]
+        needed = {order.base for order in [*self.ledger.open, *early]} | {self.version}
         self._models = {v: params for v, params in self._models.items() if v in needed}
 
     def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
+        if not orders:
+            return []
         bases = {order.base: self._models[order.base] for order in orders}
         return self._executor.train(bases, orders)
 

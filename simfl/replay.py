@@ -17,7 +17,7 @@ from simfl.selectors.base import Probe, Reports, View
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.work import WorkOrder
 
-_DECISIONS = {"probe", "probed", "selected", "aggregated", "evaluated"}
+_DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated"}
 _AGGREGATED = {"t", "event", "round", "version", "losses", "discarded", "gemd"}
 
 
@@ -107,7 +107,7 @@ class Replay:
         record = self._recorded("aggregated")
         if record is None:
             return self._live.aggregate(round_, selected, arrivals)
-        self._live.ledger.replay(arrival.order for arrival in arrivals)
+        self._live.replay(arrival.order for arrival in arrivals)
         return Aggregated(
             losses={
                 int(client): float("nan") if loss is None else loss
@@ -117,6 +117,14 @@ class Replay:
             gemd=record["gemd"],
             extras={key: value for key, value in record.items() if key not in _AGGREGATED},
         )
+
+    def keeps(self, order: WorkOrder) -> bool:
+        """See `Coordinator.keeps`."""
+        record = self._recorded("filtered")
+        if record is None or not isinstance(self._live, Learner):
+            return self._live.keeps(order)
+        self._live.replay_early(order)
+        return bool(record["kept"])
 
     def evaluate(self, round_: int) -> Evaluation | None:
         """See `Coordinator.evaluate`."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, Literal
 
-Outcome = Literal["arrived", "late", "offline", "skipped", "discarded", "unfinished"]
+Outcome = Literal["arrived", "late", "offline", "skipped", "filtered", "discarded", "unfinished"]
 """arrived in time; late: cut off or too late; offline: the device left; skipped: nothing useful
-fits its time; discarded: its update was not finite; unfinished: the run ended first."""
+fits its time; filtered: it kept its update back and sent a status; discarded: its update was not
+finite; unfinished: the run ended first."""
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ def resume_command(
 
     from simfl.cli._progress import Meter, display
     from simfl.compare import find_runs
-    from simfl.run import resume
+    from simfl.runner import resume
     from simfl.scenario import Scenario
     from simfl.sim.server import Stop
 

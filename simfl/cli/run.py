@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simfl.result import Result
-    from simfl.run import Job
+    from simfl.runner import Job
     from simfl.sim.timeline import Listener
 
 
@@ -47,7 +47,7 @@ def run_command(
     """Simulate a scenario: every variant with every seed."""
     from simfl.cli._progress import Meter, display
     from simfl.errors import InputError
-    from simfl.run import run
+    from simfl.runner import run
     from simfl.scenario import Document
     from simfl.scenario.scenario import parse_seeds
     from simfl.sim.server import Stop

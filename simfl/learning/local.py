@@ -15,7 +15,7 @@ from simfl.errors import InputError
 from simfl.learning.data import Cohort
 from simfl.learning.evaluate import hold
 from simfl.learning.features import sample_features
-from simfl.learning.measure import mean_gradient
+from simfl.learning.measure import mean_gradient, measure
 from simfl.learning.passes import Purpose, Segment, coreset_segment, full_segment, stream
 from simfl.learning.program import Program, program_of
 from simfl.learning.task import Task
@@ -50,6 +50,7 @@ class _Training:
     ) -> None:
         self._task = task
         self._orders = orders
+        self._bases = bases
         self._program: Program = program_of(task)
         self._cohort: Cohort = task.data.training([order.client for order in orders])
         self._x = self._program.to_device(self._cohort.x)
@@ -146,10 +147,14 @@ class _Training:
                 rows = torch.from_numpy(self._cohort.rows[lane]).to(self._program.device)
                 hold(self._program, self._base[lane])
                 found[name] = mean_gradient(self._program, self._x[rows], self._y[rows])
+            elif name == "loss":
+                order = self._orders[lane]
+                loss = measure(self._task, "loss", self._bases[order.base], [order.client])[0]
+                found[name] = np.array(loss, dtype=np.float32)
             elif name == "squared_loss":
                 seen = self._seen[lane]
                 mean = self._squares[lane] / seen if seen else np.nan
-                found[name] = np.array([np.sqrt(mean)], dtype=np.float32)
+                found[name] = np.array(mean, dtype=np.float32)
             else:
                 raise InputError(f"participants can't measure {name!r}")
         return found

@@ -19,9 +19,8 @@ class Task:
         data: who holds which samples.
         training: how clients train.
         coreset: how a coreset is chosen where a plan asks for one.
-        wants: extra measurements that participants make (`gradient`: the mean full-data gradient at
-            the base model, `(p,)`; `squared_loss`: root mean square of the per-sample training
-            losses, `(1,)`).
+        wants: extra measurements that participants make, see `Selector.wants`: `gradient` `(p,)`,
+            `loss` and `squared_loss` `()`.
         device: torch device that computes.
         seed: of what is drawn once per run, such as the start of a static coreset.
         static_coresets: (client, size) -> rows and weights, filled in as they are chosen: coresets

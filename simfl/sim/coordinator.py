@@ -75,6 +75,9 @@ class Coordinator(Protocol):
     ) -> Aggregated:
         """Make the next model of the updates that arrived."""
 
+    def keeps(self, order: WorkOrder) -> bool:
+        """Return whether the client's update filter finds its update worth an upload."""
+
     def evaluate(self, round_: int) -> Evaluation | None:
         """Return the quality of the present model, or None where nothing is trained."""
 

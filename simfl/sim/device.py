@@ -27,6 +27,7 @@ class Errand:
         download_bytes: to fetch first (None: it has the model already).
         units: sample-units to compute.
         upload_bytes: to send back.
+        before_upload: called once the computing is done; may change `upload_bytes`.
         ends_s: when each phase ended, by name; missing if it did not.
         moved: bytes really moved, by direction.
         spent_s: seconds really spent, by phase.
@@ -39,6 +40,7 @@ class Errand:
     download_bytes: int | None
     units: float
     upload_bytes: int
+    before_upload: Callable[[], None] | None = None
     started_s: float = 0.0
     ends_s: dict[Phase, float] = field(default_factory=dict)
     moved: dict[Direction, int] = field(default_factory=lambda: {"down": 0, "up": 0})
@@ -78,6 +80,8 @@ class DeviceProcess:
             if errand.download_bytes is not None:
                 yield from self._move(errand, stretch, "download", "down", errand.download_bytes)
             yield from self._compute(errand, stretch, salvage if on_offline == "salvage" else None)
+            if errand.before_upload is not None:
+                errand.before_upload()
             yield from self._move(errand, stretch, "upload", "up", errand.upload_bytes)
             errand.end = "arrived"
         except _Left:

@@ -26,6 +26,7 @@ class Participation:
         selected_s: when.
         steps: SGD steps of its plan.
         process: its device's process, once started.
+        kept_back: whether its update filter left only a status to upload.
     """
 
     round: int
@@ -36,6 +37,7 @@ class Participation:
     steps: int
     tier: int = 0
     process: simpy.Process | None = None
+    kept_back: bool = False
 
     @property
     def client(self) -> int:

@@ -11,6 +11,7 @@ import simpy
 from numpy.typing import NDArray
 
 from simfl.errors import InputError, RunError
+from simfl.filters.base import STATUS_BYTES
 from simfl.rows import Outcome
 from simfl.seeds import Seeds
 from simfl.selectors.base import History, Reports, View
@@ -320,8 +321,17 @@ class Server:
             coreset_size=plan.coreset_size,
             coreset_epochs=plan.coreset_epochs,
         )
+        if self.settings.filters_updates:
+            part.errand.before_upload = lambda: self._filter(part)
         part.process = self._devices.start(part.errand, lambda units: self._salvage(part, units))
         part.process.callbacks.append(lambda _: self._ended(part, inbox))
+
+    def _filter(self, part: Participation) -> None:
+        """Let a client that has trained decide whether to upload its update or only a status."""
+        part.kept_back = not self._coordinator.keeps(part.order)
+        if part.kept_back:
+            part.errand.upload_bytes = STATUS_BYTES
+        self.timeline.note("filtered", client=part.client, kept=not part.kept_back)
 
     def _ended(self, part: Participation, inbox: Inbox | None) -> None:
         del self.under_way[part.client]
@@ -369,10 +379,12 @@ class Server:
         """
         arrived = []
         for part in sorted(parts, key=lambda one: one.order.key):
-            if part.arrived:
-                arrived.append(part)
-            else:
+            if not part.arrived:
                 self.discard(part, part.errand.end or "unfinished")
+            elif part.kept_back:
+                self.discard(part, "filtered")
+            else:
+                arrived.append(part)
         return arrived
 
     def discard(self, part: Participation, outcome: Outcome) -> None:

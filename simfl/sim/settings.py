@@ -32,6 +32,7 @@ class Settings:
         targets: accuracies whose first crossing is noted.
         prices: what everything costs.
         wants: what participants measure beside their update.
+        filters_updates: whether clients decide after training if their update is worth an upload.
         memory_bytes: what training takes of a device's memory.
     """
 
@@ -46,6 +47,7 @@ class Settings:
     prices: Prices
     wants: Sequence[str] = ()
     memory_bytes: int = 0
+    filters_updates: bool = False
 
     @property
     def nominal(self) -> Plan:

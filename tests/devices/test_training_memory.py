@@ -11,7 +11,7 @@ from simfl.learning.flat import parameter_count
 from simfl.learning.memory import saved_bytes, training_bytes
 from simfl.models.base import models
 from simfl.result import Result
-from simfl.run import Options, run
+from simfl.runner import Options, run
 from simfl.scenario import Scenario
 from simfl.work import LocalTraining, Schedule
 

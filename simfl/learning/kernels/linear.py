@@ -4,6 +4,7 @@ Autograd's bookkeeping costs more than the arithmetic of a small layer, so the f
 written out: per layer one `baddbmm` forward and two or three `bmm` backward, for all lanes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simfl.learning.flat import Layout
-from simfl.learning.kernels.stacked import StackedKernel, Workspace, aligned_lanes
+from simfl.learning.kernels.stacked import Lanes, Record, StackedKernel, Workspace, aligned
 
 _OPS = torch.ops.aten
 ELEMENTWISE = (nn.ReLU, nn.Sigmoid, nn.Tanh, nn.Dropout)
@@ -90,13 +91,14 @@ class LinearKernel(StackedKernel):
         """See `StackedKernel.inputs`."""
         return x.flatten(1).to(torch.float32)
 
-    def row_multiple(self, x: torch.Tensor) -> int:
-        """See `StackedKernel.row_multiple`: each lane's inputs begin at a multiple of 64 bytes."""
-        return 16 // gcd(16, x.shape[1])
+    def row_multiple(self) -> int:
+        """See `StackedKernel.row_multiple`: every matrix of a lane begins at a full 64 bytes."""
+        columns = [self.stages[0].inputs, *(stage.outputs for stage in self.stages)]
+        return max(_multiple(n) for n in columns)
 
-    def workspace(self, params: torch.Tensor, gradient: torch.Tensor, width: int) -> Workspace:
+    def workspace(self, start: torch.Tensor, width: int) -> Workspace:
         """See `StackedKernel.workspace`."""
-        return _LinearWorkspace(self, params, gradient, width)
+        return _LinearWorkspace(self, start, width)
 
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
         """See `StackedKernel.draw_masks`."""
@@ -111,74 +113,144 @@ class LinearKernel(StackedKernel):
 
 
 class _LinearWorkspace(Workspace):
-    def __init__(
-        self, kernel: LinearKernel, params: torch.Tensor, gradient: torch.Tensor, width: int
-    ) -> None:
-        self._kernel = kernel
-        self._width = width
-        self._params = params
-        self._gradient = gradient
+    """Parameters lie lane by lane as in the flat vector; activations and gradients layer by layer.
+
+    A gradient has a few more rows than its weight if that is what it takes for each lane's to
+    begin at a full 64 bytes; the columns of `delta` that would fill them stay zero.
+    """
+
+    def __init__(self, kernel: LinearKernel, start: torch.Tensor, width: int) -> None:
+        self._kernel, self._width = kernel, width
+        lanes, device = len(start), start.device
         self.masks = sum(outputs for outputs, _ in kernel.dropouts)
-        self._ones = torch.ones(len(params), 1, width, device=params.device)
+        self._whole = self._aligned(start)
+        self.params = self._parts(self._whole)
+        padded = [_padded_outputs(stage) for stage in kernel.stages]
+        self._outputs = [Lanes(lanes, width, s.outputs, device) for s in kernel.stages[:-1]]
+        self._below = [Lanes(lanes, width, s.outputs, device) for s in kernel.stages]
+        self._deltas = [Lanes(lanes, width, columns, device) for columns in padded]
+        self._weight_gradients = [
+            Lanes(lanes, columns, stage.inputs, device)
+            for columns, stage in zip(padded, kernel.stages, strict=True)
+        ]
+        self._bias_gradients = [torch.zeros(lanes, columns, device=device) for columns in padded]
+        self._exp = Lanes(lanes, width, kernel.classes, device)
+        self._factor = torch.empty(lanes, width, 1, device=device)
+        # A sigmoid's or tanh's output can't overflow `exp`: no need to look for the largest.
+        last = kernel.stages[-1].after[-1:]
+        self._bounded = bool(last) and isinstance(last[0], nn.Sigmoid | nn.Tanh)
         self._lanes = -1
+
+    def load(self, lanes: torch.Tensor) -> Sequence[torch.Tensor]:
+        return self._parts(self._aligned(lanes))
+
+    def result(self) -> torch.Tensor:
+        return self._whole[:, : self._kernel.layout.size]
+
+    @staticmethod
+    def _aligned(lanes: torch.Tensor) -> torch.Tensor:
+        whole = lanes.new_zeros(len(lanes), aligned(lanes.shape[1]))
+        whole[:, : lanes.shape[1]] = lanes
+        return whole
+
+    def _parts(self, whole: torch.Tensor) -> list[torch.Tensor]:
+        views = self._kernel.layout.views(whole)
+        names = [
+            name
+            for stage in self._kernel.stages
+            for name in (stage.weight, stage.bias)
+            if name is not None
+        ]
+        return [views[name].flatten(1) for name in names]
 
     def _narrow(self, lanes: int) -> None:
         """Take views of the first `lanes` lanes; done again only when some have finished."""
         if lanes == self._lanes:
             return
-        kernel, width, self._lanes = self._kernel, self._width, lanes
-        params = kernel.layout.views(self._params[:lanes])
-        gradient = kernel.layout.views(self._gradient[:lanes])
-        self._weights = [params[stage.weight] for stage in kernel.stages]
-        self._transposed = [weight.transpose(1, 2) for weight in self._weights]
-        self._biases = [
-            None if stage.bias is None else params[stage.bias].unsqueeze(1)
-            for stage in kernel.stages
-        ]
-        self._weight_gradients = [gradient[stage.weight] for stage in kernel.stages]
-        self._bias_gradients = [
-            None if stage.bias is None else gradient[stage.bias].unsqueeze(1)
-            for stage in kernel.stages
-        ]
-        self._outputs = [_Lanes.zeros(self._params, lanes, width, s.outputs) for s in kernel.stages]
-        self._deltas = [_Lanes.zeros(self._params, lanes, width, s.outputs) for s in kernel.stages]
-        self._one = self._ones[:lanes]
+        kernel, self._lanes = self._kernel, lanes
+        params = kernel.layout.views(self._whole[:lanes])
+        self._layers = []
+        self._gradients: list[torch.Tensor] = []
+        for i, stage in enumerate(kernel.stages):
+            weight = params[stage.weight]
+            bias = None if stage.bias is None else params[stage.bias].unsqueeze(1)
+            delta, _ = self._deltas[i].take(0, lanes)
+            weight_gradient, _ = self._weight_gradients[i].take(0, lanes)
+            bias_gradient = self._bias_gradients[i][:lanes]
+            self._layers.append(
+                _Layer(
+                    weight,
+                    weight.transpose(1, 2),
+                    bias,
+                    delta,
+                    delta[:, :, : stage.outputs],
+                    delta.transpose(1, 2),
+                    weight_gradient,
+                    bias_gradient,
+                    self._below[i].every[:lanes],
+                )
+            )
+            self._gradients.append(weight_gradient[:, : stage.outputs].flatten(1))
+            if bias is not None:
+                self._gradients.append(bias_gradient[:, : stage.outputs])
 
-    def gradients(
+    def compute(
         self,
         x: torch.Tensor,
         targets: torch.Tensor,
         weights: torch.Tensor,
         masks: torch.Tensor | None,
-    ) -> torch.Tensor:
-        self._narrow(len(x))
-        stages = self._kernel.stages
-        sites = self._mask_sites(masks)
-        activation, activations, undo = x, [x], []
-        for i, stage in enumerate(stages):
-            output, bias = self._outputs[i], self._biases[i]
-            if bias is None:
-                torch.bmm(activation, self._transposed[i], out=output.matrix)
+        record: Record,
+        first: int,
+    ) -> Sequence[torch.Tensor]:
+        lanes = len(x)
+        self._narrow(lanes)
+        stages, layers, sites = self._kernel.stages, self._layers, self._mask_sites(masks)
+        activations, undo = [x], []
+        for i, (stage, layer) in enumerate(zip(stages, layers, strict=True)):
+            if i < len(stages) - 1:
+                output = _Pair(*self._outputs[i].take(0, lanes))
             else:
-                torch.baddbmm(bias, activation, self._transposed[i], out=output.matrix)
-            output, steps = _apply(stage.after, output, sites)
-            activation = output.matrix
-            activations.append(activation)
-            undo.append(steps)
-        # d loss / d logits of the weighted mean cross-entropy: w (softmax - one-hot).
-        delta = self._deltas[-1]
-        torch.mul(torch.softmax(activation, 2), weights, out=delta.matrix).sub_(targets)
+                output = _Pair(*record.logits.take(first, first + lanes))
+            if layer.bias is None:
+                torch.bmm(activations[-1], layer.transposed, out=output.matrix)
+            else:
+                torch.baddbmm(layer.bias, activations[-1], layer.transposed, out=output.matrix)
+            activation, applied = _apply(stage.after, output, sites)
+            activations.append(activation.matrix)
+            undo.append(applied)
+        delta = self._loss_gradient(activations[-1], targets, weights, record, first)
         for i in range(len(stages) - 1, -1, -1):
-            _undo(undo[i], delta)
-            torch.bmm(delta.matrix.transpose(1, 2), activations[i], out=self._weight_gradients[i])
-            if (bias_gradient := self._bias_gradients[i]) is not None:
-                # A product, not a sum: the order of a reduction may change with the lanes.
-                torch.bmm(self._one, delta.matrix, out=bias_gradient)
+            layer = layers[i]
+            _undo(undo[i], delta, layer.delta)
+            torch.bmm(layer.delta_transposed, activations[i], out=layer.weight_gradient)
+            if layer.bias is not None:
+                torch.sum(layer.padded_delta, 1, out=layer.bias_gradient)
             if i:
-                below = self._deltas[i - 1]
-                torch.bmm(delta.matrix, self._weights[i], out=below.matrix)
-                delta = below
-        return activation
+                delta = torch.bmm(layer.delta, layer.weight, out=layers[i - 1].below)
+        return self._gradients
+
+    def _loss_gradient(
+        self,
+        logits: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        record: Record,
+        first: int,
+    ) -> torch.Tensor:
+        """Return the gradient of the weighted mean cross-entropy: w (softmax - one-hot)."""
+        last = first + len(logits)
+        sums, shifts = record.sums.every[first:last], record.shifts.every[first:last]
+        exp, whole = self._exp.take(0, len(logits))
+        if self._bounded:
+            torch.exp(record.logits.take(first, last)[1], out=whole)
+        else:
+            torch.amax(logits, 2, keepdim=True, out=shifts)
+            torch.sub(logits, shifts, out=exp)
+            whole.exp_()
+        torch.sum(exp, 2, keepdim=True, out=sums)
+        factor = torch.div(weights, sums, out=self._factor[: len(logits)])
+        return exp.mul_(factor).sub_(targets)
 
     def _mask_sites(self, masks: torch.Tensor | None) -> list[torch.Tensor]:
         if masks is None:
@@ -188,28 +260,38 @@ class _LinearWorkspace(Workspace):
 
 
 @dataclass(frozen=True, slots=True)
-class _Lanes:
-    """A matrix for each lane, and the aligned memory it lies in."""
+class _Layer:
+    """Views of one layer's buffers for the lanes that still run."""
 
-    whole: torch.Tensor
+    weight: torch.Tensor
+    transposed: torch.Tensor
+    bias: torch.Tensor | None
+    padded_delta: torch.Tensor
+    delta: torch.Tensor
+    delta_transposed: torch.Tensor
+    weight_gradient: torch.Tensor
+    bias_gradient: torch.Tensor
+    below: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Matrices, and the flat memory that begins like them (see `Lanes.take`)."""
+
     matrix: torch.Tensor
+    whole: torch.Tensor
 
-    @classmethod
-    def zeros(cls, like: torch.Tensor, lanes: int, rows: int, columns: int) -> "_Lanes":
-        return cls(*aligned_lanes(lanes, rows, columns, like.device))
-
-    def copy(self) -> "_Lanes":
-        copy = _Lanes.zeros(self.whole, *self.matrix.shape)
-        copy.whole.copy_(self.whole)
-        return copy
+    def copy(self) -> "_Pair":
+        whole = self.whole.clone()
+        return _Pair(whole[: self.matrix.numel()].view(self.matrix.shape), whole)
 
 
 _Undo = list[tuple[nn.Module, torch.Tensor]]
 
 
 def _apply(
-    layers: tuple[nn.Module, ...], z: _Lanes, sites: list[torch.Tensor]
-) -> tuple[_Lanes, _Undo]:
+    layers: tuple[nn.Module, ...], z: _Pair, sites: list[torch.Tensor]
+) -> tuple[_Pair, _Undo]:
     """Run elementwise `layers` on `z`, in place where the backward pass allows."""
     undo: _Undo = []
     for layer in layers:
@@ -228,18 +310,31 @@ def _apply(
             z.whole.sigmoid_()
         else:
             z.whole.tanh_()
-        undo.append((layer, z.whole))
+        undo.append((layer, z.matrix))
     return z, undo
 
 
-def _undo(applied: _Undo, delta: _Lanes) -> None:
-    """Replace the gradient with respect to the layers' output by that to their input."""
+def _undo(applied: _Undo, delta: torch.Tensor, out: torch.Tensor) -> None:
+    """Write the gradient with respect to the layers' input, given that to their output."""
+    if not applied:
+        out.copy_(delta)
     for layer, saved in reversed(applied):
         if isinstance(layer, nn.Dropout):
-            delta.matrix.mul_(saved)
+            torch.mul(delta, saved, out=out)
         elif isinstance(layer, nn.ReLU):
-            _OPS.threshold_backward.grad_input(delta.whole, saved, 0, grad_input=delta.whole)
+            _OPS.threshold_backward.grad_input(delta, saved, 0, grad_input=out)
         elif isinstance(layer, nn.Sigmoid):
-            _OPS.sigmoid_backward.grad_input(delta.whole, saved, grad_input=delta.whole)
+            _OPS.sigmoid_backward.grad_input(delta, saved, grad_input=out)
         else:
-            _OPS.tanh_backward.grad_input(delta.whole, saved, grad_input=delta.whole)
+            _OPS.tanh_backward.grad_input(delta, saved, grad_input=out)
+        delta = out
+
+
+def _multiple(columns: int) -> int:
+    """Return what the rows of a matrix with so many columns must be a multiple of."""
+    return 16 // gcd(16, columns)
+
+
+def _padded_outputs(stage: Stage) -> int:
+    multiple = _multiple(stage.inputs)
+    return -(-stage.outputs // multiple) * multiple

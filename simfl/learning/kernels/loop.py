@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from simfl.learning.flat import Layout
 from simfl.learning.kernels.base import Kernel, Progress
-from simfl.learning.kernels.sgd import FlatSGD
+from simfl.learning.kernels.sgd import LaneSGD
 from simfl.learning.passes import Segment, stream
 from simfl.work import Floats, LocalTraining
 
@@ -71,7 +71,7 @@ class LoopKernel(Kernel):
     ) -> tuple[float, float]:
         self._flat[0] = start if self._order is None else start[self._order]
         anchor = base if self._order is None else base[self._order]
-        optimizer = FlatSGD(training, self._flat, anchor.unsqueeze(0))
+        optimizer = LaneSGD(training, [self._flat], [anchor.unsqueeze(0)])
         minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1, 1)
         weights = None
         if segment.weights is not None:
@@ -95,7 +95,7 @@ class LoopKernel(Kernel):
                 loss = each.mean() if weights is None else each @ weights[first:last]
                 torch.autograd.backward(loss)
                 with torch.no_grad():
-                    optimizer.step(self._gradient, minus_rates[step])
+                    optimizer.step([self._gradient], minus_rates[step])
         return _sums(torch.cat(losses).cpu().numpy().astype(np.float64), segment)
 
     def _storage_order(self) -> torch.Tensor | None:

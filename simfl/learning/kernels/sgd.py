@@ -1,48 +1,75 @@
-"""The update of ``torch.optim.SGD`` on flat vectors, in place, for all lanes at once."""
+"""The update of ``torch.optim.SGD``, in place, for all lanes at once."""
+
+from collections.abc import Sequence
 
 import torch
 
 from simfl.work import LocalTraining
 
 
-class FlatSGD:
+class LaneSGD:
     """FedProx's pull, clipping, weight decay, momentum without dampening, step: in this order.
 
     Args:
         training: the settings.
-        params: `(l, p)` models, updated in place.
-        base: `(l, p)` what the proximal term pulls towards.
+        params: parts `(l, n_i)` of the models, updated in place.
+        base: the same parts of what the proximal term pulls towards.
     """
 
-    def __init__(self, training: LocalTraining, params: torch.Tensor, base: torch.Tensor) -> None:
+    def __init__(
+        self,
+        training: LocalTraining,
+        params: Sequence[torch.Tensor],
+        base: Sequence[torch.Tensor],
+    ) -> None:
         self._training = training
         self._params = params
         self._base = base
-        self._momentum: torch.Tensor | None = None
-        self._spare = torch.empty_like(params) if training.proximal else None
+        self._momentum: list[torch.Tensor] = []
+        self._plain = not (
+            training.proximal or training.clip or training.weight_decay or training.momentum
+        )
 
-    def step(self, gradient: torch.Tensor, minus_rates: torch.Tensor) -> None:
+    def step(self, gradients: Sequence[torch.Tensor], minus_rates: torch.Tensor) -> None:
         """Update the first `a` lanes.
 
         Args:
-            gradient: `(a, p)` mean gradients; overwritten.
+            gradients: parts `(a, n_i)` of the mean gradients; overwritten.
             minus_rates: `(a, 1)` negative learning rates.
         """
-        settings, lanes = self._training, len(gradient)
-        params = self._params[:lanes]
-        if self._spare is not None:
-            apart = torch.sub(params, self._base[:lanes], out=self._spare[:lanes])
-            gradient.add_(apart, alpha=settings.proximal)
+        lanes = len(minus_rates)
+        params = [part[:lanes] for part in self._params]
+        if not self._plain:
+            gradients = self._adjusted(gradients, params)
+        for part, gradient in zip(params, gradients, strict=True):
+            part.addcmul_(gradient, minus_rates)
+
+    def _adjusted(
+        self, gradients: Sequence[torch.Tensor], params: Sequence[torch.Tensor]
+    ) -> Sequence[torch.Tensor]:
+        settings, lanes = self._training, len(params[0])
+        if settings.proximal:
+            for gradient, part, base in zip(gradients, params, self._base, strict=True):
+                gradient.add_(part - base[:lanes], alpha=settings.proximal)
         if settings.clip is not None:
-            # One lane at a time: a batched norm may sum in another order when the batch changes.
-            for lane in gradient:
-                norm = torch.linalg.vector_norm(lane, dtype=torch.float64)
-                lane.mul_((settings.clip / (norm + 1e-6)).clamp(max=1.0).to(lane.dtype))
+            self._clip(gradients, settings.clip)
         if settings.weight_decay:
-            gradient.add_(params, alpha=settings.weight_decay)
-        if settings.momentum:
-            if self._momentum is None:
-                self._momentum = gradient.clone()
-            else:
-                gradient = self._momentum[:lanes].mul_(settings.momentum).add_(gradient)
-        params.addcmul_(gradient, minus_rates)
+            for gradient, part in zip(gradients, params, strict=True):
+                gradient.add_(part, alpha=settings.weight_decay)
+        if not settings.momentum:
+            return gradients
+        if not self._momentum:
+            self._momentum = [gradient.clone() for gradient in gradients]
+            return self._momentum
+        for velocity, gradient in zip(self._momentum, gradients, strict=True):
+            velocity[:lanes].mul_(settings.momentum).add_(gradient)
+        return [velocity[:lanes] for velocity in self._momentum]
+
+    @staticmethod
+    def _clip(gradients: Sequence[torch.Tensor], most: float) -> None:
+        # One lane at a time: a batched norm may sum in another order when the batch changes.
+        for lane in zip(*gradients, strict=True):
+            squares = [torch.linalg.vector_norm(part, dtype=torch.float64) ** 2 for part in lane]
+            scale = most / (torch.stack(squares).sum().sqrt() + 1e-6)
+            for part in lane:
+                part.mul_(scale.clamp(max=1.0).to(part.dtype))

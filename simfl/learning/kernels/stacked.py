@@ -5,10 +5,10 @@ nothing is padded to the longest.  A short last batch is filled up with copies o
 weight zero, whose products are exact zeros.  The width that a lane is filled up to follows from
 its own batches alone.
 
-Two rules keep a lane's bits the same wherever it lies (measured, torch 2.13 with MKL and AVX-512):
-every lane begins at a multiple of 64 bytes, for a matrix product may round differently on memory
-aligned otherwise, and holds a multiple of 64 numbers, for a vectorised `sigmoid` rounds otherwise
-in the few numbers left over at the end of a tensor.
+Two rules keep a lane's bits the same wherever it lies (measured, torch 2.13 with MKL and AVX-512).
+Every matrix of a lane begins at a multiple of 64 bytes, for a product may round differently on
+memory aligned otherwise.  And elementwise functions run over a multiple of 64 numbers, for a
+vectorised `sigmoid` or `exp` rounds otherwise in the few left over at the end of a tensor.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from simfl.learning.kernels.base import Kernel, Progress
-from simfl.learning.kernels.sgd import FlatSGD
+from simfl.learning.kernels.sgd import LaneSGD
 from simfl.learning.passes import Segment, stream
 from simfl.work import Floats, Ids, LocalTraining
 
@@ -30,50 +30,104 @@ BLOCK_BYTES = 4 * 2**20
 """Inputs gathered at once."""
 MOST_LANES = 1024
 ALIGNED = 64
-"""Numbers that the length of a lane is a multiple of."""
+"""Numbers that the memory of a lane's parameters is a multiple of."""
 
 
 def aligned(numbers: int) -> int:
-    """Return the least length of a lane that can hold so many numbers."""
+    """Return the least multiple of `ALIGNED` that is not less than `numbers`."""
     return -(-numbers // ALIGNED) * ALIGNED
 
 
-def aligned_lanes(
-    lanes: int, rows: int, columns: int, device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return zeros `(lanes, aligned)` and the matrices `(lanes, rows, columns)` at their fronts."""
-    whole = torch.zeros(lanes, aligned(rows * columns), device=device)
-    return whole, whole[:, : rows * columns].view(lanes, rows, columns)
+class Lanes:
+    """Matrices `(lanes, rows, columns)`, one behind the other, and a little memory after them.
+
+    Args:
+        lanes: how many at most.
+        rows: of each matrix.
+        columns: of each matrix.
+        device: where.
+    """
+
+    def __init__(self, lanes: int, rows: int, columns: int, device: torch.device) -> None:
+        self._flat = torch.zeros(aligned(lanes * rows * columns) + ALIGNED, device=device)
+        self._rows, self._columns = rows, columns
+        self.every = self._flat[: lanes * rows * columns].view(lanes, rows, columns)
+
+    def take(self, first: int, last: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the matrices of some lanes, and flat memory that begins like them.
+
+        The flat memory holds a multiple of 64 numbers; the few beyond the last matrix are
+        meaningless, and free to be overwritten if what follows is written later.
+        """
+        size = self._rows * self._columns
+        return self.every[first:last], self._flat[first * size :][: aligned((last - first) * size)]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the steps of one block leave behind for the loss: see `Workspace.compute`."""
+
+    logits: Lanes
+    sums: Lanes
+    shifts: Lanes
+
+    @classmethod
+    def of(cls, batches: int, width: int, classes: int, device: torch.device) -> "Record":
+        """Return room for so many batches."""
+        return cls(
+            Lanes(batches, width, classes, device),
+            Lanes(batches, width, 1, device),
+            Lanes(batches, width, 1, device),
+        )
+
+    def losses(self, labels: torch.Tensor) -> torch.Tensor:
+        """Return the cross-entropies `(s, width)`, given labels `(s, width, 1)`."""
+        batches = len(labels)
+        sums, flat = self.sums.take(0, batches)
+        flat.log_()
+        right = self.logits.every[:batches].gather(2, labels)
+        return (sums + self.shifts.every[:batches] - right).squeeze(2)
 
 
 class Workspace(ABC):
-    """Buffers of one chunk of lanes, and how to get their gradients.
-
-    Args:
-        params: `(l, aligned p)` models, read.
-        gradient: `(l, aligned p)` written.
-        width: rows of every batch.
-    """
+    """Buffers of one chunk of lanes, and how to get their gradients."""
 
     masks: int = 0
     """Dropout masks needed per row, in numbers."""
+    params: Sequence[torch.Tensor]
+    """Parts `(l, n_i)` of the models; the optimizer changes them in place."""
 
     @abstractmethod
-    def gradients(
+    def load(self, lanes: torch.Tensor) -> Sequence[torch.Tensor]:
+        """Return the parts `(l, n_i)` of models `(l, p)`, copied into memory laid out like mine."""
+
+    @abstractmethod
+    def compute(
         self,
         x: torch.Tensor,
         targets: torch.Tensor,
         weights: torch.Tensor,
         masks: torch.Tensor | None,
-    ) -> torch.Tensor:
-        """Write the gradients of the first `a` lanes and return their logits `(a, width, c)`.
+        record: Record,
+        first: int,
+    ) -> Sequence[torch.Tensor]:
+        """Return parts `(a, n_i)` of the gradients of the first `a` lanes.
+
+        Writes at batches ``first .. first + a`` of `record` the logits, the row-wise sums of
+        ``exp(logits - shifts)`` and the shifts.
 
         Args:
             x: `(a, width, ...)` inputs.
             targets: `(a, width, c)` one-hot targets times `weights`.
             weights: `(a, width, 1)` weight of each row in its batch's loss.
             masks: `(a, width * masks)` dropout factors.
+            record: where logits go.
+            first: the first lane's batch in `record`.
         """
+
+    @abstractmethod
+    def result(self) -> torch.Tensor:
+        """Return the models `(l, p)`."""
 
 
 class StackedKernel(Kernel):
@@ -89,8 +143,8 @@ class StackedKernel(Kernel):
         self.most_lanes = int(np.clip(LANE_BYTES // max(8 * size, 1), 2, MOST_LANES))
 
     @abstractmethod
-    def workspace(self, params: torch.Tensor, gradient: torch.Tensor, width: int) -> Workspace:
-        """Return buffers for these lanes."""
+    def workspace(self, start: torch.Tensor, width: int) -> Workspace:
+        """Return buffers for lanes that start at `(l, p)`, with `width` rows in every batch."""
 
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
         """Return `(steps, width * masks)` dropout factors; only called if there is dropout."""
@@ -99,6 +153,10 @@ class StackedKernel(Kernel):
     def inputs(self, x: torch.Tensor) -> torch.Tensor:
         """Return `x` `(n, ...)` in the shape that batches are gathered in."""
         return x
+
+    def row_multiple(self) -> int:
+        """Return what the rows of a batch must be a multiple of."""
+        return 1
 
     def run(
         self,
@@ -113,23 +171,19 @@ class StackedKernel(Kernel):
         progress = Progress(start.clone(), np.zeros(len(segments)), np.zeros(len(segments)))
         x = self.inputs(x)
         with torch.no_grad():
-            for width, lanes in self._chunks(segments, training.batch_size, self.row_multiple(x)):
+            for width, lanes in self._chunks(segments, training.batch_size):
                 index = torch.from_numpy(lanes).to(start.device)
-                params, anchor = _padded(start[index]), _padded(base[index])
-                optimizer = FlatSGD(training, params, anchor)
+                workspace = self.workspace(start[index], width)
+                anchor = workspace.load(base[index]) if training.proximal else workspace.params
+                optimizer = LaneSGD(training, workspace.params, anchor)
                 chosen = [segments[lane] for lane in lanes]
-                sums = self._run_chunk(params, optimizer, x, y, chosen, width)
-                progress.params[index] = params[:, : start.shape[1]]
+                sums = self._run_chunk(workspace, optimizer, x, y, chosen, width)
+                progress.params[index] = workspace.result()
                 progress.losses[lanes], progress.squares[lanes] = sums
         return progress
 
-    def row_multiple(self, x: torch.Tensor) -> int:
-        """Return what the rows of a batch of inputs `x` `(n, ...)` must be a multiple of."""
-        return 1
-
-    def _chunks(
-        self, segments: Sequence[Segment], batch: int, multiple: int
-    ) -> Iterator[tuple[int, Ids]]:
+    def _chunks(self, segments: Sequence[Segment], batch: int) -> Iterator[tuple[int, Ids]]:
+        multiple = self.row_multiple()
         widths = np.array([batch_width(segment, batch, multiple) for segment in segments])
         steps = np.array([segment.steps for segment in segments])
         for width in np.unique(widths[steps > 0]):
@@ -140,44 +194,49 @@ class StackedKernel(Kernel):
 
     def _run_chunk(
         self,
-        params: torch.Tensor,
-        optimizer: FlatSGD,
+        workspace: Workspace,
+        optimizer: LaneSGD,
         x: torch.Tensor,
         y: torch.Tensor,
         segments: Sequence[Segment],
         width: int,
     ) -> tuple[Floats, Floats]:
-        steps = _Steps.of(segments, width)
-        gradient = torch.zeros_like(params)
-        workspace = self.workspace(params, gradient, width)
-        device = params.device
+        steps, device = _Steps.of(segments, width), x.device
+        starts = steps.starts.tolist()
         minus_rates = torch.from_numpy(-steps.rates).to(device).unsqueeze(1)
         losses = np.empty((len(steps.rates), width))
-        row_bytes = x[:1].numel() * x.element_size()
-        streams = [stream(segment.seed, segment.dropout) for segment in segments]
-        for t0, t1 in steps.blocks(max(BLOCK_BYTES // (width * row_bytes), 1)):
-            begin, end = steps.starts[t0], steps.starts[t1]
+        room = BLOCK_BYTES // (width * x[:1].numel() * x.element_size())
+        blocks = list(steps.blocks(room))
+        room = max(starts[t1] - starts[t0] for t0, t1 in blocks)
+        buffer = x.new_empty(room * width, *x.shape[1:])
+        record = Record.of(room, width, self.classes, device)
+        masks = None
+        if workspace.masks:
+            streams = [stream(segment.seed, segment.dropout) for segment in segments]
+        for t0, t1 in blocks:
+            begin, end = starts[t0], starts[t1]
             rows = torch.from_numpy(steps.rows[begin:end].ravel()).to(device)
-            inputs = x.index_select(0, rows).view(-1, width, *x.shape[1:])
+            inputs = torch.index_select(x, 0, rows, out=buffer[: len(rows)])
+            inputs = inputs.view(-1, width, *x.shape[1:])
             labels = y.index_select(0, rows).view(-1, width, 1)
             weights = torch.from_numpy(steps.weights[begin:end]).to(device, torch.float32)
             weights = weights.unsqueeze(2)
             targets = torch.zeros(*labels.shape[:2], self.classes, device=device)
             targets.scatter_(2, labels, weights)
-            logits = torch.empty_like(targets)
-            masks = self._masks(workspace, steps, streams, t0, t1, width, device)
+            if workspace.masks:
+                masks = self._masks(workspace, steps, streams, t0, t1, width).to(device)
             for t in range(t0, t1):
-                step = slice(steps.starts[t] - begin, steps.starts[t + 1] - begin)
-                logits[step] = workspace.gradients(
-                    inputs[step],
-                    targets[step],
-                    weights[step],
-                    None if masks is None else masks[step],
+                first, last = starts[t] - begin, starts[t + 1] - begin
+                gradients = workspace.compute(
+                    inputs[first:last],
+                    targets[first:last],
+                    weights[first:last],
+                    None if masks is None else masks[first:last],
+                    record,
+                    first,
                 )
-                lanes = steps.active[t]
-                optimizer.step(gradient[:lanes], minus_rates[steps.starts[t] : steps.starts[t + 1]])
-            nll = -torch.log_softmax(logits, 2).gather(2, labels).squeeze(2)
-            losses[begin:end] = nll.cpu().numpy()
+                optimizer.step(gradients, minus_rates[starts[t] : starts[t + 1]])
+            losses[begin:end] = record.losses(labels).cpu().numpy()
         return steps.sums(losses)
 
     def _masks(
@@ -188,17 +247,14 @@ class StackedKernel(Kernel):
         t0: int,
         t1: int,
         width: int,
-        device: torch.device,
-    ) -> torch.Tensor | None:
-        if not workspace.masks:
-            return None
+    ) -> torch.Tensor:
         begin, end = steps.starts[t0], steps.starts[t1]
         masks = np.empty((end - begin, width * workspace.masks), dtype=np.float32)
         for lane in range(steps.active[t0]):
             ends = min(t1, steps.lengths[lane])
             at = steps.starts[t0:ends] - begin + lane
             masks[at] = self.draw_masks(streams[lane], ends - t0, width)
-        return torch.from_numpy(masks).to(device)
+        return torch.from_numpy(masks)
 
 
 def batch_width(segment: Segment, batch: int, multiple: int = 1) -> int:
@@ -213,12 +269,6 @@ def batch_width(segment: Segment, batch: int, multiple: int = 1) -> int:
         width += max(8, width // 32 * 8)
     width = min(width, max(batch, 8))
     return -(-width // multiple) * multiple
-
-
-def _padded(lanes: torch.Tensor) -> torch.Tensor:
-    whole = lanes.new_zeros(len(lanes), aligned(lanes.shape[1]))
-    whole[:, : lanes.shape[1]] = lanes
-    return whole
 
 
 @dataclass(frozen=True)

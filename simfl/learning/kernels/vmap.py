@@ -6,14 +6,14 @@ group shows in the last bits (memory alignment, see `stacked`), and autograd ove
 time is about as fast, so there this kernel is never chosen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
 from simfl.learning.flat import Layout, example_input
-from simfl.learning.kernels.stacked import StackedKernel, Workspace
+from simfl.learning.kernels.stacked import Record, StackedKernel, Workspace
 
 LANES = 16
 COUPLED = (nn.modules.batchnorm._BatchNorm, nn.RNNBase, nn.modules.dropout._DropoutNd)
@@ -44,35 +44,47 @@ class VmapKernel(StackedKernel):
 
         self.gradient: Gradient = vmap(grad(loss, has_aux=True))
 
-    def workspace(self, params: torch.Tensor, gradient: torch.Tensor, width: int) -> Workspace:
+    def workspace(self, start: torch.Tensor, width: int) -> Workspace:
         """See `StackedKernel.workspace`."""
-        return _VmapWorkspace(self, params, gradient)
+        return _VmapWorkspace(self, start)
 
 
 class _VmapWorkspace(Workspace):
-    def __init__(self, kernel: VmapKernel, params: torch.Tensor, gradient: torch.Tensor) -> None:
+    def __init__(self, kernel: VmapKernel, start: torch.Tensor) -> None:
         self._kernel = kernel
-        self._params = params
-        self._views = kernel.layout.views(gradient)
+        self.params = [start.clone()]
+        self._gradient = torch.zeros_like(start)
+        self._views = kernel.layout.views(self._gradient)
 
-    def gradients(
+    def load(self, lanes: torch.Tensor) -> Sequence[torch.Tensor]:
+        return [lanes]
+
+    def result(self) -> torch.Tensor:
+        return self.params[0]
+
+    def compute(
         self,
         x: torch.Tensor,
         targets: torch.Tensor,
         weights: torch.Tensor,
         masks: torch.Tensor | None,
-    ) -> torch.Tensor:
-        logits = torch.empty_like(targets)
-        for first in range(0, len(x), LANES):
-            lanes = slice(first, min(first + LANES, len(x)))
+        record: Record,
+        first: int,
+    ) -> Sequence[torch.Tensor]:
+        logits = record.logits.every[first : first + len(x)]
+        for begin in range(0, len(x), LANES):
+            lanes = slice(begin, min(begin + LANES, len(x)))
             used = lanes.stop - lanes.start
-            fill = [_filled(part[lanes]) for part in (self._params, x, targets)]
-            parameters = self._kernel.layout.views(fill[0])
-            gradients, outputs = self._kernel.gradient(parameters, *fill[1:])
+            filled = [_filled(part[lanes]) for part in (self.params[0], x, targets)]
+            parameters = self._kernel.layout.views(filled[0])
+            gradients, outputs = self._kernel.gradient(parameters, *filled[1:])
             for name, part in gradients.items():
                 self._views[name][lanes] = part[:used]
             logits[lanes] = outputs[:used]
-        return logits
+        batches = slice(first, first + len(x))
+        shifts = torch.amax(logits, 2, keepdim=True, out=record.shifts.every[batches])
+        torch.sum((logits - shifts).exp(), 2, keepdim=True, out=record.sums.every[batches])
+        return [self._gradient[: len(x)]]
 
 
 def _filled(lanes: torch.Tensor) -> torch.Tensor:

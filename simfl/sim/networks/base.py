@@ -26,8 +26,10 @@ class Links(ABC):
 
     @abstractmethod
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
-        """Return how long a transfer of `size` bytes takes, latency included, if nothing that
-        others do can change that; None where links are shared."""
+        """Return how long a transfer of `size` bytes takes, latency included.
+
+        None where links are shared, so that what others do can change it.
+        """
 
     @abstractmethod
     def expected_s(self, device: int, direction: Direction, size: int) -> float:

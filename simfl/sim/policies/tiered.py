@@ -38,9 +38,10 @@ class Tiered(RoundPolicy):
         """See `RoundPolicy.run`."""
         limit_s = deadline_s(self.deadline, server)
         server.open_round()
-        yield server.timeline.all_of(
-            [server.spawn(self._pace(server, tier, limit_s)) for tier in range(self.tiers)]
-        )
+        for tier in range(self.tiers):
+            server.spawn(self._pace(server, tier, limit_s))
+        while not server.finished:
+            yield server.change
 
     def _pace(self, server: Server, tier: int, limit_s: float) -> Process:
         """Run the rounds of one tier."""
@@ -58,6 +59,7 @@ class Tiered(RoundPolicy):
                 yield from server.aggregate(arrived, chosen)
                 if not server.finished:
                     server.open_round()
+                    server.stir()  # who belongs to which tier may have changed
 
     def members(self, server: Server, tier: int) -> Ids:
         """Return the ids that belong to `tier` now, ascending."""
