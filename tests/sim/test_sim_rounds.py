@@ -1,0 +1,205 @@
+"""Rounds as such: who is there, when a run ends, what an empty round is."""
+
+import numpy as np
+import pytest
+from sim_world import ALWAYS, INF, NEVER, FakeCoordinator, make, make_fleet
+
+from simfl.errors import InputError, RunError
+from simfl.selectors.base import Probe
+from simfl.sim.fleet import DeviceGroup, Fleet
+from simfl.sim.settings import Stop
+
+ASYNC = [
+    {"name": "fedbuff", "buffer": 2},
+    {"name": "fedasync"},
+    {"name": "semi_synchronous", "period": "7 s"},
+    {"name": "tiered", "tiers": 2},
+]
+ALL = ["synchronous", {"name": "synchronous", "deadline": "15 s", "late": "carry"}, *ASYNC]
+
+
+def name(policy):
+    return policy if isinstance(policy, str) else "-".join(str(v) for v in policy.values())
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_the_clock_waits_for_the_first_device(policy):
+    world = make(make_fleet(2, sessions=[[(50.0, INF)], [(60.0, INF)]]), policy)
+    assert world.selections[0][0] == 50
+    assert world.selections[0][1] == [0]
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_the_run_ends_if_nobody_will_ever_come_back(policy):
+    world = make(make_fleet(2, sessions=[[(0.0, 14.0)], NEVER]), policy, stop=Stop(rounds=9))
+    assert world.server.why_finished == "nobody will be available again"
+    assert world.times("participation")[-1] <= 14 + 7
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_the_run_ends_at_once_if_nobody_is_ever_there(policy):
+    world = make(make_fleet(2, sessions=[NEVER, NEVER]), policy, stop=Stop(rounds=9))
+    assert world.server.why_finished == "nobody will be available again"
+    assert world.selections == []
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_devices_without_samples_are_nobody(policy):
+    fleet = make_fleet(3, samples=[0, 10, 0], sessions=[ALWAYS, [(0.0, 5.0), (30.0, INF)], ALWAYS])
+    world = make(fleet, policy, clients=3, stop=Stop(rounds=2))
+    assert {row.client for row in world.clients} == {1}
+    assert world.selections[1][0] >= 30
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_a_run_may_end_by_time_in_the_middle_of_a_round(policy):
+    world = make(make_fleet(3, [1.0, 0.5, 0.01]), policy, clients=3, stop=Stop(time_s=33.0))
+    assert world.server.why_finished == "time"
+    assert world.server.timeline.now == 33
+    assert world.outcomes["unfinished"] >= 1
+    assert all(row.end_s <= 33 for row in world.rounds)
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_what_happens_at_the_very_end_of_time_has_happened(policy):
+    world = make(make_fleet(1, 1.0), policy, clients=1, stop=Stop(time_s=70.0))
+    if policy == "synchronous" or policy == {"name": "fedasync"}:
+        assert world.outcomes["arrived"] == 7
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_two_runs_are_equal(policy):
+    sessions = [[(float(i), 20.0 + 3 * i), (25.0 + 3 * i, INF)] for i in range(5)]
+    fleet = make_fleet(5, [1, 2, 3, 4, 0.5], 1e4, 1e4, 0.1, sessions=sessions)
+    first, second = (make(fleet, policy, clients=3, stop=Stop(rounds=8)) for _ in range(2))
+    assert first.events == second.events
+    assert len(first.rounds) == 8
+
+
+def test_a_short_round_takes_everybody():
+    world = make(make_fleet(5, sessions=[ALWAYS, NEVER, ALWAYS, NEVER, NEVER]), clients=4)
+    assert world.coordinator.asked == [4]
+    assert world.selections == [(0, [0, 2])]
+
+
+def test_a_round_in_which_everybody_drops_out_keeps_the_model():
+    fleet = make_fleet(2, sessions=[[(0.0, 3.0), (20.0, INF)], [(0.0, 4.0)]])
+    world = make(fleet, stop=Stop(rounds=2))
+    empty, full = world.rounds
+    assert (empty.arrived, empty.offline, empty.end_s, empty.last_arrival_s) == (0, 2, 4, None)
+    assert (full.arrived, full.start_s) == (1, 20)
+    assert world.server.version == 1
+    assert len(world.coordinator.arrivals) == 1
+
+
+def test_a_round_in_which_everybody_is_late_keeps_the_model():
+    world = make(make_fleet(2), {"name": "synchronous", "deadline": "5 s"}, stop=Stop(rounds=3))
+    assert [row.end_s for row in world.rounds] == [5, 10, 15]
+    assert world.outcomes == {"late": 6}
+    assert world.server.version == 0
+
+
+def test_nobody_sent_is_noticed_only_when_the_time_is_up():
+    world = make(
+        make_fleet(2),
+        {"name": "synchronous", "deadline": "5 s"},
+        workload="partial_epochs",
+        stop=Stop(rounds=2),
+    )
+    assert [row.end_s for row in world.rounds] == [5, 10]
+    assert world.outcomes == {"skipped": 4}
+
+
+def test_a_group_that_comes_later_wakes_the_server():
+    groups = [
+        make_fleet(1, sessions=[NEVER]).groups[0],
+        make_fleet(1, sessions=[[(9.0, INF)]]).groups[0],
+    ]
+    one = np.ones(2)
+    fleet = Fleet(
+        [
+            DeviceGroup("a", 0, 1, groups[0].schedule),
+            DeviceGroup("b", 1, 1, groups[1].schedule),
+        ],
+        one, one, one, one, one.astype(int), one.astype(int),
+    )  # fmt: skip
+    assert make(fleet).selections == [(9, [1])]
+
+
+def test_stop_by_rounds_accuracy_and_bytes():
+    rising = FakeCoordinator(accuracy=lambda round_: round_ / 10)
+    world = make(
+        make_fleet(1), stop=Stop(rounds=9, accuracy=0.35), coordinator=rising, targets=[0.15, 0.3]
+    )
+    assert (world.server.why_finished, len(world.rounds)) == ("accuracy", 4)
+    targets = [facts for _, kind, facts in world.events if kind == "target"]
+    assert [(t["accuracy"], t["round"], t["bytes"]) for t in targets] == [
+        (0.15, 2, 4000),
+        (0.3, 3, 6000),
+    ]
+    world = make(make_fleet(1), stop=Stop(rounds=9, size=6001))
+    assert (world.server.why_finished, len(world.rounds)) == ("bytes", 4)
+    world = make(make_fleet(1), stop=Stop(rounds=2, time_s=1e9))
+    assert world.server.why_finished == "rounds"
+
+
+def test_the_last_model_is_always_judged():
+    by_rounds = FakeCoordinator(accuracy=lambda round_: 0.5)
+    make(make_fleet(1), stop=Stop(rounds=7), evaluate_every=3, coordinator=by_rounds)
+    assert by_rounds.evaluations == [3, 6, 7]
+    by_bytes = FakeCoordinator(accuracy=lambda round_: 0.5)
+    make(make_fleet(1), stop=Stop(size=8000), evaluate_every=3, coordinator=by_bytes)
+    assert by_bytes.evaluations == [3, 4]
+    by_time = FakeCoordinator(accuracy=lambda round_: 0.5)
+    make(make_fleet(1), stop=Stop(time_s=45.0), evaluate_every=3, coordinator=by_time)
+    assert by_time.evaluations == [3, 4]
+    in_time = FakeCoordinator(accuracy=lambda round_: 0.5)
+    make(make_fleet(1), stop=Stop(time_s=35.0), evaluate_every=3, coordinator=in_time)
+    assert in_time.evaluations == [3]
+
+
+def test_updates_that_are_not_finite_are_discarded():
+    coordinator = FakeCoordinator(broken=frozenset({(1, 0), (0, 1), (1, 1)}))
+    world = make(make_fleet(2), stop=Stop(rounds=3), coordinator=coordinator)
+    assert [(row.arrived, row.discarded) for row in world.rounds] == [(1, 1), (0, 2), (2, 0)]
+    assert world.server.version == 2
+    assert world.server.history.participations.tolist() == [2, 1]
+    assert world.rounds[1].last_arrival_s is None
+    assert world.rounds[1].wasted_bytes == 4000
+
+
+def test_a_client_drawn_twice_works_once_and_counts_twice():
+    coordinator = FakeCoordinator(lambda view, reports, k: [1, 0, 1])
+    world = make(make_fleet(2), coordinator=coordinator)
+    assert [(a.order.client, a.copies) for a in coordinator.arrivals[0]] == [(0, 1), (1, 2)]
+    assert world.rounds[0].selected == 2
+
+
+@pytest.mark.parametrize("ids", [[], [1], [0, 2]])
+def test_a_selector_that_chooses_badly_is_told_so(ids):
+    fleet = make_fleet(3, samples=[5, 0, 5], sessions=[ALWAYS, ALWAYS, NEVER])
+    with pytest.raises(RunError, match=r"in round 1 the selector chose"):
+        make(fleet, coordinator=FakeCoordinator(lambda view, reports, k: ids))
+
+
+def test_a_fleet_without_samples_is_refused():
+    with pytest.raises(InputError, match="holds any training sample"):
+        make(make_fleet(2, samples=0))
+
+
+@pytest.mark.parametrize("policy", ALL, ids=name)
+def test_everybody_leaves_while_being_asked(policy):
+    """The selector's probe takes 10/3 s; the only device leaves at 2 s and comes back at 30 s."""
+    fleet = make_fleet(1, sessions=[[(0.0, 2.0), (30.0, INF)]])
+    coordinator = FakeCoordinator(probes=[lambda view: Probe("loss", np.arange(1))])
+    world = make(fleet, policy, coordinator=coordinator, stop=Stop(time_s=60.0))
+    assert [len(reports.clients) for reports in coordinator.answers[:2]] == [0, 1]
+    assert world.selections[0][0] == 30 + 10 / 3
+
+
+@pytest.mark.parametrize("policy", ASYNC, ids=name)
+def test_everybody_leaves_for_good_while_being_asked(policy):
+    fleet = make_fleet(2, sessions=[[(0.0, 2.0)], [(0.0, 2.0)]])
+    coordinator = FakeCoordinator(probes=[lambda view: Probe("loss", view.available)])
+    world = make(fleet, policy, coordinator=coordinator, stop=Stop(rounds=3))
+    assert world.server.why_finished == "nobody will be available again"
