@@ -35,7 +35,7 @@ class DeviceClass(Part):
 @cache
 def catalogue() -> Mapping[str, DeviceClass]:
     """Return every class of devices by its name."""
-    from simfl.scenario.document import read_yaml
+    from simfl.scenario.yaml import read_yaml
 
     name = "catalogue.yaml"
     text = files("simfl.scenario").joinpath(name).read_text(encoding="utf-8")

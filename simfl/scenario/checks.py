@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from simfl.errors import ScenarioError
-from simfl.scenario.document import Location, dotted
 from simfl.scenario.variants import Run
+from simfl.scenario.yaml import Location, dotted
 
 
 def check_time_only(runs: Iterable[Run]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from simfl.errors import ScenarioError
 from simfl.scenario.yaml import Location, Marks, Place, read_yaml
 
+
 @dataclass(frozen=True)
 class Override:
     """One change to a document: ``--set PATH=VALUE``, or a line of a variant."""

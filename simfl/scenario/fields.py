@@ -7,11 +7,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from simfl.registry import Registry
-from simfl.scenario.document import Location
 from simfl.scenario.fleet import Group
 from simfl.scenario.kinds import registry
 from simfl.scenario.named import Named
 from simfl.scenario.scenario import Scenario
+from simfl.scenario.yaml import Location
 
 
 def is_part(path: Location) -> bool:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from simfl.errors import ScenarioError, nearest
-from simfl.scenario.document import Document, Key, Location, Marks, Override, dotted, parse_path
+from simfl.scenario.document import Document, Override, parse_path
 from simfl.scenario.fields import by_name, is_component, is_part
 from simfl.scenario.fleet import Group
+from simfl.scenario.yaml import Key, Location, Marks, dotted
 
 
 def apply(document: Document, override: Override) -> Document:

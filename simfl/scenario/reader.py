@@ -10,10 +10,11 @@ from pydantic import BaseModel, ValidationError
 
 from simfl.errors import ScenarioError, nearest
 from simfl.registry import NESTED
-from simfl.scenario.document import Document, Location, Place, dotted, file_names, safe_name
+from simfl.scenario.document import Document, file_names, safe_name
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.kinds import component_class
 from simfl.scenario.scenario import Scenario
+from simfl.scenario.yaml import Location, Place, dotted
 
 
 @dataclass(frozen=True)

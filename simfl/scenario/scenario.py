@@ -194,7 +194,7 @@ class Scenario(Part):
 
     def to_yaml(self) -> str:
         """Return YAML with every default written out; parsing it gives an equal scenario."""
-        from simfl.scenario.document import to_yaml
+        from simfl.scenario.yaml import to_yaml
 
         return to_yaml(self.to_dict())
 
