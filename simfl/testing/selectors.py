@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from simfl.selectors.base import Selector
@@ -24,6 +24,7 @@ from simfl.work import Ids
 RELAXED = settings(
     deadline=None,
     max_examples=12,
+    phases=[phase for phase in Phase if phase is not Phase.explain],
     suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
 )
 SEEDS = st.integers(0, 2**16)
