@@ -1,15 +1,18 @@
 """From a scenario's groups to the arrays of a fleet: every device's numbers, drawn."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from simfl.errors import InputError
+from simfl.scenario.battery import Spread
 from simfl.scenario.correlation import SAMPLES, Correlations, sample_ranks
 from simfl.scenario.distributions import Draw
 from simfl.scenario.fleet import Group
 from simfl.scenario.scenario import Scenario
 from simfl.seeds import Seeds
+from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.work import Floats, Ids
 
@@ -54,8 +57,11 @@ def draw_fleet(
             column.append(drawing.numbers(number))
         power = Power() if group.power is None else Power(**group.power.model_dump())
         schedule = group.availability.schedule(group.count, group.name, seeds, scenario.root)
+        batteries = drawing.batteries(power.idle, scenario.root)
         groups.append(
-            DeviceGroup(group.name, first, group.count, schedule, group.on_offline, power)
+            DeviceGroup(
+                group.name, first, group.count, schedule, group.on_offline, power, batteries
+            )
         )
         first += group.count
     joined = {number: np.concatenate(parts) for number, parts in columns.items()}
@@ -108,6 +114,29 @@ class _Drawing:
         if draw is None:
             return np.full(group.count, np.inf)
         return self.drawn(draw, number)
+
+    def batteries(self, idle_w: float, folder: Path) -> Batteries | None:
+        """Return the devices' batteries, None if they are on mains.
+
+        Args:
+            idle_w: what an idle device draws.
+            folder: where relative file names of the scenario are looked up.
+        """
+        battery = self._group.battery
+        if battery is None:
+            return None
+        start = battery.start
+        if isinstance(start, Spread):
+            shares = start.min + (start.max - start.min) * self._own("battery start")
+        else:
+            shares = np.full(self._group.count, start)
+        plugged = None
+        if battery.plugged is not None:
+            # Not the addresses of the group's availability, which is a matter of its own.
+            name = f"{self._group.name}/battery"
+            plugged = battery.plugged.schedule(self._group.count, name, self._seeds, folder)
+        capacity = self.drawn(battery.capacity, "battery")
+        return Batteries(capacity, shares, battery.minimum, battery.charge, idle_w, plugged)
 
     def drawn(self, draw: Draw, number: str) -> Floats:
         """Return `(count,)` what `draw` makes of the devices' uniform numbers for `number`."""

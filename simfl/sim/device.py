@@ -1,5 +1,6 @@
 """The device's process: turns an errand into a stretch of virtual time.  It never sees a tensor."""
 
+import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -88,6 +89,7 @@ class DeviceProcess:
             errand.end = "offline"
         except simpy.Interrupt:
             errand.end = "late"
+        stretch.draw(None)
         errand.ended_s = self._timeline.now
         return errand
 
@@ -100,6 +102,7 @@ class DeviceProcess:
         )
         while True:
             began = self._timeline.now
+            stretch.draw(phase)
             transfer: Transfer | None = None
             fixed = self._links.duration_s(errand.device, way, left)
             try:
@@ -149,6 +152,7 @@ class DeviceProcess:
         left = errand.units
         while True:
             began = self._timeline.now
+            stretch.draw("compute")
             try:
                 finished = yield from stretch.lasting(left / rate)
             except simpy.Interrupt:
@@ -176,6 +180,10 @@ class DeviceProcess:
         errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + self._timeline.now - began
 
 
+_LOOK_AHEAD_S = 86_400.0
+"""How far ahead an empty battery is looked for while a transfer's end is not known."""
+
+
 class _Left(Exception):
     """The device went offline, and its work with it."""
 
@@ -192,6 +200,8 @@ class _Stretch:
         self._timeline = timeline
         self._fleet = fleet
         self._device = device
+        self._group = fleet.group(device)
+        self._index = device - self._group.first
         self._restart()
 
     def _restart(self) -> None:
@@ -199,26 +209,49 @@ class _Stretch:
         self._elapsed_s = 0.0
         self._leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
 
+    def draw(self, phase: Phase | None) -> None:
+        """Let the battery feed a phase of work from now on (None: no work)."""
+        if self._group.batteries is not None:
+            watts = None if phase is None else getattr(self._group.power, phase)
+            self._group.batteries.draw(self._index, self._timeline.now, watts)
+
+    def _leaves_by(self, horizon_s: float) -> float:
+        """Return when the device leaves or its battery is empty, if not after `horizon_s`."""
+        batteries = self._group.batteries
+        if batteries is None:
+            return self._leaves_s
+        horizon_s = min(horizon_s, self._leaves_s)
+        empty_s = batteries.empties_s(self._index, self._timeline.now, horizon_s)
+        return min(self._leaves_s, empty_s)
+
     def lasting(self, duration_s: float) -> Generator[simpy.Event, Any, bool]:
         """Wait; return whether the device stayed to the end."""
         self._elapsed_s += duration_s
         end_s = self._origin_s + self._elapsed_s
-        stays = end_s <= self._leaves_s
-        yield self._timeline.at(end_s) if stays else self._timeline.deadline(self._leaves_s)
+        leaves_s = self._leaves_by(end_s)
+        stays = end_s <= leaves_s
+        yield self._timeline.at(end_s) if stays else self._timeline.deadline(leaves_s)
         return stays
 
     def until(self, event: simpy.Event) -> Generator[simpy.Event, Any, bool]:
         """Wait for `event`; return whether the device stayed to see it."""
-        if self._leaves_s == float("inf"):
-            yield event
-            stayed = True
-        else:
-            leaving = self._timeline.deadline(self._leaves_s)
+        stayed = False
+        while not stayed:
+            on_mains = self._group.batteries is None
+            horizon_s = math.inf if on_mains else self._timeline.now + _LOOK_AHEAD_S
+            leaves_s = self._leaves_by(horizon_s)
+            if (until_s := min(leaves_s, horizon_s)) == math.inf:
+                yield event
+                stayed = True
+                break
+            leaving = self._timeline.deadline(until_s)
             try:
                 yield event | leaving
                 stayed = event.processed
             finally:
                 self._timeline.forget(leaving)
+            if until_s == leaves_s:
+                break
         self._elapsed_s = self._timeline.now - self._origin_s
         return stayed
 
@@ -228,6 +261,7 @@ class _Stretch:
         Raises:
             _Left: the work is lost, or the device never returns.
         """
+        self.draw(None)
         self._timeline.note("offline", client=self._device)
         back_s = self._fleet.returns_s(self._device, self._timeline.now)
         if not comes_back or back_s == float("inf"):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.availability.base import OnlineSchedule
+from simfl.sim.battery import Batteries
 from simfl.work import Floats, Ids
 
 OnOffline = Literal["abort", "pause", "salvage"]
@@ -37,6 +38,7 @@ class DeviceGroup:
         schedule: when they are online.
         on_offline: what leaving does to work under way.
         power: watts by phase.
+        batteries: what limits work (None: all are on mains).
     """
 
     name: str
@@ -45,6 +47,26 @@ class DeviceGroup:
     schedule: OnlineSchedule
     on_offline: OnOffline = "abort"
     power: Power = field(default_factory=Power)
+    batteries: Batteries | None = None
+
+    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        """Return `(m,)` whether each of `devices` (indices in the group) is there for work."""
+        online = self.schedule.online(devices, now_s)
+        if self.batteries is None:
+            return online
+        online = online.copy()
+        online[online] = self.batteries.able(devices[online], now_s)
+        return online
+
+    def next_online_s(self, now_s: float) -> float:
+        """Return the first instant >= `now_s` at which one of them is there (inf: never)."""
+        batteries = self.batteries
+        if batteries is None:
+            return self.schedule.next_online_s(now_s)
+        devices = np.arange(self.count)
+        if self.online(devices, now_s).any():
+            return now_s
+        return min(batteries.returns_s(device, now_s, self.schedule) for device in devices.tolist())
 
 
 @dataclass(frozen=True)
@@ -92,11 +114,14 @@ class Fleet:
         for group in self.groups:
             mine = (devices >= group.first) & (devices < group.first + group.count)
             if mine.any():
-                result[mine] = group.schedule.online(devices[mine] - group.first, now_s)
+                result[mine] = group.online(devices[mine] - group.first, now_s)
         return result
 
     def leaves_s(self, device: int, now_s: float) -> float:
-        """Return the instant at which `device`, online now, next goes offline (inf: never)."""
+        """Return the instant at which `device`, online now, next goes offline (inf: never).
+
+        An empty battery may end its work before.
+        """
         group = self.group(device)
         return group.schedule.next_change_s(device - group.first, now_s)
 
@@ -104,13 +129,15 @@ class Fleet:
         """Return the first instant >= `now_s` at which `device` is online (inf: never)."""
         group = self.group(device)
         index = device - group.first
-        if group.schedule.online(np.array([index]), now_s)[0]:
+        if group.online(np.array([index]), now_s)[0]:
             return now_s
+        if group.batteries is not None:
+            return group.batteries.returns_s(index, now_s, group.schedule)
         return group.schedule.next_change_s(index, now_s)
 
     def next_online_s(self, now_s: float) -> float:
         """Return the first instant >= `now_s` at which anybody is online (inf: never)."""
-        return min(group.schedule.next_online_s(now_s) for group in self.groups)
+        return min(group.next_online_s(now_s) for group in self.groups)
 
     def transfer_s(self, size: int, bps: Floats) -> Floats:
         """Return `(n,)` seconds to move `size` bytes alone on every link, latency included."""

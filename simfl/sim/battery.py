@@ -1,0 +1,125 @@
+"""The batteries of a group: how full each is, found when somebody asks.
+
+Between two changes of a device's power, or of its charger being plugged in, its charge is linear in
+time; so no process watches over it, and the instant at which it will be empty is known in advance.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.availability.base import OnlineSchedule
+from simfl.work import Floats, Ids
+
+_NOTHING = 1e-9
+"""Share of the capacity that rounding may leave or take."""
+
+
+class Batteries:
+    """The batteries of the `n` devices of one group.
+
+    Cost: O(1) for each change of the charger since a device was last asked about.
+
+    Args:
+        capacity_j: `(n,)` charge when full, joules.
+        start: `(n,)` share of it at the start.
+        minimum: share under which a device takes no work.
+        charge_w: what a charger gives.
+        idle_w: what an idle device draws, online or not.
+        plugged: when chargers are plugged in (None: never).
+    """
+
+    def __init__(
+        self,
+        capacity_j: Floats,
+        start: Floats,
+        minimum: float,
+        charge_w: float,
+        idle_w: float,
+        plugged: OnlineSchedule | None,
+    ) -> None:
+        n = len(capacity_j)
+        self._capacity_j = capacity_j
+        self._level_j: Floats = capacity_j * start
+        self._minimum_j: Floats = capacity_j * (minimum * (1 - _NOTHING))
+        self._charge_w, self._idle_w, self._schedule = charge_w, idle_w, plugged
+        self._draw_w: Floats = np.full(n, idle_w)
+        self._at_s: Floats = np.zeros(n)
+        self._plugged: NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
+        # Until when that holds; a first look is due where there is a charger at all.
+        self._until_s: Floats = np.full(n, math.inf if plugged is None else 0.0)
+
+    def level_j(self, devices: Ids, now_s: float) -> Floats:
+        """Return `(m,)` the charge of each of `devices` (indices in the group)."""
+        for device in devices[self._until_s[devices] <= now_s].tolist():
+            while (until_s := float(self._until_s[device])) <= now_s:
+                self._integrate(np.array([device]), until_s)
+                self._plugged[device], self._until_s[device] = self._look(device, until_s)
+        self._integrate(devices, now_s)
+        return self._level_j[devices]
+
+    def able(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        """Return `(m,)` whether each of `devices` has charge enough to take work."""
+        return self.level_j(devices, now_s) >= self._minimum_j[devices]
+
+    def draw(self, device: int, now_s: float, watts: float | None) -> None:
+        """Let `device` draw so much from now on (None: what it draws when idle)."""
+        self.level_j(np.array([device]), now_s)
+        self._draw_w[device] = self._idle_w if watts is None else watts
+
+    def empties_s(self, device: int, now_s: float, horizon_s: float) -> float:
+        """Return when `device` will be empty if it goes on like this (inf: not by `horizon_s`)."""
+        charge_j = float(self.level_j(np.array([device]), now_s)[0])
+        plugged, until_s = bool(self._plugged[device]), float(self._until_s[device])
+        while True:
+            watts = self._charge_w * plugged - float(self._draw_w[device])
+            empty_s = now_s - charge_j / watts if watts < 0 else math.inf
+            if min(empty_s, until_s) > horizon_s or empty_s <= until_s:
+                return empty_s if empty_s <= horizon_s else math.inf
+            full_j = float(self._capacity_j[device])
+            charge_j = min(charge_j + watts * (until_s - now_s), full_j)
+            now_s = until_s
+            plugged, until_s = self._look(device, now_s)
+
+    def returns_s(self, device: int, now_s: float, base: OnlineSchedule) -> float:
+        """Return when idle `device` is next charged enough and online by `base` (inf: never)."""
+        charge_j = float(self.level_j(np.array([device]), now_s)[0])
+        least_j, full_j = float(self._minimum_j[device]), float(self._capacity_j[device])
+        plugged, until_s = bool(self._plugged[device]), float(self._until_s[device])
+        if charge_j < least_j and self._charge_w <= self._idle_w:
+            return math.inf
+        while now_s < math.inf:
+            watts = self._charge_w * plugged - self._idle_w
+            first_s, last_s = now_s, until_s
+            if charge_j < least_j:
+                first_s = now_s + (least_j - charge_j) / watts if watts > 0 else math.inf
+            elif watts < 0:
+                last_s = min(until_s, now_s + (charge_j - least_j) / -watts)
+            if first_s < last_s:
+                online = base.online(np.array([device]), first_s)[0]
+                online_s = first_s if online else base.next_change_s(device, first_s)
+                if online_s < last_s:
+                    return online_s
+            if until_s < math.inf:
+                charge_j = min(max(charge_j + watts * (until_s - now_s), 0.0), full_j)
+                plugged, following_s = self._look(device, until_s)
+                now_s, until_s = until_s, following_s
+            else:
+                break
+        return math.inf
+
+    def _look(self, device: int, at_s: float) -> tuple[bool, float]:
+        """Return whether the charger is plugged in, and until when that lasts."""
+        if self._schedule is None:
+            return False, math.inf
+        plugged = bool(self._schedule.online(np.array([device]), at_s)[0])
+        return plugged, float(self._schedule.next_change_s(device, at_s))
+
+    def _integrate(self, devices: Ids, now_s: float) -> None:
+        watts = self._charge_w * self._plugged[devices] - self._draw_w[devices]
+        full_j = self._capacity_j[devices]
+        level_j = self._level_j[devices] + watts * (now_s - self._at_s[devices])
+        level_j[level_j < _NOTHING * full_j] = 0.0
+        self._level_j[devices] = np.minimum(level_j, full_j)
+        self._at_s[devices] = now_s
