@@ -88,6 +88,7 @@ class Builder:
             data.partition,
             self.scenario.devices,
             data.local_validation,
+            data.test_share,
             self._data_dir,
             self.seeds,
         )

@@ -17,8 +17,6 @@ from simfl.work import Ids
 if TYPE_CHECKING:
     from simfl.learning.data import ClientData
 
-POOLED_TEST_SHARE = 0.1
-
 
 class Federation(Protocol):
     """The data of `n` clients, as the builder needs them."""
@@ -138,6 +136,7 @@ def federate(
     partition: Partition,
     clients: int,
     local_validation: float,
+    test_share: float,
     folder: Path | None,
     seeds: Seeds,
 ) -> Federation:
@@ -149,6 +148,8 @@ def federate(
         clients: number of devices.
         local_validation: share of each client's samples kept aside for its local loss: the last of
             its rows, as FedCor does; at least one sample stays for training.
+        test_share: share of each client's samples cut for testing, where the partition pools the
+            training and the test set.
         folder: the data folder, or None.
         seeds: the run's root of randomness; the deal is addressed ``("partition",)``.
 
@@ -170,7 +171,7 @@ def federate(
     if len(dealt) != clients:
         raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
     if partition.pools_test:
-        corpus, dealt = _hold_out(corpus, dealt, seeds)
+        corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
     held = [int(len(rows) * local_validation) for rows in dealt]
     held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
     train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
@@ -185,12 +186,14 @@ def _pooled(corpus: Corpus) -> Corpus:
     return Corpus(Samples(x, y), corpus.test, corpus.classes)
 
 
-def _hold_out(corpus: Corpus, dealt: list[Ids], seeds: Seeds) -> tuple[Corpus, list[Ids]]:
+def _hold_out(
+    corpus: Corpus, dealt: list[Ids], test_share: float, seeds: Seeds
+) -> tuple[Corpus, list[Ids]]:
     """Cut a test part from each client's own rows; the test set is their union."""
     train, test = [], []
     for client, rows in enumerate(dealt):
         shuffled = rows[seeds.stream("data", "hold_out", client).permutation(len(rows))]
-        cut = int(len(rows) * (1 - POOLED_TEST_SHARE))
+        cut = int(len(rows) * (1 - test_share))
         train.append(shuffled[:cut])
         test.append(shuffled[cut:])
     rows = np.concatenate(test)

@@ -30,7 +30,7 @@ class Data(Part):
         0.0, lt=1, description="share of each client's samples kept for measuring its local loss"
     )
     test_share: Percent = Field(
-        0.2,
+        0.1,
         lt=1,
         description="share of each client's samples kept for testing, where the partition pools "
         "the training and test sets",
