@@ -75,6 +75,6 @@ class Crew:
         return self.take()
 
     def take(self) -> list[Participation]:
-        """Return who has arrived since last time, in that order; book who has dropped out."""
+        """Return who has arrived since last time, in that order."""
         ended, self._inbox[:] = list(self._inbox), []
-        return sorted(self._server.settle(ended), key=lambda part: part.errand.ended_s or 0.0)
+        return sorted(ended, key=lambda part: (part.errand.ended_s, part.client))

@@ -88,8 +88,8 @@ class Books:
         self.tally = Tally(0, 0.0)
 
     def open(self, round_: int) -> Tally:
-        """Start the books of a round."""
-        self.tally = Tally(round_, self._timeline.now)
+        """Start the books of a round; what was booked since the last one is its."""
+        self.tally.round, self.tally.start_s = round_, self._timeline.now
         return self.tally
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
@@ -136,8 +136,8 @@ class Books:
     def close(
         self, evaluation: Evaluation | None, train_loss: float | None, gemd: float | None
     ) -> None:
-        """Write the round's row."""
-        tally = self.tally
+        """Write the round's row, and begin to collect what comes after."""
+        tally, self.tally = self.tally, Tally(self.tally.round + 1, self._timeline.now)
         row = RoundRow(
             round=tally.round,
             start_s=tally.start_s,

@@ -1,5 +1,7 @@
 """Who can take part now: online, idle, with samples.  Idle devices cost one byte each."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,9 +66,12 @@ class Presence:
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
 
-    def anyone(self, rng: np.random.Generator, among: Ids | None = None) -> bool:
-        """Return whether somebody can take part now."""
-        return len(self.draw(1, rng, among)) > 0
+    def anyone(self, among: Ids | None, rng: Callable[[], np.random.Generator]) -> bool:
+        """Return whether somebody (of `among`) can take part now."""
+        pool = self.able if among is None else among
+        if len(pool) <= _FEW * 68:
+            return len(self.reachable(pool)) > 0
+        return len(self.draw(1, rng(), among)) > 0
 
     def next_return_s(self, among: Ids | None = None) -> float:
         """Return the first instant after now at which an offline device comes back (inf: never).

@@ -78,6 +78,7 @@ class Server:
         self._devices = DeviceProcess(timeline, fleet, links)
         self._unsettled: dict[tuple[int, int], Participation] = {}
         self._helpers: list[simpy.Process] = []
+        self._abandoning = False
         self._change = simpy.Event(timeline)
         self._free_s = 0.0
         self._turn = 0
@@ -102,7 +103,7 @@ class Server:
 
     def anyone(self, among: Ids | None = None) -> bool:
         """Return whether somebody (of `among`) can take part now."""
-        return self.presence.anyone(self.seeds.stream("presence", self.round), among)
+        return self.presence.anyone(among, lambda: self.seeds.stream("presence", self.round))
 
     def chance(self, among: Ids | None = None) -> simpy.Event:
         """Return what to wait for until somebody (of `among`) can take part.
@@ -324,7 +325,7 @@ class Server:
         if self.settings.filters_updates:
             part.errand.before_upload = lambda: self._filter(part)
         part.process = self._devices.start(part.errand, lambda units: self._salvage(part, units))
-        part.process.callbacks.append(lambda _: self._ended(part, inbox))
+        part.process.callbacks.append(partial(self._ended, part, inbox))
 
     def _filter(self, part: Participation) -> None:
         """Let a client that has trained decide whether to upload its update or only a status."""
@@ -333,10 +334,13 @@ class Server:
             part.errand.upload_bytes = STATUS_BYTES
         self.timeline.note("filtered", client=part.client, kept=not part.kept_back)
 
-    def _ended(self, part: Participation, inbox: Inbox | None) -> None:
+    def _ended(self, part: Participation, inbox: Inbox | None, _: simpy.Event) -> None:
+        """Take note that a device has stopped; what did not arrive is dropped at once."""
         del self.under_way[part.client]
         self.presence.release(part.client)
-        if inbox is not None:
+        if not part.arrived and not self._abandoning:
+            self.discard(part, part.errand.end or "unfinished")
+        elif inbox is not None:
             inbox.append(part)
         self.stir()
 
@@ -362,30 +366,12 @@ class Server:
                 process.interrupt()
         return self.timeline.all_of(processes)
 
-    def reject_surplus(self, parts: Iterable[Participation], enough: int | None) -> None:
+    def reject_surplus(self, parts: Iterable[Participation], enough: int) -> None:
         """Call late who arrived at the same instant as the last of `enough` but has a higher id."""
-        first = sorted(
-            (part for part in parts if part.arrived),
-            key=lambda part: (part.errand.ended_s, part.client),
-        )
-        for part in first[enough:] if enough is not None else ():
+        arrived = [part for part in parts if part.arrived]
+        for part in sorted(arrived, key=lambda one: (one.errand.ended_s, one.client))[enough:]:
             part.errand.end = "late"
-
-    def settle(self, parts: Iterable[Participation]) -> list[Participation]:
-        """Drop the work of those who did not arrive; return those who did, in client order.
-
-        Args:
-            parts: participations that are over.
-        """
-        arrived = []
-        for part in sorted(parts, key=lambda one: one.order.key):
-            if not part.arrived:
-                self.discard(part, part.errand.end or "unfinished")
-            elif part.kept_back:
-                self.discard(part, "filtered")
-            else:
-                arrived.append(part)
-        return arrived
+            self.discard(part, "late")
 
     def discard(self, part: Participation, outcome: Outcome) -> None:
         """Book a participation that does not count; its work is never computed."""
@@ -404,7 +390,7 @@ class Server:
         """Make the next model of what arrived (nothing arrived: keep the model); close the round.
 
         Args:
-            arrived: participations whose updates count.
+            arrived: participations whose updates count, in any order.
             selected: everybody who was asked (those who arrived are added).
         """
         if arrived and self.server_time_s > 0:
@@ -502,6 +488,7 @@ class Server:
 
     def abandon(self) -> Waiting:
         """Stop everything under way at the end of the run, book it, and judge the last model."""
+        self._abandoning = True
         helpers = [helper for helper in self._helpers if helper.is_alive]
         yield self.call_off(helpers)
         yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))

@@ -4,10 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simfl.availability.always import Always
 from simfl.ledger import Ledger
 from simfl.rows import ClientRow, RoundRow
 from simfl.seeds import Seeds
@@ -67,7 +69,7 @@ def make_fleet(
     on_offline="abort",
     power=None,
 ) -> Fleet:
-    schedule = Sessions(sessions or [ALWAYS] * n)
+    schedule = Sessions(sessions) if sessions else Always().schedule(n, "g", Seeds(0), Path())
     return Fleet(
         [DeviceGroup("g", 0, n, schedule, on_offline, power or Power())],
         per_device(n, rate),
@@ -232,6 +234,13 @@ def check(world: World) -> None:
     probes = [facts for _, kind, facts in world.events if kind == "probed"]
     moved = sum(row.download_bytes + row.upload_bytes for row in world.clients)
     assert moved + sum(facts["bytes"] for facts in probes) == server.books.total_bytes
+    tallies = [*world.rounds, server.books.tally]
+    assert sum(t.download_bytes + t.upload_bytes + t.probe_bytes for t in tallies) == (
+        server.books.total_bytes
+    )
+    assert sum(row.selected for row in tallies) == len(
+        {(row.round, row.selected_s, row.client) for row in world.clients}
+    )
     joules = sum(row.energy_j for row in world.clients) + sum(f["energy_j"] for f in probes)
     assert math.isclose(joules, server.books.total_energy_j, abs_tol=1e-9)
     # The clock never runs backwards, and no device does two things at once.

@@ -7,10 +7,10 @@ filling of fast clients' time.
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from simfl.sim.crew import Crew
-from simfl.sim.deadlines import Deadline, deadline_s
+from simfl.sim.deadlines import Deadline, Stragglers, deadline_s
 from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server import Server
 
@@ -28,6 +28,14 @@ class SemiSynchronous(RoundPolicy):
         description="length of a window: a duration, or {stragglers: 30%}: as long as all but so "
         "many of the fleet need"
     )
+
+    @field_validator("period")
+    @classmethod
+    def _given(cls, value: Stragglers | float | None) -> Stragglers | float:
+        if value is None:
+            raise ValueError("a window needs a length, such as '30 s'")
+        return value
+
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients are at work at the most; default rounds.clients"
     )

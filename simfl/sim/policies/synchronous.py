@@ -65,9 +65,10 @@ class Synchronous(RoundPolicy):
             yield server.closing(parts, limit_s, enough)
             if self.late == "drop":
                 yield server.call_off(parts)
-                server.reject_surplus(parts, enough)
+                if enough is not None:
+                    server.reject_surplus(parts, enough)
                 ended = parts
             else:
                 ended = [part for part in carried + parts if part.over]
                 carried = [part for part in carried + parts if not part.over]
-            yield from server.aggregate(server.settle(ended), chosen)
+            yield from server.aggregate([part for part in ended if part.arrived], chosen)

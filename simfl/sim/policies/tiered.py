@@ -55,7 +55,7 @@ class Tiered(RoundPolicy):
             parts = server.send_all(chosen, limit_s, tier=tier)
             yield server.closing(parts, limit_s)
             yield server.call_off(parts)
-            if arrived := server.settle(parts):
+            if arrived := [part for part in parts if part.arrived]:
                 yield from server.aggregate(arrived, chosen)
                 if not server.finished:
                     server.open_round()
