@@ -15,7 +15,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_ORDER = ("run", "resume", "report", "compare", "validate", "new", "list_", "describe", "schema")
+_ORDER = (
+    "run", "resume", "report", "compare", "validate", "fleet", "partition", "new", "list_",
+    "describe", "schema",
+)  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""
 _NOT_COMMANDS = ("app", "errors")
 

@@ -1,0 +1,103 @@
+"""The fleet as a table and a few sentences."""
+
+import math
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from simfl.report import formats
+from simfl.report.axes import TIME_UNITS, Unit
+from simfl.report.fleet import FleetFacts, GroupFacts, Spread
+
+WIDTH = 160
+"""Of the table where the output is no terminal."""
+
+_RATES: tuple[Unit, ...] = (
+    ("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)
+)  # fmt: skip
+_SPEEDS: tuple[Unit, ...] = (("samples/s", 1.0),)
+_NUMBERS: dict[str, tuple[str, tuple[Unit, ...]]] = {
+    "compute": ("compute", _SPEEDS),
+    "downlink": ("downlink", _RATES),
+    "uplink": ("uplink", _RATES),
+    "latency": ("latency", TIME_UNITS[:2]),
+    "samples": ("samples held", (("", 1.0),)),
+    "round": ("full round", TIME_UNITS[1:2]),
+}
+
+
+def show(facts: FleetFacts) -> None:
+    """Print a table, a column per group, and what to expect of a round."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=WIDTH)
+    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False)
+    for group in facts.groups:
+        table.add_column(group.name, justify="right", overflow="fold")
+    for name, cells in _lines(facts.groups, math.isfinite(facts.deadline_s)):
+        table.add_row(name, *cells)
+    console.print(table)
+    console.print("Median over devices (5th to 95th percentile).", style="dim")
+    for sentence in sentences(facts):
+        console.print(sentence, soft_wrap=True)
+
+
+def _lines(groups: list[GroupFacts], timed: bool) -> list[tuple[str, list[str]]]:
+    lines = [("devices", [formats.count(group.count) for group in groups])]
+    for number, (name, units) in _NUMBERS.items():
+        spreads = [group.numbers[number] for group in groups]
+        symbol, per = _unit(spreads, units)
+        told = f"{name} ({symbol})" if symbol and math.isfinite(per) else name
+        lines.append((told, [_spread(spread, per) for spread in spreads]))
+    lines.append(("online", [formats.percent(group.online) for group in groups]))
+    if timed:
+        lines.append(("by the deadline", [formats.percent(group.in_time) for group in groups]))
+    for name, what in (("without data", "without_data"), ("without memory", "without_memory")):
+        counts = [getattr(group, what) for group in groups]
+        if any(counts):
+            lines.append((name, [formats.count(count) for count in counts]))
+    return lines
+
+
+def _unit(spreads: list[Spread], units: tuple[Unit, ...]) -> Unit:
+    """Return the largest unit in which every median is at least 1, or the smallest."""
+    medians = [one.p50 for one in spreads if math.isfinite(one.p50)]
+    if not medians:
+        return "", math.inf
+    fitting = [unit for unit in units if min(medians) >= unit[1]]
+    return fitting[-1] if fitting else units[0]
+
+
+def _spread(spread: Spread, per: float) -> str:
+    if spread.p5 == spread.p95:
+        return _number(spread.p50, per)
+    return f"{_number(spread.p50, per)} ({_number(spread.p5, per)} to {_number(spread.p95, per)})"
+
+
+def _number(value: float, per: float) -> str:
+    if math.isnan(value):
+        return formats.NOTHING
+    if math.isinf(value):
+        return "unlimited"
+    return f"{value / per:,.0f}" if value / per >= 1000 else f"{value / per:.3g}"
+
+
+def sentences(facts: FleetFacts) -> list[str]:
+    """Return what to expect of a round."""
+    told = []
+    if math.isfinite(facts.deadline_s):
+        share = facts.groups[-1].in_time
+        told.append(
+            f"Deadline: {formats.duration(facts.deadline_s)}; {formats.percent(share)} of the "
+            "devices can finish the full workload by then."
+        )
+    whom = formats.plural(facts.clients, "client")
+    if facts.asked > facts.clients:
+        whom = f"the first {facts.clients} of {facts.asked} clients"
+    told.append(
+        f"A synchronous round with {whom} drawn uniformly takes "
+        f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
+        "every link to itself."
+    )
+    return told

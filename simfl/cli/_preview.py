@@ -1,0 +1,70 @@
+"""What the commands that look at a scenario before it is run share."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from simfl.build import Builder
+    from simfl.scenario import Scenario
+
+File = Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to look at.")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
+]
+Variant = Annotated[
+    str | None, typer.Option("--variant", help="One of its variants (default: none of them).")
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Draw it there: .png, .svg or .pdf."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def load(
+    file: Path, changes: Sequence[str] | None, variant: str | None, seed: int | None
+) -> "Scenario":
+    """Return the scenario that a run would have.
+
+    Raises:
+        ScenarioError: it is not valid.
+        InputError: it has no such variant.
+    """
+    from simfl.errors import InputError, nearest
+    from simfl.scenario import Document, Scenario, expand
+
+    if variant is None:
+        scenario = Scenario.load(file, changes or ())
+        chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
+        return scenario.model_copy(update={"seed": chosen if seed is None else seed})
+    runs = expand(Document.load(file).set(*(changes or ())), None if seed is None else [seed])
+    for run in runs:
+        if run.variant == variant:
+            return run.scenario
+    hint = nearest(variant, {run.variant for run in runs})
+    raise InputError(f"--variant: {file} has no variant {variant!r}{hint}")
+
+
+def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":
+    """Return what makes the fleet and the data of `scenario`; it trains nothing.
+
+    Raises:
+        InputError: the data folder was named but is not there.
+    """
+    from simfl import Options
+    from simfl.build import Builder
+    from simfl.filters.base import filters
+    from simfl.selectors.base import selectors
+
+    # Neither selector nor filter changes the fleet, and some can't do without training.
+    training = scenario.training.model_copy(update={"filter": filters.get("none")()})
+    changed = {"selection": selectors.get("uniform")(), "training": training}
+    options = Options(time_only=True, data_dir=data_dir)
+    folder = options.data_folder() if scenario.data.dataset.needs_files else None
+    return Builder(
+        scenario.model_copy(update=changed), folder, True, options.make_executor(), "cpu"
+    )

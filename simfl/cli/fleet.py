@@ -1,0 +1,39 @@
+"""`simfl fleet`: the devices of a scenario, before anything is trained."""
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli import _preview as preview
+from simfl.cli.app import app
+
+
+@app.command("fleet")
+def fleet_command(
+    file: preview.File,
+    changes: preview.Changes = None,
+    variant: preview.Variant = None,
+    seed: preview.Seed = None,
+    data_dir: shared.DataDir = None,
+    out: preview.Out = None,
+    as_json: preview.AsJson = False,
+) -> None:
+    """Show a scenario's fleet: percentiles, availability, who is late, the expected round."""
+    import json
+
+    from simfl.report.drawn import check_picture, save
+    from simfl.report.fleet import survey
+    from simfl.report.fleet_picture import picture
+
+    if out is not None:
+        check_picture(out)
+    facts = survey(preview.builder(preview.load(file, changes, variant, seed), data_dir))
+    if out is not None:
+        save(picture(facts), out)
+    if as_json:
+        typer.echo(json.dumps(facts.as_dict(), indent=2))
+        return
+    from simfl.cli._fleet_text import show
+
+    show(facts)
+    if out is not None:
+        typer.echo(f"Picture: {out}")

@@ -1,0 +1,45 @@
+"""`simfl partition`: who holds which labels, before anything is trained."""
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli import _preview as preview
+from simfl.cli.app import app
+
+
+@app.command("partition")
+def partition_command(
+    file: preview.File,
+    changes: preview.Changes = None,
+    variant: preview.Variant = None,
+    seed: preview.Seed = None,
+    data_dir: shared.DataDir = None,
+    out: preview.Out = None,
+    as_json: preview.AsJson = False,
+) -> None:
+    """Show how a scenario deals its data: samples, labels and skew per client."""
+    import json
+
+    from simfl.errors import InputError
+    from simfl.partitions.describe import picture, skew, summary
+    from simfl.report.drawn import check_picture, save
+
+    if out is not None:
+        check_picture(out)
+    scenario = preview.load(file, changes, variant, seed)
+    counts = preview.builder(scenario, data_dir).federation.label_counts
+    if counts is None:
+        raise InputError(
+            f"data set {scenario.data.dataset.name!r} makes each client's samples when they are "
+            "asked for, so nobody has counted their labels; look at `simfl fleet` for the sizes"
+        )
+    if out is not None:
+        title = f"{scenario.data.dataset.name}, {scenario.data.partition.name}"
+        save(picture(counts, title), out)
+    if as_json:
+        far = [None if value != value else float(value) for value in skew(counts)]
+        typer.echo(json.dumps({"label_counts": counts.tolist(), "skew": far}))
+        return
+    typer.echo(summary(counts))
+    if out is not None:
+        typer.echo(f"Picture: {out}")

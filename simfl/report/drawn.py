@@ -1,0 +1,39 @@
+"""Writing a matplotlib figure to a file: the same bytes every time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simfl.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file name that no picture can be written to, before the work is done.
+
+    Raises:
+        InputError: the ending is not one of `FORMATS`, or there is no such folder.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"--out: {path} must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+    if not path.parent.is_dir():
+        raise InputError(f"--out: the folder {path.parent} does not exist")
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """Write a figure, without the date and random names that would change it from run to run.
+
+    Raises:
+        RunError: the file can't be written.
+    """
+    import matplotlib as mpl
+
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+    try:
+        with mpl.rc_context({"svg.hashsalt": "simfl"}):
+            figure.savefig(path, dpi=150, metadata=dates[path.suffix.lower()])
+    except OSError as error:
+        raise RunError(f"can't write {path}: {error.strerror}") from error

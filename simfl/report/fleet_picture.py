@@ -1,0 +1,95 @@
+"""A fleet, drawn: its devices, how long they take and with what, when they are online."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simfl.report import formats
+from simfl.report.fleet import INSTANTS, PHASES, WEEK_S, FleetFacts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+SHOWN = 2000
+"""Devices of a group that are drawn as dots."""
+COLOURS = {"download": "#3c86c4", "compute": "#8a97a3", "upload": "#2a9d74"}
+
+
+def picture(facts: FleetFacts) -> "Figure":
+    """Return a matplotlib figure with four charts."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    speed, times, phases, week = figure.subplots(2, 2).flat
+    _speed(speed, facts)
+    _times(times, facts)
+    _phases(phases, facts)
+    _week(week, facts)
+    for axes in (speed, times, phases, week):
+        axes.grid(alpha=0.25)
+        axes.set_axisbelow(True)
+        axes.legend(frameon=False, fontsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _speed(axes: "Axes", facts: FleetFacts) -> None:
+    uplink = facts.columns["uplink"] / 1e6
+    limited = bool(np.isfinite(uplink).any())
+    up = np.where(np.isfinite(uplink), uplink, np.nan) if limited else facts.columns["samples"]
+    for name, mine in facts.members():
+        some = mine[:: max(1, len(mine) // SHOWN)]
+        axes.plot(facts.columns["compute"][some], up[some], ".", alpha=0.6, label=name)
+    axes.set(title="Devices", xlabel="compute (samples/s)")
+    axes.set_ylabel("uplink (Mbit/s)" if limited else "samples held")
+    axes.set(xscale="log", yscale="log")
+    _plain_ticks(axes.xaxis)
+    _plain_ticks(axes.yaxis)
+
+
+def _times(axes: "Axes", facts: FleetFacts) -> None:
+    for name, mine in facts.members():
+        taken = np.sort(facts.columns["round"][mine][facts.columns["samples"][mine] > 0])
+        if len(taken):
+            axes.step(
+                taken, 100 * np.arange(1, len(taken) + 1) / len(taken), where="post", label=name
+            )
+    if math.isfinite(facts.deadline_s):
+        axes.axvline(facts.deadline_s, color="0.4", linestyle="--", label="deadline")
+    axes.set(title="Time of a full round, alone on its links", xlabel="s", ylabel="% of devices")
+    axes.set_xscale("log")
+    _plain_ticks(axes.xaxis)
+
+
+def _phases(axes: "Axes", facts: FleetFacts) -> None:
+    groups = facts.groups[: len(facts.starts)]
+    names = [group.name for group in groups]
+    left = np.zeros(len(groups))
+    for phase in PHASES:
+        lengths = np.nan_to_num([group.phases[phase] for group in groups])
+        axes.barh(names, lengths, left=left, color=COLOURS[phase], label=phase)
+        left += lengths
+    axes.invert_yaxis()
+    axes.set(title="Where the time goes", xlabel="s, in the mean")
+
+
+def _week(axes: "Axes", facts: FleetFacts) -> None:
+    days = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS / formats.DAY_S)
+    for name, _ in facts.members():
+        axes.plot(days, 100 * facts.week[name], linewidth=1, label=name)
+    axes.set(title="Availability over a week", xlabel="day", ylabel="% online", ylim=(-2, 102))
+
+
+def _plain_ticks(axis: "Axis") -> None:
+    """Mark a logarithmic axis with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, StrMethodFormatter
+
+    low, high = axis.get_view_interval()
+    few = high / low > 100
+    axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,128 @@
+"""`simfl fleet` and `simfl partition`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simfl.cli import main
+
+SCENARIO = """\
+name: previewed
+data: {dataset: {name: synthetic, alpha: 1, beta: 1}}
+model: logistic_regression
+fleet:
+  - {name: phones, count: 20, compute: 50 samples/s, uplink: 2 Mbit/s}
+  - {name: boards, count: 10, compute: 10 samples/s}
+rounds: {clients: 5, policy: {name: synchronous, deadline: {stragglers: 30%}}}
+variants:
+  slow: {"fleet[0].compute": 5 samples/s}
+  fast: {"fleet[0].compute": 500 samples/s}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_fleet_as_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fleet", str(file)]) == 0
+    out = capsys.readouterr().out
+    lines = {line.split("  ")[0].strip(): line.split() for line in out.splitlines()}
+    assert lines["devices"] == ["devices", "20", "10", "30"]
+    assert lines["compute (samples/s)"][2:4] == ["50", "10"]
+    assert lines["uplink (Mbit/s)"][2:4] == ["2", "unlimited"]
+    assert lines["online"] == ["online", "100.0%", "100.0%", "100.0%"]
+    assert "70.0% of the devices can finish" in out
+    assert "A synchronous round with 5 clients drawn uniformly takes" in out
+
+
+def test_fleet_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fleet", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [group["name"] for group in found["groups"]] == ["phones", "boards", "all"]
+    assert found["groups"][0]["numbers"]["uplink"] == {"p5": 2e6, "p50": 2e6, "p95": 2e6}
+    assert found["groups"][1]["numbers"]["uplink"]["p50"] is None
+    assert found["expected_round_s"] <= found["deadline_s"]
+
+
+def test_variants_and_changes(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def speed(*words: str) -> float:
+        assert main(["fleet", str(file), "--json", *words]) == 0
+        found = json.loads(capsys.readouterr().out)
+        return float(found["groups"][0]["numbers"]["compute"]["p50"])
+
+    assert speed() == 50
+    assert speed("--variant", "slow") == 5
+    assert speed("--set", "fleet[0].compute=7 samples/s") == 7
+    assert main(["fleet", str(file), "--variant", "slwo"]) == 2
+    assert "no variant 'slwo'; did you mean 'slow'?" in capsys.readouterr().err
+
+
+def test_seeds_draw_other_fleets(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uniform = "{distribution: uniform, low: 1 samples/s, high: 9 samples/s}"
+    file.write_text(SCENARIO.replace("50 samples/s", uniform))
+
+    def drawn(*more: str) -> str:
+        assert main(["fleet", str(file), "--json", *more]) == 0
+        return capsys.readouterr().out
+
+    assert drawn("--seed", "1") == drawn("--seed", "1") != drawn("--seed", "2")
+
+
+def test_pictures(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("fleet", "partition"):
+        out = tmp_path / f"{command}.svg"
+        assert main([command, str(file), "--out", str(out)]) == 0
+        assert f"Picture: {out}" in capsys.readouterr().out
+        assert "<svg" in out.read_text()
+
+
+def test_partition_as_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["partition", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("30 clients, ")
+    assert "skew" in out
+
+
+def test_partition_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["partition", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["label_counts"]) == len(found["skew"]) == 30
+    assert all(len(row) == 10 for row in found["label_counts"])
+    assert all(0 <= far < 2 for far in found["skew"])
+
+
+def test_partition_of_data_made_on_demand(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--set", "data.dataset=generated", "--set", "data.partition=natural"]
+    assert main(["partition", str(file), *words]) == 2
+    assert "nobody has counted their labels" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["fleet", "partition"])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--out", "picture.txt"], "must end in .png, .svg or .pdf"),
+        (["--out", "nowhere/picture.png"], "the folder nowhere does not exist"),
+        (["--set", "rounds.clients=99"], "99 clients per round"),
+        (["--set", "data.dataset=mnist", "--data-dir", "nowhere"], "nowhere does not exist"),
+    ],
+)
+def test_bad_input(
+    command: str,
+    words: list[str],
+    message: str,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(file.parent)
+    assert main([command, str(file), *words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+    assert [path.name for path in file.parent.iterdir()] == ["scenario.yaml"]

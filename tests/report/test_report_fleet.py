@@ -1,0 +1,147 @@
+"""The fleet before a run: closed forms, and agreement with what a run then does."""
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simfl import Options, Scenario, run
+from simfl.cli._preview import builder
+from simfl.report.drawn import save
+from simfl.report.fleet import FleetFacts, Spread, expected_order, survey
+from simfl.report.fleet_picture import picture
+
+PARAMETERS_BYTES = 4 * 610  # 60 features and a bias, 10 classes
+
+
+def scenario(**changes: Any) -> Scenario:
+    """Thirty devices; the data set's sizes are those of FedProx's generator."""
+    data = {
+        "name": "surveyed",
+        "data": {"dataset": {"name": "synthetic", "alpha": 1, "beta": 1}},
+        "model": "logistic_regression",
+        "fleet": {
+            "count": 30,
+            "compute": "50 samples/s",
+            "downlink": "1 Mbit/s",
+            "uplink": "100 kbit/s",
+            "latency": "20 ms",
+        },
+        "training": {"epochs": 3, "batch_size": 8},
+        "rounds": {"clients": 4, "stop": {"rounds": 40}},
+    }
+    return Scenario.from_dict(data | changes)
+
+
+def facts(**changes: Any) -> FleetFacts:
+    return survey(builder(scenario(**changes), None))
+
+
+def test_one_devices_round_in_closed_form() -> None:
+    found = facts()
+    bits = 8 * PARAMETERS_BYTES
+    expected = 0.04 + bits / 1e6 + 3 * found.columns["samples"] / 50 + bits / 1e5
+    np.testing.assert_allclose(found.columns["round"], expected, rtol=1e-12)
+    (group,) = found.groups
+    assert group.numbers["compute"] == Spread(50, 50, 50)
+    assert group.numbers["latency"] == Spread(0.02, 0.02, 0.02)
+    assert group.phases["download"] == pytest.approx(0.02 + bits / 1e6)
+    assert group.phases["upload"] == pytest.approx(0.02 + bits / 1e5)
+    assert group.phases["compute"] == pytest.approx(3 * found.columns["samples"].mean() / 50)
+    assert (group.count, group.online, group.without_data) == (30, 1.0, 0)
+    assert math.isnan(group.in_time)
+
+
+@given(
+    st.lists(st.floats(0.1, 100), min_size=1, max_size=7),
+    st.integers(1, 7),
+    st.integers(1, 7),
+)
+@settings(deadline=None, max_examples=50)
+def test_expected_order_statistics_by_enumeration(
+    times: list[float], drawn: int, rank: int
+) -> None:
+    drawn = min(drawn, len(times))
+    rank = min(rank, drawn)
+    kept = [sorted(some)[rank - 1] for some in itertools.combinations(times, drawn)]
+    found = expected_order(np.array(times), drawn, rank)
+    assert found == pytest.approx(sum(kept) / len(kept), rel=1e-9)
+
+
+def test_expected_round_of_a_large_fleet_is_finite() -> None:
+    times = np.random.default_rng(0).exponential(size=200_000)
+    # The mean of the largest of k exponentials is the k-th harmonic number.
+    harmonic = sum(1 / i for i in range(1, 11))
+    assert expected_order(times, 10, 10) == pytest.approx(harmonic, rel=0.01)
+
+
+def test_the_expected_round_is_that_of_a_run(tmp_path: Path) -> None:
+    one = scenario(rounds={"clients": 4, "stop": {"rounds": 600}})
+    expected = survey(builder(one, None)).expected_round_s
+    (result,) = run(one, tmp_path / "run", Options(time_only=True))
+    taken = result.rounds.end_s - result.rounds.start_s
+    error = taken.std() / math.sqrt(len(taken))
+    assert abs(taken.mean() - expected) < 4 * error
+
+
+def test_who_is_late(tmp_path: Path) -> None:
+    policy = {"name": "synchronous", "deadline": {"stragglers": "30%"}}
+    timed = facts(rounds={"clients": 4, "policy": policy})
+    (group,) = timed.groups
+    assert group.in_time == pytest.approx(0.7)
+    assert timed.expected_round_s <= timed.deadline_s
+    yardstick = facts(rounds={"clients": 4, "policy": {**policy, "enforce": False}})
+    assert yardstick.deadline_s == timed.deadline_s
+    assert yardstick.expected_round_s == facts().expected_round_s > timed.expected_round_s
+
+
+def test_over_selection_shortens_rounds() -> None:
+    more = facts(rounds={"clients": 4, "policy": {"name": "synchronous", "over_select": "150%"}})
+    assert (more.clients, more.asked) == (4, 6)
+    assert more.expected_round_s < facts(rounds={"clients": 6}).expected_round_s
+
+
+def test_groups_and_availability() -> None:
+    on_off = {"name": "on_off", "on": "1 h", "off": "3 h"}
+    found = facts(
+        fleet=[
+            {"name": "phones", "count": 20, "availability": on_off},
+            {"name": "boards", "count": 10},
+        ]
+    )
+    phones, boards, everybody = found.groups
+    assert [group.name for group in found.groups] == ["phones", "boards", "all"]
+    assert phones.online == pytest.approx(0.25, abs=0.06)
+    assert boards.online == 1.0
+    assert everybody.online == pytest.approx((20 * phones.online + 10) / 30)
+    assert boards.numbers["uplink"].p50 == math.inf
+    assert found.as_dict()["groups"][1]["numbers"]["uplink"]["p50"] is None
+
+
+def test_the_fleet_is_that_of_a_run(tmp_path: Path) -> None:
+    drawn = {"distribution": "lognormal", "median": "50 samples/s", "sigma": 0.5}
+    one = scenario(
+        fleet={"count": 30, "compute": drawn}, rounds={"clients": 30, "stop": {"rounds": 1}}
+    )
+    found = survey(builder(one, None))
+    (result,) = run(one, tmp_path / "run", Options(time_only=True))
+    table = result.clients.sort_values("client")
+    np.testing.assert_array_equal(table.upload_end_s, found.columns["round"])
+
+
+def test_selectors_that_need_training_have_a_fleet_too() -> None:
+    assert facts(selection="power_of_choice").expected_round_s == facts().expected_round_s
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png"])
+def test_pictures_have_the_same_bytes_again(ending: str, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save(picture(facts()), tmp_path / f"{name}{ending}")
+    first, second = (tmp_path / f"{name}{ending}" for name in ("a", "b"))
+    assert first.read_bytes() == second.read_bytes()
+    assert first.stat().st_size > 1000
