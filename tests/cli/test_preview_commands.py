@@ -63,7 +63,7 @@ def test_variants_and_changes(file: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_seeds_draw_other_fleets(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    uniform = "{distribution: uniform, low: 1 samples/s, high: 9 samples/s}"
+    uniform = "{distribution: uniform, min: 1 samples/s, max: 9 samples/s}"
     file.write_text(SCENARIO.replace("50 samples/s", uniform))
 
     def drawn(*more: str) -> str:
