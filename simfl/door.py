@@ -1,6 +1,7 @@
 """What every coordinator is made of: the ledger, the selector and its random streams."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,10 @@ class Door:
         """See `Coordinator.select`."""
         rng = self._seeds.stream("selection", *_moment(view))
         return [int(client) for client in self._selector.select(view, reports, k, rng)]
+
+    def diagnostics(self) -> dict[str, NDArray[Any]]:
+        """Return what the selector wants to show of its state."""
+        return self._selector.diagnostics()
 
     def gemd(self, clients: Sequence[int]) -> float | None:
         """Return the GEMD of `clients` (None where labels are not known)."""

@@ -16,7 +16,7 @@ from simfl.seeds import Seeds
 from simfl.selectors.base import Probe, Reports, RoundOutcome, Selector, View
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.uplink import Uplink
-from simfl.work import Params, Plan, WorkOrder, WorkResult
+from simfl.work import MiniBatch, Params, Plan, WorkOrder, WorkResult
 
 Evaluate = Callable[[Params], Evaluation]
 
@@ -86,7 +86,10 @@ class Learner(Door):
             self._trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
             return Reports(probe, ids, np.zeros((len(ids), 0)), took)
         params = self._trial if probe.model == "trial" and self._trial is not None else self.model
-        values = self._executor.measure(probe.report, params, [int(client) for client in ids])
+        batch = None
+        if probe.samples is not None:
+            batch = MiniBatch(probe.samples, self._seeds.number("minibatch", view.round))
+        values = self._executor.measure(probe.report, params, ids.tolist(), batch)
         return Reports(probe, ids, values, took)
 
     def _train_aside(self, clients: NDArray[np.int64], round_: int) -> Sequence[WorkResult]:

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ SCENARIO, PROVENANCE, SUMMARY, MODEL = (
 )
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
+DIAGNOSTICS = "selector.npz"
+"""What the selector wants to show: FedCor's embeddings, FedACS's duels and rewards."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -92,7 +95,7 @@ def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any], overwrit
         raise InputError(f"{folder} is not empty and not a run folder; give another --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, REPORT, TRACE):
+        for name in (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE):
             (folder / name).unlink(missing_ok=True)
         for old in (folder / CHECKPOINT).glob("*"):
             old.unlink()
@@ -128,9 +131,10 @@ class Recorder:
             file.flush()
 
     def close(self) -> None:
-        """Write what waits and close the files."""
-        for file in (self.events, self._rounds, self._clients):
-            file.close()
+        """Write what waits and close the files, each whatever becomes of the others."""
+        with ExitStack() as stack:
+            for file in (self._clients, self._rounds, self.events):  # the log first, in effect
+                stack.callback(file.close)
 
 
 class _Sink:

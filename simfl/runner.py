@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simfl.build import Builder, versions
 from simfl.checkpoint import Checkpoints
 from simfl.checkpoint import load as load_checkpoint
@@ -22,6 +24,7 @@ from simfl.learner import Learner
 from simfl.replay import Replay
 from simfl.result import Result
 from simfl.rundir import (
+    DIAGNOSTICS,
     EVENTS,
     MODEL,
     PROVENANCE,
@@ -53,6 +56,7 @@ class Options:
         time_only: run the clock without training.
         data_dir: where data sets lie (None: ``SIMFL_DATA``, else they are downloaded).
         executor_options: further options of the executor.
+        checkpoint_every_s: host seconds between checkpoints, at least.
     """
 
     executor: str = "inline"
@@ -61,6 +65,7 @@ class Options:
     time_only: bool = False
     data_dir: Path | None = None
     executor_options: Mapping[str, Any] = field(default_factory=dict)
+    checkpoint_every_s: float = 5.0
 
     def data_folder(self) -> Path | None:
         """Return the data folder.
@@ -158,7 +163,7 @@ def run_one(
         # Whatever is wrong with the input is found before anything is written.
         _ = builder.settings, builder.fleet, builder.learner
         prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor), overwrite)
-        return _simulate(job.folder, builder, listeners, None)
+        return _simulate(job.folder, builder, listeners, None, options.checkpoint_every_s)
     finally:
         executor.close()
 
@@ -188,7 +193,8 @@ def resume(
     executor = options.make_executor()
     builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
     try:
-        return _simulate(folder, builder, listeners, load_checkpoint(folder))
+        every_s = options.checkpoint_every_s
+        return _simulate(folder, builder, listeners, load_checkpoint(folder), every_s)
     finally:
         executor.close()
 
@@ -228,12 +234,13 @@ def _simulate(
     builder: Builder,
     listeners: Sequence[Listener],
     checkpoint: dict[str, Any] | None,
+    every_s: float,
 ) -> Result:
     """Run the clock to the end and write what came of it."""
     began = time.perf_counter()
     learner = builder.learner
     timeline = Timeline()
-    summary = Summary(builder.scenario.evaluation.targets)
+    summary = Summary(builder.scenario.evaluation.targets, builder.scenario.devices)
     # A checkpoint is ahead of the log if the machine went down between the two: start over then.
     events = whole_lines(folder / EVENTS)
     if checkpoint is not None and checkpoint["events"] > len(events):
@@ -248,13 +255,16 @@ def _simulate(
     timeline.listen(summary.listen)
     if isinstance(learner, Learner):
         skip = 0 if checkpoint is None else checkpoint["events"]
-        saves = Checkpoints(folder, lambda: {"learner": learner.state_dict()})
+        saves = Checkpoints(folder, lambda: {"learner": learner.state_dict()}, every_s)
 
         def offer(_time_s: float, kind: str, _facts: dict[str, Any]) -> None:
-            # The event just noted opens a round; the state is that of all events before it.
-            if kind == "round" and recorder.events.count - 1 > skip:
-                recorder.flush()
-                saves.offer(recorder.events.count - 1)
+            # The state is that of all events before the one just noted; not while a selector waits
+            # for answers, which are no part of it.
+            before = recorder.events.count - 1
+            if kind in ("round", "dispatched") and not server.selecting:
+                if before > skip and saves.due:
+                    recorder.flush()
+                    saves.save(before)
 
         timeline.listen(offer)
     for listener in listeners:
@@ -271,6 +281,8 @@ def _simulate(
     recorder.close()
     if isinstance(learner, Learner):
         write_atomically(folder / MODEL, _model_bytes(builder, learner))
+        if shown := learner.diagnostics():
+            write_atomically(folder / DIAGNOSTICS, _arrays_bytes(shown))
     ledger = learner.ledger
     write_json(
         folder / SUMMARY,
@@ -309,6 +321,13 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def _arrays_bytes(arrays: Mapping[str, Any]) -> bytes:
+    """Return an .npz file of named arrays."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
 
 
 def _model_bytes(builder: Builder, learner: Learner) -> bytes:

@@ -12,9 +12,10 @@ class Summary:
 
     Args:
         targets: accuracies that the scenario asks about.
+        clients: devices in the fleet.
     """
 
-    def __init__(self, targets: Sequence[float] = ()) -> None:
+    def __init__(self, targets: Sequence[float] = (), clients: int = 1) -> None:
         self.outcomes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
@@ -26,6 +27,7 @@ class Summary:
         self.best: float | None = None
         self._paper: list[float] = []
         self._wall: list[float] = []
+        self._clients = clients
         self._participants: Counter[int] = Counter()
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
@@ -83,6 +85,7 @@ class Summary:
             | {"energy_j": self.energy_j},
             "participations": dict(sorted(self.outcomes.items())),
             "distinct_participants": len(self._participants),
+            "participation_gini": gini(list(self._participants.values()), self._clients),
         }
         for reason, count in sorted(self.refused.items()):
             result[f"refused_{reason}"] = count
@@ -92,3 +95,22 @@ class Summary:
                 "round_end": sum(self._wall) / len(self._wall),
             }
         return result
+
+
+def gini(counts: Sequence[int], clients: int) -> float:
+    """Return the Gini coefficient of how often `clients` clients took part, in [0, 1).
+
+    0 if all took part equally often; `counts` may leave out those who never did.
+
+    >>> gini([2, 2, 2, 2], 4)
+    0.0
+    >>> gini([8], 4)
+    0.75
+    """
+    if not (total := sum(counts)):
+        return 0.0
+    ranked = enumerate(sorted(counts), start=clients - len(counts) + 1)
+    return (
+        2 * sum(rank * count for rank, count in ranked) / (clients * total)
+        - (clients + 1) / clients
+    )

@@ -122,6 +122,22 @@ class WorkResult:
 
 
 @dataclass(frozen=True, slots=True)
+class MiniBatch:
+    """A random mini-batch of each client: `size` samples, drawn from a stream of `seed`."""
+
+    size: int
+    seed: int
+
+    def rows(self, client: int, held: Ids) -> Ids:
+        """Return the rows of `held` `(n,)` that `client` looks at, all if there are no more."""
+        if len(held) <= self.size:
+            return held
+        key = np.array([self.seed, client], dtype=np.uint64)
+        rng = np.random.Generator(np.random.Philox(key=key))
+        return held[np.sort(rng.choice(len(held), self.size, replace=False))]
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """Learning rate over rounds and local epochs.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simfl.registry import Component, Registry
 from simfl.selectors.base import Report
-from simfl.work import Params, WorkOrder, WorkResult
+from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.learning.task import Task
@@ -33,9 +33,19 @@ class Executor(Component, ABC):
 
     @abstractmethod
     def measure(
-        self, report: Report, params: Params, clients: Sequence[int]
+        self,
+        report: Report,
+        params: Params,
+        clients: Sequence[int],
+        batch: MiniBatch | None = None,
     ) -> NDArray[np.float64]:
         """Return what `clients` report of the model `params` (`loss`, `fc1_profile`, `gradient`).
+
+        Args:
+            report: what is asked.
+            params: `(p,)` at which model.
+            clients: who.
+            batch: losses on a random mini-batch only (None: on all that each client holds for it).
 
         Returns:
             `(m,)` mean losses on their validation part, or `(m, d)` profiles or gradients of their

@@ -10,7 +10,7 @@ from pydantic import PrivateAttr
 from simfl.errors import RunError
 from simfl.executors.base import Executor, executors
 from simfl.selectors.base import Report
-from simfl.work import Params, WorkOrder, WorkResult
+from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.learning.task import Task
@@ -36,12 +36,16 @@ class Inline(Executor):
         return train(self._started(), bases, orders)
 
     def measure(
-        self, report: Report, params: Params, clients: Sequence[int]
+        self,
+        report: Report,
+        params: Params,
+        clients: Sequence[int],
+        batch: MiniBatch | None = None,
     ) -> NDArray[np.float64]:
         """See `Executor.measure`."""
         from simfl.learning.measure import measure
 
-        return measure(self._started(), report, params, clients)
+        return measure(self._started(), report, params, clients, batch)
 
     def close(self) -> None:
         """See `Executor.close`."""

@@ -20,7 +20,7 @@ from simfl.errors import RunError
 from simfl.executors.base import Executor, executors
 from simfl.executors.groups import lane_groups
 from simfl.selectors.base import Report
-from simfl.work import Params, WorkOrder, WorkResult
+from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.executors.worker import Worker
@@ -69,14 +69,18 @@ class Processes(Executor):
             raise
 
     def measure(
-        self, report: Report, params: Params, clients: Sequence[int]
+        self,
+        report: Report,
+        params: Params,
+        clients: Sequence[int],
+        batch: MiniBatch | None = None,
     ) -> NDArray[np.float64]:
         """See `Executor.measure`; computed in this process, in the order asked."""
         from simfl.learning.measure import measure
 
         if self._task is None:
             raise RunError("the executor was not started")
-        return measure(self._task, report, params, clients)
+        return measure(self._task, report, params, clients, batch)
 
     def close(self) -> None:
         """See `Executor.close`."""

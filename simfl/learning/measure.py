@@ -1,6 +1,7 @@
 """What clients report of a model without training it: losses, FC-1 profiles, gradients."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from simfl.learning.evaluate import forward, hold, row_losses
 from simfl.learning.program import Program, program_of
 from simfl.learning.task import Task
 from simfl.selectors.base import Report
-from simfl.work import Floats, Params
+from simfl.work import Floats, MiniBatch, Params
 
 CLIENTS = 4096
 """Clients whose data is asked for at once, so that memory is bounded whatever the fleet."""
@@ -22,7 +23,11 @@ GRADIENT_BATCH = 512
 
 
 def measure(
-    task: Task, report: Report, params: Params, clients: Sequence[int]
+    task: Task,
+    report: Report,
+    params: Params,
+    clients: Sequence[int],
+    batch: MiniBatch | None = None,
 ) -> NDArray[np.float64]:
     """Return what `clients` report of the model `params` `(p,)`, in eval mode.
 
@@ -40,7 +45,11 @@ def measure(
     for first in range(0, len(clients), CLIENTS):
         some = [int(client) for client in clients[first : first + CLIENTS]]
         if report == "loss":
-            parts.append(_losses(program, task.data.validation(some)))
+            cohort = task.data.validation(some)
+            if batch is not None:
+                looked_at = [batch.rows(*held) for held in zip(some, cohort.rows, strict=True)]
+                cohort = replace(cohort, rows=looked_at)
+            parts.append(_losses(program, cohort))
         elif report == "fc1_profile":
             parts.append(_profiles(program, task.data.training(some)))
         elif report == "gradient":
