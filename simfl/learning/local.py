@@ -56,10 +56,14 @@ class _Training:
         self._x = self._program.to_device(self._cohort.x)
         self._y = self._program.to_device(self._cohort.y)
         versions = sorted({order.base for order in orders})
-        models = torch.from_numpy(np.stack([bases[version] for version in versions]))
-        at = torch.tensor([versions.index(order.base) for order in orders])
-        self._base = models.to(self._program.device)[at]
-        self._params = self._base
+        models = {
+            version: torch.from_numpy(np.array(bases[version], dtype=np.float32)).to(
+                self._program.device
+            )
+            for version in versions
+        }
+        self._base = [models[order.base] for order in orders]
+        self._params = list(self._base)
         self._losses, self._squares = np.zeros(len(orders)), np.zeros(len(orders))
         self._steps = np.zeros(len(orders), dtype=np.int64)
         self._seen = np.zeros(len(orders), dtype=np.int64)
@@ -74,11 +78,10 @@ class _Training:
         on_coreset = [lane for lane in everyone if self._has_coreset_steps(lane)]
         if on_coreset:
             self._advance(on_coreset, [self._coreset_segment(lane) for lane in on_coreset])
-        params = self._params.cpu().numpy()
         return [
             WorkResult(
                 order,
-                params[lane].copy(),
+                self._result(lane),
                 float(self._losses[lane] / self._seen[lane]) if self._seen[lane] else float("nan"),
                 int(self._steps[lane]),
                 len(rows[lane]),
@@ -87,18 +90,21 @@ class _Training:
             for lane, order in enumerate(self._orders)
         ]
 
+    def _result(self, lane: int) -> Params:
+        params = self._params[lane].cpu()
+        return (params.clone() if params is self._base[lane] else params).numpy()
+
     def _advance(self, lanes: list[int], segments: list[Segment]) -> None:
         progress = self._program.kernel.run(
-            self._params[lanes],
-            self._base[lanes],
+            [self._params[lane] for lane in lanes],
+            [self._base[lane] for lane in lanes],
             self._x,
             self._y,
             segments,
             self._task.training,
         )
-        if self._params is self._base:
-            self._params = self._base.clone()
-        self._params[lanes] = progress.params
+        for lane, params in zip(lanes, progress.params, strict=True):
+            self._params[lane] = params
         self._losses[lanes] += progress.losses
         self._squares[lanes] += progress.squares
         self._steps[lanes] += [segment.steps for segment in segments]

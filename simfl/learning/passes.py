@@ -5,10 +5,11 @@ Everything here follows from the order alone: its plan, its round and its seed.
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 
-from simfl.work import Floats, Ids, LocalTraining, WorkOrder
+from simfl.work import Floats, Ids, LocalTraining, Schedule, WorkOrder
 
 
 class Purpose(IntEnum):
@@ -112,21 +113,35 @@ def _passes(
     purpose: Purpose,
 ) -> Segment:
     first, last = epochs
-    n = len(rows)
-    order_of = np.tile(np.arange(n, dtype=np.int64), (max(last - first, 0), 1))
-    order_of = stream(order.seed, purpose).permuted(order_of, axis=1).ravel()
-    per_pass = np.full(-(-n // training.batch_size), training.batch_size, dtype=np.int64)
-    if rest := n % training.batch_size:
-        per_pass[-1] = rest  # the short last batch is kept
-    schedule, lr_epochs = training.schedule, training.lr_epochs
-    rates = [schedule.rate(order.round, epoch, lr_epochs) for epoch in range(first, last)]
-    sizes = np.tile(per_pass, max(last - first, 0))[:steps]
-    used = order_of[: int(sizes.sum())]
+    n, passes = len(rows), max(last - first, 0)
+    sizes = _sizes(n, training.batch_size, passes)[:steps]
+    rates = _rates(training.schedule, order.round, first, first + passes, training.lr_epochs)
+    shuffled = np.broadcast_to(np.arange(n, dtype=np.int64), (passes, n))
+    shuffled = stream(order.seed, purpose).permuted(shuffled, axis=1).ravel()
+    used = shuffled[: int(sizes.sum())]
     return Segment(
         rows[used],
         sizes,
-        np.repeat(np.array(rates, dtype=np.float64), len(per_pass))[:steps],
+        np.repeat(rates, -(-n // training.batch_size))[:steps],
         None if weights is None else np.asarray(weights, dtype=np.float64)[used],
         order.seed,
         Purpose.DROPOUT if purpose is Purpose.BATCHES else Purpose.CORESET_DROPOUT,
     )
+
+
+@lru_cache(maxsize=4096)
+def _sizes(n: int, batch: int, passes: int) -> Ids:
+    """Return the batch sizes of so many passes; the short last batch is kept."""
+    once = np.full(-(-n // batch), batch, dtype=np.int64)
+    if n % batch:
+        once[-1] = n % batch
+    sizes = np.tile(once, passes)
+    sizes.flags.writeable = False
+    return sizes
+
+
+@lru_cache(maxsize=4096)
+def _rates(schedule: Schedule, round_: int, first: int, last: int, epochs: int) -> Floats:
+    """Return the learning rates of epochs ``first .. last``."""
+    rates = [schedule.rate(round_, epoch, epochs) for epoch in range(first, last)]
+    return np.array(rates, dtype=np.float64)

@@ -42,7 +42,7 @@ def test_every_kernel_equals_torch_sgd(kind, model, shape):
     base, orders = initial(task), make_orders(SIZES, Plan(steps=50))
     module = build(task.model, task.shape, task.classes)
     kernel = LoopKernel(module) if kind == "loop" else VmapKernel(module, task.classes)
-    start = torch.from_numpy(base).expand(len(SIZES), -1)
+    start = [torch.from_numpy(base)] * len(SIZES)
     segments = [full_segment(o, task.data.train_rows[o.client], TRAINING) for o in orders]
     progress = kernel.run(start, start, task.data.x, task.data.y, segments, TRAINING)
     for lane, order in enumerate(orders):

@@ -153,7 +153,7 @@ def test_lanes_through_vmap(device):
     sizes = [8, 16, 24, 9] * (LANES // 2)
     task = make_task(Residual(), sizes, training=SETTINGS)
     kernel = VmapKernel(build(task.model, task.shape, task.classes).to(device), task.classes)
-    start = torch.from_numpy(initial(task)).expand(len(sizes), -1).to(device)
+    start = torch.from_numpy(initial(task)).to(device)
     x, y = task.data.x.to(device), task.data.y.to(device)
     segments = [
         full_segment(order, task.data.train_rows[order.client], SETTINGS)
@@ -162,7 +162,8 @@ def test_lanes_through_vmap(device):
 
     def run(lanes):
         chosen = [segments[lane] for lane in lanes]
-        return kernel.run(start[lanes], start[lanes], x, y, chosen, SETTINGS).params.cpu()
+        same = [start] * len(lanes)
+        return torch.stack(kernel.run(same, same, x, y, chosen, SETTINGS).params).cpu()
 
     whole = run(list(range(len(sizes))))
     longest = [lane for lane, size in enumerate(sizes) if size == 24]

@@ -15,12 +15,12 @@ class Progress:
     """What came of some lanes' segments.
 
     Attributes:
-        params: `(l, p)` models after the last step.
+        params: each lane's model `(p,)` after the last step.
         losses: `(l,)` sum over the steps of batch size times batch loss, before each step.
         squares: `(l,)` the same of the squared per-sample losses.
     """
 
-    params: torch.Tensor
+    params: list[torch.Tensor]
     losses: Floats
     squares: Floats
 
@@ -35,8 +35,8 @@ class Kernel(ABC):
     @abstractmethod
     def run(
         self,
-        start: torch.Tensor,
-        base: torch.Tensor,
+        start: Sequence[torch.Tensor],
+        base: Sequence[torch.Tensor],
         x: torch.Tensor,
         y: torch.Tensor,
         segments: Sequence[Segment],
@@ -45,8 +45,8 @@ class Kernel(ABC):
         """Train each lane along its segment.
 
         Args:
-            start: `(l, p)` where each lane starts; not changed.
-            base: `(l, p)` what FedProx's term pulls it towards.
+            start: the model `(p,)` where each lane starts; not changed.
+            base: the model `(p,)` that FedProx's term pulls it towards.
             x: `(n, ...)` inputs that the segments' rows index.
             y: `(n,)` targets.
             segments: one a lane.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simfl.learning.flat import Layout
-from simfl.learning.kernels.stacked import Lanes, Record, StackedKernel, Workspace, aligned
+from simfl.learning.kernels.stacked import Lanes, StackedKernel, Workspace, aligned
 
 _OPS = torch.ops.aten
 ELEMENTWISE = (nn.ReLU, nn.Sigmoid, nn.Tanh, nn.Dropout)
@@ -96,7 +96,7 @@ class LinearKernel(StackedKernel):
         columns = [self.stages[0].inputs, *(stage.outputs for stage in self.stages)]
         return max(_multiple(n) for n in columns)
 
-    def workspace(self, start: torch.Tensor, width: int) -> Workspace:
+    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
         """See `StackedKernel.workspace`."""
         return _LinearWorkspace(self, start, width)
 
@@ -119,14 +119,14 @@ class _LinearWorkspace(Workspace):
     begin at a full 64 bytes; the columns of `delta` that would fill them stay zero.
     """
 
-    def __init__(self, kernel: LinearKernel, start: torch.Tensor, width: int) -> None:
+    def __init__(self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int) -> None:
         self._kernel, self._width = kernel, width
-        lanes, device = len(start), start.device
+        lanes, device = len(start), start[0].device
         self.masks = sum(outputs for outputs, _ in kernel.dropouts)
-        self._whole = self._aligned(start)
+        self._whole = self._copied(start)
         self.params = self._parts(self._whole)
         padded = [_padded_outputs(stage) for stage in kernel.stages]
-        self._outputs = [Lanes(lanes, width, s.outputs, device) for s in kernel.stages[:-1]]
+        self._outputs = [Lanes(lanes, width, s.outputs, device) for s in kernel.stages]
         self._below = [Lanes(lanes, width, s.outputs, device) for s in kernel.stages]
         self._deltas = [Lanes(lanes, width, columns, device) for columns in padded]
         self._weight_gradients = [
@@ -134,24 +134,106 @@ class _LinearWorkspace(Workspace):
             for columns, stage in zip(padded, kernel.stages, strict=True)
         ]
         self._bias_gradients = [torch.zeros(lanes, columns, device=device) for columns in padded]
-        self._exp = Lanes(lanes, width, kernel.classes, device)
-        self._factor = torch.empty(lanes, width, 1, device=device)
+        self._factors = torch.empty(lanes, width, 1, device=device)
         # A sigmoid's or tanh's output can't overflow `exp`: no need to look for the largest.
         last = kernel.stages[-1].after[-1:]
         self._bounded = bool(last) and isinstance(last[0], nn.Sigmoid | nn.Tanh)
-        self._lanes = -1
+        self.narrow(lanes)
 
-    def load(self, lanes: torch.Tensor) -> Sequence[torch.Tensor]:
-        return self._parts(self._aligned(lanes))
+    def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return self._parts(self._copied(models))
 
-    def result(self) -> torch.Tensor:
-        return self._whole[:, : self._kernel.layout.size]
+    def result(self) -> list[torch.Tensor]:
+        return list(self._whole[:, : self._kernel.layout.size].unbind())
 
-    @staticmethod
-    def _aligned(lanes: torch.Tensor) -> torch.Tensor:
-        whole = lanes.new_zeros(len(lanes), aligned(lanes.shape[1]))
-        whole[:, : lanes.shape[1]] = lanes
-        return whole
+    def narrow(self, lanes: int) -> None:
+        stages = self._kernel.stages
+        params = self._kernel.layout.views(self._whole[:lanes])
+        self._layers = []
+        self._gradients: list[torch.Tensor] = []
+        for i, stage in enumerate(stages):
+            weight = params[stage.weight]
+            bias = None if stage.bias is None else params[stage.bias].unsqueeze(1)
+            delta = self._deltas[i].every[:lanes]
+            weight_gradient = self._weight_gradients[i].every[:lanes]
+            bias_gradient = self._bias_gradients[i][:lanes]
+            layer = _Layer(
+                weight,
+                weight.transpose(1, 2),
+                bias,
+                _Pair(*self._outputs[i].take(0, lanes)),
+                _Pair(*self._below[i].take(0, lanes)),
+                delta,
+                delta[:, :, : stage.outputs],
+                delta.transpose(1, 2),
+                weight_gradient,
+                bias_gradient,
+            )
+            self._layers.append(layer)
+            self._gradients.append(weight_gradient[:, : stage.outputs].flatten(1))
+            if bias is not None:
+                self._gradients.append(bias_gradient[:, : stage.outputs])
+        self._factor = self._factors[:lanes]
+
+    def compute(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+        record: tuple[torch.Tensor, ...],
+    ) -> Sequence[torch.Tensor]:
+        stages, layers, sites = self._kernel.stages, self._layers, self._mask_sites(masks)
+        activation, activations, undo = x, [x], []
+        for stage, layer in zip(stages, layers, strict=True):
+            output = layer.output
+            if layer.bias is None:
+                torch.bmm(activation, layer.transposed, out=output.matrix)
+            else:
+                torch.baddbmm(layer.bias, activation, layer.transposed, out=output.matrix)
+            applied: _Undo = []
+            if stage.after:
+                output, applied = _apply(stage.after, output, sites)
+            activation = output.matrix
+            activations.append(activation)
+            undo.append(applied)
+        self._loss_gradient(output, targets, weights, record)
+        for i in range(len(stages) - 1, -1, -1):
+            layer = layers[i]
+            if undo[i]:
+                _undo(undo[i], layer.below.matrix, layer.delta)
+            torch.bmm(layer.delta_transposed, activations[i], out=layer.weight_gradient)
+            if layer.bias is not None:
+                torch.sum(layer.padded_delta, 1, out=layer.bias_gradient)
+            if i:
+                # Without an elementwise layer between, this is the next delta already.
+                below = layers[i - 1].below.matrix if undo[i - 1] else layers[i - 1].delta
+                torch.bmm(layer.delta, layer.weight, out=below)
+        return self._gradients
+
+    def _loss_gradient(
+        self,
+        output: "_Pair",
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        record: tuple[torch.Tensor, ...],
+    ) -> None:
+        """Write the gradient of the weighted mean cross-entropy: w (softmax - one-hot)."""
+        logits, sums, shifts = record
+        logits.copy_(output.matrix)
+        top = self._layers[-1]
+        exp = top.below
+        if self._bounded:
+            torch.exp(output.whole, out=exp.whole)
+        else:
+            torch.amax(logits, 2, keepdim=True, out=shifts)
+            torch.sub(logits, shifts, out=exp.matrix)
+            exp.whole.exp_()
+        torch.sum(exp.matrix, 2, keepdim=True, out=sums)
+        torch.div(weights, sums, out=self._factor)
+        exp.matrix.mul_(self._factor)
+        after = self._kernel.stages[-1].after
+        torch.sub(exp.matrix, targets, out=exp.matrix if after else top.delta)
 
     def _parts(self, whole: torch.Tensor) -> list[torch.Tensor]:
         views = self._kernel.layout.views(whole)
@@ -163,100 +245,21 @@ class _LinearWorkspace(Workspace):
         ]
         return [views[name].flatten(1) for name in names]
 
-    def _narrow(self, lanes: int) -> None:
-        """Take views of the first `lanes` lanes; done again only when some have finished."""
-        if lanes == self._lanes:
-            return
-        kernel, self._lanes = self._kernel, lanes
-        params = kernel.layout.views(self._whole[:lanes])
-        self._layers = []
-        self._gradients: list[torch.Tensor] = []
-        for i, stage in enumerate(kernel.stages):
-            weight = params[stage.weight]
-            bias = None if stage.bias is None else params[stage.bias].unsqueeze(1)
-            delta, _ = self._deltas[i].take(0, lanes)
-            weight_gradient, _ = self._weight_gradients[i].take(0, lanes)
-            bias_gradient = self._bias_gradients[i][:lanes]
-            self._layers.append(
-                _Layer(
-                    weight,
-                    weight.transpose(1, 2),
-                    bias,
-                    delta,
-                    delta[:, :, : stage.outputs],
-                    delta.transpose(1, 2),
-                    weight_gradient,
-                    bias_gradient,
-                    self._below[i].every[:lanes],
-                )
-            )
-            self._gradients.append(weight_gradient[:, : stage.outputs].flatten(1))
-            if bias is not None:
-                self._gradients.append(bias_gradient[:, : stage.outputs])
-
-    def compute(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: Record,
-        first: int,
-    ) -> Sequence[torch.Tensor]:
-        lanes = len(x)
-        self._narrow(lanes)
-        stages, layers, sites = self._kernel.stages, self._layers, self._mask_sites(masks)
-        activations, undo = [x], []
-        for i, (stage, layer) in enumerate(zip(stages, layers, strict=True)):
-            if i < len(stages) - 1:
-                output = _Pair(*self._outputs[i].take(0, lanes))
-            else:
-                output = _Pair(*record.logits.take(first, first + lanes))
-            if layer.bias is None:
-                torch.bmm(activations[-1], layer.transposed, out=output.matrix)
-            else:
-                torch.baddbmm(layer.bias, activations[-1], layer.transposed, out=output.matrix)
-            activation, applied = _apply(stage.after, output, sites)
-            activations.append(activation.matrix)
-            undo.append(applied)
-        delta = self._loss_gradient(activations[-1], targets, weights, record, first)
-        for i in range(len(stages) - 1, -1, -1):
-            layer = layers[i]
-            _undo(undo[i], delta, layer.delta)
-            torch.bmm(layer.delta_transposed, activations[i], out=layer.weight_gradient)
-            if layer.bias is not None:
-                torch.sum(layer.padded_delta, 1, out=layer.bias_gradient)
-            if i:
-                delta = torch.bmm(layer.delta, layer.weight, out=layers[i - 1].below)
-        return self._gradients
-
-    def _loss_gradient(
-        self,
-        logits: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        record: Record,
-        first: int,
-    ) -> torch.Tensor:
-        """Return the gradient of the weighted mean cross-entropy: w (softmax - one-hot)."""
-        last = first + len(logits)
-        sums, shifts = record.sums.every[first:last], record.shifts.every[first:last]
-        exp, whole = self._exp.take(0, len(logits))
-        if self._bounded:
-            torch.exp(record.logits.take(first, last)[1], out=whole)
-        else:
-            torch.amax(logits, 2, keepdim=True, out=shifts)
-            torch.sub(logits, shifts, out=exp)
-            whole.exp_()
-        torch.sum(exp, 2, keepdim=True, out=sums)
-        factor = torch.div(weights, sums, out=self._factor[: len(logits)])
-        return exp.mul_(factor).sub_(targets)
+    @staticmethod
+    def _copied(models: Sequence[torch.Tensor]) -> torch.Tensor:
+        size = len(models[0])
+        whole = models[0].new_zeros(len(models), aligned(size))
+        for lane, model in zip(whole, models, strict=True):
+            lane[:size] = model
+        return whole
 
     def _mask_sites(self, masks: torch.Tensor | None) -> list[torch.Tensor]:
         if masks is None:
             return []
         ends = np.cumsum([0, *(self._width * n for n, _ in self._kernel.dropouts)])
-        return [masks[:, a:b].view(len(masks), self._width, -1) for a, b in pairwise(ends.tolist())]
+        return [
+            masks[:, a:b].view(masks.shape[0], self._width, -1) for a, b in pairwise(ends.tolist())
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,12 +269,13 @@ class _Layer:
     weight: torch.Tensor
     transposed: torch.Tensor
     bias: torch.Tensor | None
+    output: "_Pair"
+    below: "_Pair"
     padded_delta: torch.Tensor
     delta: torch.Tensor
     delta_transposed: torch.Tensor
     weight_gradient: torch.Tensor
     bias_gradient: torch.Tensor
-    below: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +320,6 @@ def _apply(
 
 def _undo(applied: _Undo, delta: torch.Tensor, out: torch.Tensor) -> None:
     """Write the gradient with respect to the layers' input, given that to their output."""
-    if not applied:
-        out.copy_(delta)
     for layer, saved in reversed(applied):
         if isinstance(layer, nn.Dropout):
             torch.mul(delta, saved, out=out)

@@ -43,15 +43,15 @@ class LoopKernel(Kernel):
 
     def run(
         self,
-        start: torch.Tensor,
-        base: torch.Tensor,
+        start: Sequence[torch.Tensor],
+        base: Sequence[torch.Tensor],
         x: torch.Tensor,
         y: torch.Tensor,
         segments: Sequence[Segment],
         training: LocalTraining,
     ) -> Progress:
         """See `Kernel.run`."""
-        progress = Progress(start.clone(), np.zeros(len(segments)), np.zeros(len(segments)))
+        progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
         self.module.train()
         for lane, segment in enumerate(segments):
             if segment.steps:
@@ -122,7 +122,7 @@ class LoopKernel(Kernel):
             parameter.grad = self._gradient.as_strided(shape, stride.stride(), offset)
 
     def _leave(self) -> torch.Tensor:
-        return self._flat[0] if self._inverse is None else self._flat[0][self._inverse]
+        return self._flat[0].clone() if self._inverse is None else self._flat[0][self._inverse]
 
 
 def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:

@@ -23,47 +23,54 @@ class LaneSGD:
         base: Sequence[torch.Tensor],
     ) -> None:
         self._training = training
-        self._params = params
-        self._base = base
-        self._momentum: list[torch.Tensor] = []
+        self._all_params, self._all_base = params, base
+        self._all_momentum: list[torch.Tensor] | None = None
         self._plain = not (
             training.proximal or training.clip or training.weight_decay or training.momentum
         )
+        self._first = True
+        if training.momentum:
+            self._all_momentum = [torch.empty_like(part) for part in params]
+        self.narrow(len(params[0]))
+
+    def narrow(self, lanes: int) -> None:
+        """Go on with the first `lanes` lanes only."""
+        self._params = [part[:lanes] for part in self._all_params]
+        if not self._plain:
+            self._base = [part[:lanes] for part in self._all_base]
+            self._momentum = [part[:lanes] for part in self._all_momentum or ()]
 
     def step(self, gradients: Sequence[torch.Tensor], minus_rates: torch.Tensor) -> None:
-        """Update the first `a` lanes.
+        """Update the lanes.
 
         Args:
             gradients: parts `(a, n_i)` of the mean gradients; overwritten.
             minus_rates: `(a, 1)` negative learning rates.
         """
-        lanes = len(minus_rates)
-        params = [part[:lanes] for part in self._params]
         if not self._plain:
-            gradients = self._adjusted(gradients, params)
-        for part, gradient in zip(params, gradients, strict=True):
+            gradients = self._adjusted(gradients)
+        for part, gradient in zip(self._params, gradients, strict=True):
             part.addcmul_(gradient, minus_rates)
 
-    def _adjusted(
-        self, gradients: Sequence[torch.Tensor], params: Sequence[torch.Tensor]
-    ) -> Sequence[torch.Tensor]:
-        settings, lanes = self._training, len(params[0])
+    def _adjusted(self, gradients: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        settings = self._training
         if settings.proximal:
-            for gradient, part, base in zip(gradients, params, self._base, strict=True):
-                gradient.add_(part - base[:lanes], alpha=settings.proximal)
+            for gradient, part, base in zip(gradients, self._params, self._base, strict=True):
+                gradient.add_(part - base, alpha=settings.proximal)
         if settings.clip is not None:
             self._clip(gradients, settings.clip)
         if settings.weight_decay:
-            for gradient, part in zip(gradients, params, strict=True):
+            for gradient, part in zip(gradients, self._params, strict=True):
                 gradient.add_(part, alpha=settings.weight_decay)
         if not settings.momentum:
             return gradients
-        if not self._momentum:
-            self._momentum = [gradient.clone() for gradient in gradients]
-            return self._momentum
         for velocity, gradient in zip(self._momentum, gradients, strict=True):
-            velocity[:lanes].mul_(settings.momentum).add_(gradient)
-        return [velocity[:lanes] for velocity in self._momentum]
+            if self._first:  # a fresh buffer begins as the gradient itself
+                velocity.copy_(gradient)
+            else:
+                velocity.mul_(settings.momentum).add_(gradient)
+        self._first = False
+        return self._momentum
 
     @staticmethod
     def _clip(gradients: Sequence[torch.Tensor], most: float) -> None:

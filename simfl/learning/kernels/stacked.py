@@ -63,30 +63,34 @@ class Lanes:
         return self.every[first:last], self._flat[first * size :][: aligned((last - first) * size)]
 
 
-@dataclass(frozen=True)
 class Record:
-    """What the steps of one block leave behind for the loss: see `Workspace.compute`."""
+    """What the steps of one block leave behind for the loss: see `Workspace.compute`.
 
-    logits: Lanes
-    sums: Lanes
-    shifts: Lanes
+    Args:
+        batches: room for so many.
+        width: rows of each.
+        classes: logits of each row.
+        device: where.
+    """
 
-    @classmethod
-    def of(cls, batches: int, width: int, classes: int, device: torch.device) -> "Record":
-        """Return room for so many batches."""
-        return cls(
-            Lanes(batches, width, classes, device),
-            Lanes(batches, width, 1, device),
-            Lanes(batches, width, 1, device),
-        )
+    def __init__(self, batches: int, width: int, classes: int, device: torch.device) -> None:
+        self._logits = torch.empty(batches, width, classes, device=device)
+        self._sums = Lanes(batches, width, 1, device)
+        self._shifts = torch.zeros(batches, width, 1, device=device)
+
+    def split(self, counts: Sequence[int]) -> Iterator[tuple[torch.Tensor, ...]]:
+        """Return ``(logits, sums, shifts)`` of each step, given how many batches each has."""
+        n = sum(counts)
+        whole = self._logits, self._sums.every, self._shifts
+        return zip(*(torch.split_with_sizes(part[:n], counts) for part in whole), strict=True)
 
     def losses(self, labels: torch.Tensor) -> torch.Tensor:
         """Return the cross-entropies `(s, width)`, given labels `(s, width, 1)`."""
-        batches = len(labels)
-        sums, flat = self.sums.take(0, batches)
+        batches = labels.shape[0]
+        sums, flat = self._sums.take(0, batches)
         flat.log_()
-        right = self.logits.every[:batches].gather(2, labels)
-        return (sums + self.shifts.every[:batches] - right).squeeze(2)
+        right = self._logits[:batches].gather(2, labels)
+        return (sums + self._shifts[:batches] - right).squeeze(2)
 
 
 class Workspace(ABC):
@@ -98,8 +102,12 @@ class Workspace(ABC):
     """Parts `(l, n_i)` of the models; the optimizer changes them in place."""
 
     @abstractmethod
-    def load(self, lanes: torch.Tensor) -> Sequence[torch.Tensor]:
-        """Return the parts `(l, n_i)` of models `(l, p)`, copied into memory laid out like mine."""
+    def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """Return the parts `(l, n_i)` of models `(p,)`, copied into memory laid out like mine."""
+
+    @abstractmethod
+    def narrow(self, lanes: int) -> None:
+        """Go on with the first `lanes` lanes only."""
 
     @abstractmethod
     def compute(
@@ -108,26 +116,22 @@ class Workspace(ABC):
         targets: torch.Tensor,
         weights: torch.Tensor,
         masks: torch.Tensor | None,
-        record: Record,
-        first: int,
+        record: tuple[torch.Tensor, ...],
     ) -> Sequence[torch.Tensor]:
-        """Return parts `(a, n_i)` of the gradients of the first `a` lanes.
-
-        Writes at batches ``first .. first + a`` of `record` the logits, the row-wise sums of
-        ``exp(logits - shifts)`` and the shifts.
+        """Return parts `(a, n_i)` of the gradients of the lanes that still run.
 
         Args:
             x: `(a, width, ...)` inputs.
             targets: `(a, width, c)` one-hot targets times `weights`.
             weights: `(a, width, 1)` weight of each row in its batch's loss.
             masks: `(a, width * masks)` dropout factors.
-            record: where logits go.
-            first: the first lane's batch in `record`.
+            record: to be written: logits `(a, width, c)`, the row-wise sums `(a, width, 1)` of
+                ``exp(logits - shifts)`` and the shifts `(a, width, 1)`, zero unless written.
         """
 
     @abstractmethod
-    def result(self) -> torch.Tensor:
-        """Return the models `(l, p)`."""
+    def result(self) -> list[torch.Tensor]:
+        """Return the models `(p,)`."""
 
 
 class StackedKernel(Kernel):
@@ -143,8 +147,8 @@ class StackedKernel(Kernel):
         self.most_lanes = int(np.clip(LANE_BYTES // max(8 * size, 1), 2, MOST_LANES))
 
     @abstractmethod
-    def workspace(self, start: torch.Tensor, width: int) -> Workspace:
-        """Return buffers for lanes that start at `(l, p)`, with `width` rows in every batch."""
+    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
+        """Return buffers for lanes that start at models `(p,)`, with `width` rows a batch."""
 
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
         """Return `(steps, width * masks)` dropout factors; only called if there is dropout."""
@@ -160,26 +164,28 @@ class StackedKernel(Kernel):
 
     def run(
         self,
-        start: torch.Tensor,
-        base: torch.Tensor,
+        start: Sequence[torch.Tensor],
+        base: Sequence[torch.Tensor],
         x: torch.Tensor,
         y: torch.Tensor,
         segments: Sequence[Segment],
         training: LocalTraining,
     ) -> Progress:
         """See `Kernel.run`."""
-        progress = Progress(start.clone(), np.zeros(len(segments)), np.zeros(len(segments)))
+        progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
         x = self.inputs(x)
         with torch.no_grad():
             for width, lanes in self._chunks(segments, training.batch_size):
-                index = torch.from_numpy(lanes).to(start.device)
-                workspace = self.workspace(start[index], width)
-                anchor = workspace.load(base[index]) if training.proximal else workspace.params
+                workspace = self.workspace([start[lane] for lane in lanes], width)
+                anchor = workspace.params
+                if training.proximal:
+                    anchor = workspace.load([base[lane] for lane in lanes])
                 optimizer = LaneSGD(training, workspace.params, anchor)
                 chosen = [segments[lane] for lane in lanes]
                 sums = self._run_chunk(workspace, optimizer, x, y, chosen, width)
-                progress.params[index] = workspace.result()
                 progress.losses[lanes], progress.squares[lanes] = sums
+                for lane, params in zip(lanes, workspace.result(), strict=True):
+                    progress.params[lane] = params
         return progress
 
     def _chunks(self, segments: Sequence[Segment], batch: int) -> Iterator[tuple[int, Ids]]:
@@ -209,33 +215,42 @@ class StackedKernel(Kernel):
         blocks = list(steps.blocks(room))
         room = max(starts[t1] - starts[t0] for t0, t1 in blocks)
         buffer = x.new_empty(room * width, *x.shape[1:])
-        record = Record.of(room, width, self.classes, device)
-        masks = None
+        record = Record(room, width, self.classes, device)
+        streams = []
         if workspace.masks:
             streams = [stream(segment.seed, segment.dropout) for segment in segments]
+        lanes = len(segments)
         for t0, t1 in blocks:
             begin, end = starts[t0], starts[t1]
+            counts = steps.active[t0:t1].tolist()
             rows = torch.from_numpy(steps.rows[begin:end].ravel()).to(device)
             inputs = torch.index_select(x, 0, rows, out=buffer[: len(rows)])
-            inputs = inputs.view(-1, width, *x.shape[1:])
             labels = y.index_select(0, rows).view(-1, width, 1)
-            weights = torch.from_numpy(steps.weights[begin:end]).to(device, torch.float32)
-            weights = weights.unsqueeze(2)
-            targets = torch.zeros(*labels.shape[:2], self.classes, device=device)
+            weights = torch.from_numpy(steps.weights[begin:end]).to(device).unsqueeze(2)
+            targets = torch.zeros(end - begin, width, self.classes, device=device)
             targets.scatter_(2, labels, weights)
+            masks: Sequence[torch.Tensor | None] = [None] * (t1 - t0)
             if workspace.masks:
-                masks = self._masks(workspace, steps, streams, t0, t1, width).to(device)
-            for t in range(t0, t1):
-                first, last = starts[t] - begin, starts[t + 1] - begin
+                drawn = self._masks(workspace, steps, streams, t0, t1, width).to(device)
+                masks = torch.split_with_sizes(drawn, counts)
+            for count, step_x, step_targets, step_weights, step_masks, rates, rows_of in zip(
+                counts,
+                torch.split_with_sizes(inputs.view(-1, width, *x.shape[1:]), counts),
+                torch.split_with_sizes(targets, counts),
+                torch.split_with_sizes(weights, counts),
+                masks,
+                torch.split_with_sizes(minus_rates[begin:end], counts),
+                record.split(counts),
+                strict=True,
+            ):
+                if count < lanes:
+                    lanes = count
+                    workspace.narrow(lanes)
+                    optimizer.narrow(lanes)
                 gradients = workspace.compute(
-                    inputs[first:last],
-                    targets[first:last],
-                    weights[first:last],
-                    None if masks is None else masks[first:last],
-                    record,
-                    first,
+                    step_x, step_targets, step_weights, step_masks, rows_of
                 )
-                optimizer.step(gradients, minus_rates[starts[t] : starts[t + 1]])
+                optimizer.step(gradients, rates)
             losses[begin:end] = record.losses(labels).cpu().numpy()
         return steps.sums(losses)
 
@@ -280,7 +295,7 @@ class _Steps:
         active: `(t,)` lanes that still run at each step.
         starts: `(t + 1,)` where each step's batches begin among all `s` batches.
         rows: `(s, width)` rows of each batch.
-        weights: `(s, width)` their normalised weights, 0 for fillers.
+        weights: `(s, width)` float32, their normalised weights, 0 for fillers.
         rates: `(s,)` float32 learning rates.
         sizes: `(s,)` samples in each batch.
         lane: `(s,)` whose batch it is.
@@ -290,7 +305,7 @@ class _Steps:
     active: Ids
     starts: Ids
     rows: Ids
-    weights: Floats
+    weights: NDArray[np.float32]
     rates: NDArray[np.float32]
     sizes: Ids
     lane: Ids
@@ -312,6 +327,7 @@ class _Steps:
         taken = taken[place]
         weights = np.concatenate([segment.normalised for segment in segments])[taken]
         weights[column >= sizes[place][:, None]] = 0.0
+        weights = weights.astype(np.float32)
         return cls(
             lengths,
             active,
@@ -335,8 +351,9 @@ class _Steps:
     def sums(self, losses: Floats) -> tuple[Floats, Floats]:
         """Return per lane the sums of losses and of squared losses, each batch in its turn."""
         lanes = len(self.lengths)
-        batch = (self.weights * losses).sum(axis=1) * self.sizes
-        square = (self.weights * losses**2).sum(axis=1) * self.sizes
+        weighted = self.weights.astype(np.float64) * losses
+        batch = weighted.sum(axis=1) * self.sizes
+        square = (weighted * losses).sum(axis=1) * self.sizes
         loss, squared = np.zeros(lanes), np.zeros(lanes)
         np.add.at(loss, self.lane, batch)
         np.add.at(squared, self.lane, square)

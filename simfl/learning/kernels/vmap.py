@@ -13,7 +13,7 @@ from torch import nn
 from torch.func import functional_call, grad, vmap
 
 from simfl.learning.flat import Layout, example_input
-from simfl.learning.kernels.stacked import Record, StackedKernel, Workspace
+from simfl.learning.kernels.stacked import StackedKernel, Workspace
 
 LANES = 16
 COUPLED = (nn.modules.batchnorm._BatchNorm, nn.RNNBase, nn.modules.dropout._DropoutNd)
@@ -44,23 +44,27 @@ class VmapKernel(StackedKernel):
 
         self.gradient: Gradient = vmap(grad(loss, has_aux=True))
 
-    def workspace(self, start: torch.Tensor, width: int) -> Workspace:
+    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
         """See `StackedKernel.workspace`."""
         return _VmapWorkspace(self, start)
 
 
 class _VmapWorkspace(Workspace):
-    def __init__(self, kernel: VmapKernel, start: torch.Tensor) -> None:
+    def __init__(self, kernel: VmapKernel, start: Sequence[torch.Tensor]) -> None:
         self._kernel = kernel
-        self.params = [start.clone()]
-        self._gradient = torch.zeros_like(start)
+        self.params = self.load(start)
+        self._gradient = torch.zeros_like(self.params[0])
         self._views = kernel.layout.views(self._gradient)
+        self._lanes = len(start)
 
-    def load(self, lanes: torch.Tensor) -> Sequence[torch.Tensor]:
-        return [lanes]
+    def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return [torch.stack(list(models))]
 
-    def result(self) -> torch.Tensor:
-        return self.params[0]
+    def narrow(self, lanes: int) -> None:
+        self._lanes = lanes
+
+    def result(self) -> list[torch.Tensor]:
+        return list(self.params[0].unbind())
 
     def compute(
         self,
@@ -68,23 +72,21 @@ class _VmapWorkspace(Workspace):
         targets: torch.Tensor,
         weights: torch.Tensor,
         masks: torch.Tensor | None,
-        record: Record,
-        first: int,
+        record: tuple[torch.Tensor, ...],
     ) -> Sequence[torch.Tensor]:
-        logits = record.logits.every[first : first + len(x)]
-        for begin in range(0, len(x), LANES):
-            lanes = slice(begin, min(begin + LANES, len(x)))
+        logits, sums, shifts = record
+        for first in range(0, self._lanes, LANES):
+            lanes = slice(first, min(first + LANES, self._lanes))
             used = lanes.stop - lanes.start
-            filled = [_filled(part[lanes]) for part in (self.params[0], x, targets)]
+            filled = [_filled(part[lanes]) for part in (self.params[0][: self._lanes], x, targets)]
             parameters = self._kernel.layout.views(filled[0])
             gradients, outputs = self._kernel.gradient(parameters, *filled[1:])
             for name, part in gradients.items():
                 self._views[name][lanes] = part[:used]
             logits[lanes] = outputs[:used]
-        batches = slice(first, first + len(x))
-        shifts = torch.amax(logits, 2, keepdim=True, out=record.shifts.every[batches])
-        torch.sum((logits - shifts).exp(), 2, keepdim=True, out=record.sums.every[batches])
-        return [self._gradient[: len(x)]]
+        torch.amax(logits, 2, keepdim=True, out=shifts)
+        torch.sum((logits - shifts).exp(), 2, keepdim=True, out=sums)
+        return [self._gradient[: self._lanes]]
 
 
 def _filled(lanes: torch.Tensor) -> torch.Tensor:

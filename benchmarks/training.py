@@ -1,0 +1,247 @@
+"""Rounds per second of W1, W2 and W3 (issue 5) against two plain loops, one thread each.
+
+    python -m benchmarks.training [--rounds N] [--only W1 W3] [--workers 2] [--out FILE.json]
+
+All contenders train like models on like data, interleaved round by round, each round followed by an
+evaluation on 10,000 samples; what is compared is the median of the ratios within a round, for times
+on a shared machine are noise.  The data are random numbers of the right shapes: what is measured
+does not depend on them.
+"""
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
+from simfl.executors.base import Executor
+from simfl.executors.inline import Inline
+from simfl.executors.processes import Processes
+from simfl.learning.data import Partitioned
+from simfl.learning.evaluate import evaluate
+from simfl.learning.flat import build, initial_params, parameter_count
+from simfl.learning.task import Task
+from simfl.models.base import Model
+from simfl.work import LocalTraining, Plan, Schedule, WorkOrder
+
+
+class Mlp(Model):
+    """784-64-30-10."""
+
+    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """See `Model.build`."""
+        return nn.Sequential(
+            nn.Flatten(),
+            nn.Linear(784, 64),
+            nn.ReLU(),
+            nn.Linear(64, 30),
+            nn.ReLU(),
+            nn.Linear(30, classes),
+        )
+
+
+class Cnn(Model):
+    """Two 3x3 convolutions of 32 and 64 channels, each pooled, then 128 units."""
+
+    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """See `Model.build`."""
+        return nn.Sequential(
+            nn.Conv2d(1, 32, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(64 * 7 * 7, 128),
+            nn.ReLU(),
+            nn.Linear(128, classes),
+        )
+
+
+class Logistic(Model):
+    """60-10, sigmoid before the softmax."""
+
+    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """See `Model.build`."""
+        return nn.Sequential(nn.Linear(60, classes), nn.Sigmoid())
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One reference workload."""
+
+    model: Model
+    shape: tuple[int, ...]
+    sizes: list[int]
+    per_round: int
+    batch: int
+    epochs: int
+    lr: float
+    target: float
+
+
+def power_law() -> list[int]:
+    """Return 1,000 sizes with mean 69 and maximum 1,000."""
+    sizes = np.random.default_rng(0).pareto(1.2, 1000) * 15 + 10
+    sizes = np.minimum(sizes, 1000)
+    sizes = np.maximum(sizes * 69 / sizes.mean(), 5).clip(max=1000)
+    sizes[np.argmax(sizes)] = 1000
+    return [int(size) for size in sizes]
+
+
+WORKLOADS = {
+    "W1": Workload(Mlp(), (1, 28, 28), [600] * 100, 10, 64, 2, 0.01, 2.8),
+    "W2": Workload(Cnn(), (1, 28, 28), [500] * 100, 10, 50, 2, 0.01, 2.0),
+    "W3": Workload(Logistic(), (60,), power_law(), 100, 8, 10, 0.01, 25.0),
+}
+
+
+class Contest:
+    """One workload, and every contender's way through a round of it."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        generator = torch.Generator().manual_seed(0)
+        total = sum(workload.sizes)
+        x = torch.randn(total, *workload.shape, generator=generator)
+        y = torch.randint(10, (total,), generator=generator)
+        self.test_x = torch.randn(10_000, *workload.shape, generator=generator)
+        self.test_y = torch.randint(10, (10_000,), generator=generator)
+        rows = np.split(np.random.default_rng(1).permutation(total), np.cumsum(workload.sizes)[:-1])
+        self.clients = [(x[r], y[r]) for r in rows]
+        self.task = Task(
+            workload.model,
+            workload.shape,
+            10,
+            Partitioned(x, y, rows, [np.zeros(0, np.int64)] * len(rows)),
+            LocalTraining(workload.batch, Schedule(workload.lr)),
+        )
+        self.initial = initial_params(workload.model, workload.shape, 10, 0)
+
+    def chosen(self, round_: int) -> list[int]:
+        """Return the clients of a round, the same for all contenders."""
+        rng = np.random.default_rng(round_)
+        picked = rng.choice(len(self.clients), self.workload.per_round, replace=False)
+        return sorted(picked.tolist())
+
+    def loop(self, one_round: Callable[..., None]) -> Callable[[int], None]:
+        """Return a round of a plain loop."""
+        model = build(self.workload.model, self.workload.shape, 10)
+
+        def run(round_: int) -> None:
+            clients = [self.clients[client] for client in self.chosen(round_)]
+            one_round(model, clients, self.workload.epochs, self.workload.batch, self.workload.lr)
+            loop_evaluation(model, self.test_x, self.test_y)
+
+        return run
+
+    def simfl(self, executor: Executor) -> Callable[[int], None]:
+        """Return a round of simfl's execution: train, average, evaluate."""
+        executor.start(self.task)
+        model = [self.initial]
+        plan = Plan(full_epochs=self.workload.epochs)
+
+        def run(round_: int) -> None:
+            orders = [
+                WorkOrder(client, 0, round_, round_, plan, 1000 * round_ + client)
+                for client in self.chosen(round_)
+            ]
+            results = executor.train({round_: model[0]}, orders)
+            weights = np.array([result.samples for result in results], dtype=np.float64)
+            total = np.zeros(len(model[0]))
+            for result, weight in zip(results, weights / weights.sum(), strict=True):
+                total += weight * result.params
+            model[0] = total.astype(np.float32)
+            evaluate(self.task, model[0], self.test_x, self.test_y)
+
+        return run
+
+
+def measure(name: str, rounds: int, workers: int) -> dict[str, object]:
+    """Return the seconds per round of each contender, interleaved, and their ratios."""
+    contest = Contest(WORKLOADS[name])
+    executors = {"simfl": Inline(), f"simfl, {workers} workers": Processes(workers=workers)}
+    if workers < 2:
+        executors.popitem()
+    contenders = {
+        "DataLoader loop": contest.loop(dataloader_round),
+        "tensor loop": contest.loop(tensor_round),
+        **{label: contest.simfl(executor) for label, executor in executors.items()},
+    }
+    torch.set_num_threads(1)
+    seconds: dict[str, list[float]] = {label: [] for label in contenders}
+    try:
+        for round_ in range(rounds + 1):
+            for label, run in contenders.items():
+                before = time.perf_counter()
+                run(round_)
+                seconds[label].append(time.perf_counter() - before)
+    finally:
+        for executor in executors.values():
+            executor.close()
+    steady = {label: times[1:] for label, times in seconds.items()}  # the first warms up
+    reference = steady["DataLoader loop"]
+    ratios = {
+        label: statistics.median(r / t for r, t in zip(reference, times, strict=True))
+        for label, times in steady.items()
+    }
+    return {
+        "parameters": parameter_count(build(contest.workload.model, contest.workload.shape, 10)),
+        "rounds": rounds,
+        "median_seconds_per_round": {k: statistics.median(v) for k, v in steady.items()},
+        "rounds_per_second_against_dataloader_loop": ratios,
+        "target": contest.workload.target,
+    }
+
+
+def machine() -> dict[str, object]:
+    """Return what the numbers depend on."""
+    model = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text().splitlines()
+        model = next((s.split(":")[1].strip() for s in lines if s.startswith("model name")), model)
+    return {
+        "cpu": model,
+        "vector": torch.backends.cpu.get_cpu_capability(),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+        "threads": 1,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--only", nargs="+", choices=sorted(WORKLOADS), default=sorted(WORKLOADS))
+    parser.add_argument("--workers", type=int, default=1, help="also measure so many processes")
+    results = Path(__file__).parent / "results" / "training.json"
+    parser.add_argument("--out", type=Path, default=results)
+    options = parser.parse_args()
+    known = json.loads(options.out.read_text())["workloads"] if options.out.exists() else {}
+    for name in options.only:
+        known[name] = found = measure(name, options.rounds, options.workers)
+        ratios = found["rounds_per_second_against_dataloader_loop"]
+        times = found["median_seconds_per_round"]
+        print(f"{name}  (target {found['target']}x, {found['rounds']} rounds)")
+        for label, ratio in ratios.items():
+            print(f"  {label:20s} {1e3 * times[label]:9.1f} ms/round {ratio:7.2f}x", flush=True)
+        text = json.dumps(
+            {"machine": machine(), "workloads": dict(sorted(known.items()))}, indent=2
+        )
+        options.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
