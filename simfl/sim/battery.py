@@ -42,7 +42,8 @@ class Batteries:
         n = len(capacity_j)
         self._capacity_j = capacity_j
         self._level_j: Floats = capacity_j * start
-        self._minimum_j: Floats = capacity_j * (minimum * (1 - _NOTHING))
+        self._minimum_j: Floats = capacity_j * minimum
+        self._least_j: Floats = self._minimum_j * (1 - _NOTHING)
         self._charge_w, self._idle_w, self._schedule = charge_w, idle_w, plugged
         self._draw_w: Floats = np.full(n, idle_w)
         self._at_s: Floats = np.zeros(n)
@@ -61,7 +62,7 @@ class Batteries:
 
     def able(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
         """Return `(m,)` whether each of `devices` has charge enough to take work."""
-        return self.level_j(devices, now_s) >= self._minimum_j[devices]
+        return self.level_j(devices, now_s) >= self._least_j[devices]
 
     def draw(self, device: int, now_s: float, watts: float | None) -> None:
         """Let `device` draw so much from now on (None: what it draws when idle)."""
@@ -85,7 +86,8 @@ class Batteries:
     def returns_s(self, device: int, now_s: float, base: OnlineSchedule) -> float:
         """Return when idle `device` is next charged enough and online by `base` (inf: never)."""
         charge_j = float(self.level_j(np.array([device]), now_s)[0])
-        least_j, full_j = float(self._minimum_j[device]), float(self._capacity_j[device])
+        least_j, full_j = float(self._least_j[device]), float(self._capacity_j[device])
+        enough_j = float(self._minimum_j[device])
         plugged, until_s = bool(self._plugged[device]), float(self._until_s[device])
         if charge_j < least_j and self._charge_w <= self._idle_w:
             return math.inf
@@ -93,7 +95,7 @@ class Batteries:
             watts = self._charge_w * plugged - self._idle_w
             first_s, last_s = now_s, until_s
             if charge_j < least_j:
-                first_s = now_s + (least_j - charge_j) / watts if watts > 0 else math.inf
+                first_s = now_s + (enough_j - charge_j) / watts if watts > 0 else math.inf
             elif watts < 0:
                 last_s = min(until_s, now_s + (charge_j - least_j) / -watts)
             if first_s < last_s:
