@@ -1,30 +1,13 @@
 """What tests of the whole share: tiny scenarios, run in a temporary folder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny import TINY, RunTiny
 
 from simfl import Options, Result, Scenario, run
-
-TINY: dict[str, Any] = {
-    "name": "tiny",
-    "data": {
-        "dataset": {"name": "synthetic_images", "samples": 240, "test_samples": 60, "size": 6}
-    },
-    "model": {"name": "mlp", "hidden": [8]},
-    "fleet": {
-        "count": 8,
-        "compute": {"distribution": "lognormal", "median": "50 samples/s", "sigma": 0.5},
-        "uplink": "1 Mbit/s",
-        "latency": "10 ms",
-    },
-    "training": {"epochs": 2, "batch_size": 8},
-    "rounds": {"clients": 4, "stop": {"rounds": 4}},
-}
-
-RunTiny = Callable[..., Result]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import RunTiny
+from tiny import RunTiny
 
 from simfl import Options, Result
 from simfl.errors import InputError
