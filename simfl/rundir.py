@@ -91,6 +91,8 @@ def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any], overwrit
                 f"{folder} holds the results of a different scenario; give --overwrite to replace "
                 "them, or another --out or name"
             )
+    elif folder.is_file():
+        raise InputError(f"{folder} is a file; give another --out")
     elif folder.exists() and not is_run(folder) and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty and not a run folder; give another --out")
     try:

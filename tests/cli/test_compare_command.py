@@ -1,0 +1,140 @@
+"""`simfl compare`: its formats agree with each other and with the summaries."""
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simfl.cli import main
+
+SCENARIO = """\
+name: compared
+data: {dataset: {name: synthetic, alpha: 1, beta: 1}}
+model: logistic_regression
+fleet: {count: 30, compute: {distribution: lognormal, median: 50 samples/s, sigma: 0.5}}
+training: {epochs: 2, batch_size: 8}
+rounds: {clients: 5, stop: {rounds: 3}, policy: {name: synchronous, deadline: {stragglers: 30%}}}
+evaluation: {targets: [10%, 99%]}
+variants: {waits: {rounds.policy.deadline: none}, drops: {}}
+seeds: [0, 1]
+"""
+
+
+@pytest.fixture(scope="module")
+def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two variants with two seeds each."""
+    folder = tmp_path_factory.mktemp("compare")
+    (folder / "s.yaml").write_text(SCENARIO)
+    assert main(["run", str(folder / "s.yaml"), "--out", str(folder / "o"), "-q"]) == 0
+    return folder / "o"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    assert main(["compare", *map(str, words)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
+    return list(json.loads(printed(capsys, *words, "--format", "json")))
+
+
+def summaries(top: Path, variant: str) -> list[dict[str, Any]]:
+    files = (top / variant / f"seed-{seed}" / "summary.json" for seed in (0, 1))
+    return [json.loads(file.read_text()) for file in files]
+
+
+def test_means_and_spreads(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = as_json(capsys, top)
+    assert [(line["variant"], line["seeds"]) for line in lines] == [("drops", 2), ("waits", 2)]
+    for line in lines:
+        first, second = (one["virtual_time_s"] for one in summaries(top, line["variant"]))
+        assert line["time_s"]["mean"] == pytest.approx((first + second) / 2)
+        assert line["time_s"]["std"] == pytest.approx(abs(first - second) / math.sqrt(2))
+        assert line["time_s"]["missing"] == 0
+        reached = [one["targets"]["0.1"] for one in summaries(top, line["variant"])]
+        times = [at["time_s"] for at in reached if at]
+        assert line["time_s_to_10%"]["missing"] == 2 - len(times)
+        assert line["time_s_to_99%"] == {"mean": None, "std": None, "missing": 2}
+
+
+def test_targets_other_than_the_scenarios(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, keys in (("0.05", ["5%"]), ("5%,12.5%", ["5%", "12.5%"])):
+        (line, _) = as_json(capsys, top, "--targets", text)
+        found = [key for key in line if key.startswith("time_s_to_")]
+        assert found == [f"time_s_to_{key}" for key in keys]
+    # Found in rounds.csv, as the run itself would have.
+    at = as_json(capsys, top, "--targets", "0.1")[0]
+    assert at == {k: v for k, v in as_json(capsys, top)[0].items() if "99%" not in k}
+
+
+def test_csv_and_json_have_the_same_numbers(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, top, "--format", "csv"))))
+    for row, line in zip(rows, as_json(capsys, top), strict=True):
+        assert row.pop("variant") == line.pop("variant")
+        assert int(row.pop("seeds")) == line.pop("seeds")
+        for name, figure in line.items():
+            for key, suffix in (("mean", ""), ("std", "_std")):
+                text = row.pop(name + suffix)
+                assert (float(text) if text else None) == figure[key]
+            assert int(row.pop(f"{name}_missing")) == figure["missing"]
+        # What the other variant alone has.
+        assert {value for name, value in row.items() if not name.endswith("_missing")} <= {""}
+        assert {value for name, value in row.items() if name.endswith("_missing")} <= {"2"}
+
+
+def test_markdown(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, top, "--format", "markdown").splitlines()
+    heads, rule, *rows = ([c.strip() for c in line.split("|")[1:-1]] for line in lines)
+    assert heads[:3] == ["variant", "seeds", "accuracy"]
+    assert set(rule) == {"---"}
+    assert [row[0] for row in rows] == ["drops", "waits"]
+    assert {len(row) for row in rows} == {len(rule)} == {len(heads)}
+
+
+def test_table_says_what_was_never_reached(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, top).splitlines()
+    named = {line.split()[0]: line.split()[1:] for line in lines if line.strip("-")}
+    assert named["variant"] == ["drops", "waits"]
+    assert named["time_s_to_99%"] == ["N/A", "N/A"]
+
+
+def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [top / "waits" / "seed-1", top / "drops" / "seed-0"]
+    lines = as_json(capsys, *folders)
+    assert [(line["variant"], line["seeds"]) for line in lines] == [("waits", 1), ("drops", 1)]
+    assert lines[0]["time_s"]["std"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
+        (["--targets", "much"], "--targets: "),
+        (["nowhere"], "nowhere holds no run"),
+    ],
+)
+def test_bad_input(
+    words: list[str], message: str, top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(top), *words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+
+
+def test_unfinished_runs_are_named(
+    top: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from shutil import copytree
+
+    folder = tmp_path / "seed-0"
+    copytree(top / "drops" / "seed-0", folder)
+    (folder / "summary.json").unlink()
+    assert main(["compare", str(folder)]) == 2
+    assert f"simfl resume {folder}" in capsys.readouterr().err

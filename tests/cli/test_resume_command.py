@@ -1,0 +1,99 @@
+"""`simfl resume`: interrupted runs end as if they never were; finished ones are left alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simfl.cli import main
+
+SCENARIO = """\
+name: resumed
+data: {dataset: {name: synthetic, alpha: 1, beta: 1}}
+model: logistic_regression
+fleet: {count: 30, compute: {distribution: lognormal, median: 50 samples/s, sigma: 0.5}}
+training: {epochs: 1, batch_size: 8}
+rounds: {clients: 5, stop: {rounds: 4}, policy: {name: synchronous, deadline: {stragglers: 30%}}}
+seeds: 0-1
+"""
+SAME = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "scenario.yaml", "trace.json")
+
+
+@pytest.fixture
+def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Two run folders, below `o`."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(SCENARIO)
+    assert main(["run", "s.yaml", "--out", "o", "-q", "--time-only"]) == 0
+    return [Path(f"o/default/seed-{seed}") for seed in (0, 1)]
+
+
+def break_off(folder: Path) -> None:
+    """Leave the folder as a run that was killed in the middle."""
+    for name in ("summary.json", "report.html", "trace.json"):
+        (folder / name).unlink()
+    for name in ("events.jsonl", "rounds.csv", "clients.csv"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text[: 2 * len(text) // 3])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in SAME}
+
+
+def test_files_equal_those_of_an_uninterrupted_run(
+    finished: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [contents(folder) for folder in finished]
+    for folder in finished:
+        break_off(folder)
+    assert main(["resume", "o"]) == 0
+    out, err = capsys.readouterr()
+    assert [contents(folder) for folder in finished] == before
+    assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'}"
+    assert "default seed 1: " in err
+
+
+def test_one_folder(finished: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    before = contents(finished[0])
+    break_off(finished[0])
+    assert main(["resume", str(finished[0]), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    (found,) = json.loads(out)
+    assert found.pop("folder") == str(finished[0])
+    assert found == json.loads(before["summary.json"])
+    assert contents(finished[0]) == before
+
+
+def test_finished_runs_are_left_alone(finished: list[Path]) -> None:
+    before = [contents(folder) for folder in finished]
+    times = [(folder / "events.jsonl").stat().st_mtime_ns for folder in finished]
+    assert main(["resume", "o", "-q", "--no-report"]) == 0
+    assert [contents(folder) for folder in finished] == before
+    assert [(folder / "events.jsonl").stat().st_mtime_ns for folder in finished] == times
+
+
+def test_a_log_that_replay_does_not_give_is_refused(
+    finished: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = finished[0]
+    break_off(folder)
+    log = folder / "events.jsonl"
+    log.write_text(log.read_text().replace('"asked":5', '"asked":6', 1))
+    changed = log.read_bytes()
+    assert main(["resume", str(folder), "-q"]) == 1
+    error = capsys.readouterr().err
+    assert "line 2 differs from the recorded one" in error
+    assert "Traceback" not in error
+    assert log.read_bytes().startswith(changed[: changed.rfind(b"\n") + 1])
+    assert not (folder / "summary.json").exists()
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "."])
+def test_no_run_there(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["resume", folder]) == 2
+    assert capsys.readouterr().err == f"error: {folder} holds no run\n"

@@ -1,0 +1,260 @@
+"""`simfl run`: its options, what it prints, and when it refuses to write."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simfl.cli import main
+from simfl.scenario import Scenario
+
+SCENARIO = """\
+name: commanded
+data: {dataset: {name: synthetic, alpha: 1, beta: 1}}
+model: logistic_regression
+fleet: {count: 30, compute: {distribution: lognormal, median: 50 samples/s, sigma: 0.5}}
+training: {epochs: 1, batch_size: 8}
+rounds: {clients: 5, stop: {rounds: 3}, policy: {name: synchronous, deadline: {stragglers: 30%}}}
+evaluation: {targets: [0.01, 0.99]}
+"""
+VARIANTS = "variants: {waits: {rounds.policy.deadline: none}, drops: {}}\n"
+FILES = {"scenario.yaml", "provenance.json", "rounds.csv", "clients.csv", "events.jsonl"}
+FILES |= {"summary.json", "report.html", "trace.json"}
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO)
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def run(file: Path, *words: str, code: int = 0) -> None:
+    assert main(["run", str(file), "--time-only", *words]) == code
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+class TestOutput:
+    def test_table_and_folders(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file.write_text(SCENARIO + VARIANTS)
+        run(file, "--out", "o")
+        out, err = capsys.readouterr()
+        header = out.splitlines()[0].split()
+        assert header[0] == "variant"
+        assert {"waits", "drops"} <= set(out.split())
+        assert f"  {Path('o') / 'drops' / 'seed-0'}" in out.splitlines()
+        assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'}"
+        # Progress goes to stderr, so that the table can be piped.
+        assert "waits seed 0: " in err
+        assert "round 3/3" in err
+        assert "virtual" not in out
+
+    def test_default_folder(self, file: Path) -> None:
+        run(file, "--quiet")
+        folder = Path("runs/commanded/default/seed-0")
+        assert set(contents(folder)) == FILES
+
+    def test_quiet_prints_nothing(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        run(file, "--quiet", "--out", "o")
+        assert capsys.readouterr() == ("", "")
+        assert Path("o/default/seed-0/report.html").exists()
+
+    def test_json_is_nothing_but_json(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        run(file, "--json", "--out", "o", "--seeds", "0-1")
+        out, err = capsys.readouterr()
+        assert err == ""
+        found = json.loads(out)
+        assert [one["folder"] for one in found] == [f"o/default/seed-{s}" for s in (0, 1)]
+        for one in found:
+            summary = json.loads((Path(one.pop("folder")) / "summary.json").read_text())
+            assert one == summary
+        assert found[0]["time_only"] is True
+        assert found[0]["final_accuracy"] is None
+        assert found[0]["trainings"]["computed"] == 0
+
+    def test_without_report(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        run(file, "--no-report", "--out", "o")
+        assert "Report" not in capsys.readouterr().out
+        assert set(contents(Path("o/default/seed-0"))) == FILES - {"report.html", "trace.json"}
+
+    def test_no_comparison_of_a_single_run(self, file: Path) -> None:
+        run(file, "--quiet", "--out", "o")
+        assert not Path("o/report.html").exists()
+
+    def test_trained(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["run", str(file), "--out", "o", "--json"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        assert found["targets"]["0.01"]["round"] >= 1
+        assert found["targets"]["0.99"] is None
+        issued, dropped = found["trainings"]["issued"], found["trainings"]["dropped"]
+        assert found["trainings"]["computed"] == issued - dropped > 0
+        assert set(contents(Path("o/default/seed-0"))) >= FILES | {"model.pt"}
+
+
+class TestWhatIsRun:
+    def test_set_changes_the_scenario(self, file: Path) -> None:
+        run(file, "-q", "--out", "o", "--set", "rounds.clients=7", "--set", "name=other")
+        scenario = Scenario.load("o/default/seed-0/scenario.yaml")
+        assert (scenario.rounds.clients, scenario.name) == (7, "other")
+
+    def test_set_wins_over_variants(self, file: Path) -> None:
+        file.write_text(SCENARIO + VARIANTS)
+        run(file, "-q", "--out", "o", "--set", "rounds.policy.deadline=9 s")
+        for variant in ("waits", "drops"):
+            scenario = Scenario.load(f"o/{variant}/seed-0/scenario.yaml")
+            assert scenario.to_dict()["rounds"]["policy"]["deadline"] == "9 s"
+
+    @pytest.mark.parametrize(
+        ("words", "seeds"),
+        [
+            ([], {0}),
+            (["--seed", "5"], {5}),
+            (["--seeds", "0-2"], {0, 1, 2}),
+            (["--seeds", "3,1"], {1, 3}),
+        ],
+    )
+    def test_seeds(self, words: list[str], seeds: set[int], file: Path) -> None:
+        run(file, "-q", "--out", "o", *words)
+        assert {path.name for path in Path("o/default").iterdir()} == {
+            f"seed-{seed}" for seed in seeds
+        }
+
+    def test_seeds_differ_and_repeat(self, file: Path) -> None:
+        run(file, "-q", "--out", "a", "--seeds", "0-1")
+        run(file, "-q", "--out", "b", "--seeds", "1")
+        logs = [
+            Path(f"{o}/default/seed-{s}/events.jsonl") for o, s in (("a", 0), ("a", 1), ("b", 1))
+        ]
+        first, second, again = (log.read_bytes() for log in logs)
+        assert first != second == again
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--seed", "1", "--seeds", "2"], "--seed or --seeds, not both"),
+            (["--seeds", "x"], "--seeds: expected seeds such as 0-4"),
+            (["--seed", "-1"], "'--seed'"),
+            (["--set", "rounds.clients"], "rounds.clients"),
+            (["--set", "rounds.cleints=3"], "did you mean 'clients'?"),
+            (["--set", "selection=power_of_choice"], "--time-only"),
+            (["--executor", "procesess"], "did you mean 'processes'?"),
+            (["--data-dir", "nowhere", "--set", "data.dataset=mnist"], "nowhere does not exist"),
+            (["--workers", "0"], "'--workers'"),
+        ],
+    )
+    def test_bad_words_leave_nothing(
+        self, words: list[str], message: str, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run(file, "--out", "o", *words, code=2)
+        error = capsys.readouterr().err
+        assert error.startswith("error: ")
+        assert message in error
+        assert not Path("o").exists()
+
+
+class TestOverwriting:
+    def test_the_same_scenario_is_run_again(self, file: Path) -> None:
+        run(file, "-q", "--out", "o")
+        before = contents(Path("o"))
+        run(file, "-q", "--out", "o")
+        after = contents(Path("o"))
+        assert before.keys() == after.keys()
+        for name in before:
+            if not name.endswith(("provenance.json", "report.html")):  # say when it was made
+                assert after[name] == before[name]
+
+    @pytest.mark.parametrize("state", ["finished", "unfinished"])
+    def test_other_results_are_not_lost(
+        self, state: str, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run(file, "-q", "--out", "o")
+        change = ["--set", "rounds.clients=6"]
+        if state == "unfinished":
+            Path("o/default/seed-0/summary.json").unlink()
+            change = []  # not even the same scenario may take its place
+        before = contents(Path("o"))
+        run(file, "--out", "o", *change, code=2)
+        error = capsys.readouterr().err
+        assert "--overwrite" in error
+        if state == "unfinished":
+            assert "simfl resume o/default/seed-0" in error
+        assert contents(Path("o")) == before
+        run(file, "-q", "--out", "o", "--overwrite", *change)
+        summary = json.loads(Path("o/default/seed-0/summary.json").read_text())
+        assert summary["rounds"] == 3
+
+    def test_pages_of_an_earlier_run_do_not_stay(self, file: Path) -> None:
+        run(file, "-q", "--out", "o")
+        run(file, "-q", "--out", "o", "--no-report")
+        assert not Path("o/default/seed-0/report.html").exists()
+        assert not Path("o/default/seed-0/trace.json").exists()
+
+    @pytest.mark.parametrize("words", [[], ["--overwrite"]])
+    def test_a_folder_of_something_else_is_left_alone(
+        self, words: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder = Path("o/default/seed-0")
+        folder.mkdir(parents=True)
+        (folder / "thesis.tex").write_text("dear")
+        run(file, "--out", "o", *words, code=2)
+        assert "not a run folder" in capsys.readouterr().err
+        assert contents(Path("o")) == {"default/seed-0/thesis.tex": b"dear"}
+
+    def test_an_out_that_is_a_file(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("o").write_text("a file")
+        run(file, "--out", "o", code=2)
+        assert capsys.readouterr().err.splitlines()[-1].startswith("error: can't make o")
+        assert Path("o").read_text() == "a file"
+
+    def test_a_run_folder_that_is_a_file(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Path("o/default").mkdir(parents=True)
+        Path("o/default/seed-0").write_text("a file")
+        run(file, "--out", "o", code=2)
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error == "error: o/default/seed-0 is a file; give another --out"
+        assert Path("o/default/seed-0").read_text() == "a file"
+
+    def test_a_folder_that_can_not_be_written(
+        self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise PermissionError(13, "Permission denied", "o")
+
+        monkeypatch.setattr(Path, "mkdir", refuse)
+        run(file, "--out", "o", code=2)
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error == "error: can't make o/default/seed-0: Permission denied"
+
+    def test_a_full_disk_fails_the_run(
+        self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        import os
+
+        real, written = os.write, 0
+
+        def write(descriptor: int, data: bytes) -> int:
+            nonlocal written
+            written += len(data)
+            if written > 5000:
+                raise OSError(28, "No space left on device")
+            return real(descriptor, data)
+
+        monkeypatch.setattr(os, "write", write)
+        run(file, "-q", "--out", "o", code=1)
+        error = capsys.readouterr().err
+        assert "No space left on device" in error
+        assert "simfl resume" in error
+        assert "Traceback" not in error
+        monkeypatch.undo()
+        for name in ("events.jsonl", "rounds.csv", "clients.csv"):
+            assert (file.parent / "o/default/seed-0" / name).read_text().endswith("\n")
