@@ -98,14 +98,16 @@ def _line(name: str, runs: Sequence[Result], targets: Sequence[float]) -> Line:
         "bytes": Figure.of(run.total_bytes for run in runs),
         "wasted_bytes": Figure.of(run.summary["totals"]["wasted_bytes"] for run in runs),
     }
+    costs = ["time_s", "round", "bytes"]
     if any(run.summary["totals"]["energy_j"] for run in runs):
+        costs.append("energy_j")
         figures["energy_j"] = Figure.of(run.summary["totals"]["energy_j"] for run in runs)
     if any("normalised_round_time" in run.summary for run in runs):
         times = [run.summary.get("normalised_round_time", {}).get("last_arrival") for run in runs]
         figures["normalised_time"] = Figure.of(times)
     for target in targets:
         reached = [run.reached(target) for run in runs]
-        for what in ("time_s", "round", "bytes"):
+        for what in costs:
             key = f"{what}_to_{target:.0%}" if round(target * 100, 9) % 1 == 0 else ""
             key = key or f"{what}_to_{100 * target:g}%"
             figures[key] = Figure.of(None if at is None else at[what] for at in reached)

@@ -47,7 +47,10 @@ class Result:
         return int(sum(totals[name] for name in ("download_bytes", "upload_bytes", "probe_bytes")))
 
     def reached(self, accuracy: float) -> dict[str, float] | None:
-        """Return when an evaluation first gave `accuracy`: `time_s`, `round`, `bytes`; or None."""
+        """Return when an evaluation first gave `accuracy`, or None.
+
+        The keys are `time_s`, `round`, `bytes` and `energy_j`.
+        """
         for target, at in self.summary["targets"].items():
             if float(target) == accuracy:
                 return at and dict(at)
@@ -56,11 +59,13 @@ class Result:
         if not len(hits):
             return None
         first = rounds.loc[hits[0]]
-        moved = rounds.loc[: hits[0], ["download_bytes", "upload_bytes", "probe_bytes"]]
+        columns = ["download_bytes", "upload_bytes", "probe_bytes", "energy_j"]
+        spent = rounds.loc[: hits[0], columns].sum()
         return {
             "time_s": float(first.end_s),
             "round": float(first["round"]),
-            "bytes": float(moved.to_numpy().sum()),
+            "bytes": float(spent[columns[:3]].sum()),
+            "energy_j": float(spent["energy_j"]),
         }
 
     @cached_property
