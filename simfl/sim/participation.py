@@ -52,7 +52,7 @@ class Participation:
     @property
     def arrived(self) -> bool:
         """Whether its update has reached the server."""
-        return self.errand.end == "arrived"
+        return self.errand.end == "arrived" and not self.kept_back
 
     @property
     def duration_s(self) -> float:

@@ -80,6 +80,7 @@ class Server:
         self._helpers: list[simpy.Process] = []
         self._abandoning = False
         self._change = simpy.Event(timeline)
+        self._failed = simpy.Event(timeline)
         self._free_s = 0.0
         self._turn = 0
         self._issues: dict[int, int] = {}
@@ -163,16 +164,22 @@ class Server:
         def guarded() -> Waiting:
             try:
                 yield from process
-            except simpy.Interrupt:
+            except (simpy.Interrupt, GeneratorExit):
                 return
-            except BaseException:
+            except BaseException as error:
                 self.timeline.mute()
-                raise
+                if not self._failed.triggered:
+                    self._failed.fail(error)  # type: ignore[arg-type]  # interruptions too
 
         self._helpers = [helper for helper in self._helpers if helper.is_alive]
         started = self.timeline.process(guarded())
         self._helpers.append(started)
         return started
+
+    @property
+    def failed(self) -> simpy.Event:
+        """What fails when a process of the server's own does, with what it raised."""
+        return self._failed
 
     # Rounds -----------------------------------------------------------------------------------
 
@@ -339,7 +346,8 @@ class Server:
         del self.under_way[part.client]
         self.presence.release(part.client)
         if not part.arrived and not self._abandoning:
-            self.discard(part, part.errand.end or "unfinished")
+            reported = part.kept_back and part.errand.end == "arrived"
+            self.discard(part, "filtered" if reported else part.errand.end or "unfinished")
         elif inbox is not None:
             inbox.append(part)
         self.stir()
@@ -527,10 +535,8 @@ def main(server: Server, policy: RoundPolicy) -> Waiting:
     server.server_time_s = policy.server_time
     process = server.spawn(policy.run(server))
     limit_s = server.settings.stop.time_s
-    if limit_s is None:
-        yield process
-    else:
-        yield process | server.timeline.at(limit_s, LAST)
-        if process.is_alive:
-            server.finish("time")
+    over = process if limit_s is None else process | server.timeline.at(limit_s, LAST)
+    yield over | server.failed
+    if process.is_alive:
+        server.finish("time")
     yield from server.abandon()
