@@ -20,7 +20,8 @@ class Checkpoints:
     Args:
         folder: the run's folder.
         state: returns what to save.
-        every_s: host seconds between saves, at least; saving takes 2% of the time at most.
+        every_s: host seconds between saves, at least; unless it is zero, saving takes 2% of the
+            time at most.
     """
 
     def __init__(
@@ -31,15 +32,17 @@ class Checkpoints:
         self._every_s = every_s
         self._due = time.monotonic() + every_s
 
-    def offer(self, events: int) -> bool:
-        """Save if one is due; `events` is the length of the log that the state belongs to."""
-        now = time.monotonic()
-        if now < self._due:
-            return False
+    @property
+    def due(self) -> bool:
+        """Whether it is time to save."""
+        return time.monotonic() >= self._due
+
+    def save(self, events: int) -> None:
+        """Save the state; `events` is the length of the log that it belongs to."""
+        began = time.monotonic()
         save(self._path, {"events": events, **self._state()})
-        took = time.monotonic() - now
-        self._due = time.monotonic() + max(self._every_s, 50 * took)
-        return True
+        ended = time.monotonic()
+        self._due = ended + (max(self._every_s, 50 * (ended - began)) if self._every_s else 0.0)
 
 
 def save(path: Path, state: Mapping[str, Any]) -> None:
@@ -66,9 +69,12 @@ def load(folder: Path) -> dict[str, Any] | None:
     try:
         # weights_only: a run folder from somebody else can't run code here.
         state = torch.load(path, weights_only=True)
+        found: dict[str, Any] = _to_arrays(state)
+        found["events"], found["learner"]
     except Exception as error:
-        raise RunError(f"{path} is damaged: {error}") from error
-    found: dict[str, Any] = _to_arrays(state)
+        raise RunError(
+            f"{path} is damaged ({type(error).__name__}); delete it to go on from the beginning"
+        ) from error
     return found
 
 

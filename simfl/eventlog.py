@@ -76,11 +76,18 @@ def decode(line: str) -> dict[str, Any]:
 
 
 def whole_lines(path: Path) -> list[str]:
-    """Return the lines of a file, without a last one that a crash cut short."""
+    """Return the lines of a file, without a last one that a crash cut short.
+
+    Raises:
+        RunError: it holds something else than text.
+    """
     if not path.exists():
         return []
-    text = path.read_text(encoding="utf-8")
-    return text[: text.rfind("\n") + 1].splitlines()
+    data = path.read_bytes()
+    try:
+        return data[: data.rfind(b"\n") + 1].decode("utf-8").split("\n")[:-1]
+    except UnicodeDecodeError as error:
+        raise RunError(f"{path} is damaged: {error}") from error
 
 
 class GrowingFile:
@@ -98,9 +105,8 @@ class GrowingFile:
         self._digest = sha256()
         self._waiting: list[str] = []
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-        kept = sum(len(line.encode()) + 1 for line in self._before)
-        os.ftruncate(self._descriptor, kept)
-        os.lseek(self._descriptor, 0, os.SEEK_END)
+        self._end = sum(len(line.encode()) + 1 for line in self._before)
+        os.ftruncate(self._descriptor, self._end)
 
     def append(self, line: str) -> None:
         """Add one line, or check it against the one that is there.
@@ -127,18 +133,21 @@ class GrowingFile:
         """
         if not self._waiting:
             return
-        block = ("\n".join(self._waiting) + "\n").encode()
-        start = os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        block = memoryview(("\n".join(self._waiting) + "\n").encode())
+        written = 0
         try:
-            while block:
-                block = block[os.write(self._descriptor, block) :]
+            # From where whole lines end, so that it may be done again if it was interrupted.
+            os.lseek(self._descriptor, self._end, os.SEEK_SET)
+            while written < len(block):
+                written += os.write(self._descriptor, block[written:])
         except OSError as error:
-            os.ftruncate(self._descriptor, start)
+            os.ftruncate(self._descriptor, self._end)
             raise RunError(
                 f"can't write {self.path}: {error.strerror}; once that is mended, "
                 f"`simfl resume {self.path.parent}` goes on from the last checkpoint"
             ) from error
-        self._waiting.clear()
+        # One statement without a call: no interruption comes between.
+        self._waiting, self._end = [], self._end + written
 
     def close(self) -> None:
         """Write what waits and close; safe to call twice."""

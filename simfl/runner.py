@@ -261,10 +261,10 @@ def _simulate(
             # The state is that of all events before the one just noted; not while a selector waits
             # for answers, which are no part of it.
             before = recorder.events.count - 1
-            if kind in ("round", "dispatched") and not server.selecting:
-                if before > skip and saves.due:
-                    recorder.flush()
-                    saves.save(before)
+            safe = kind in ("round", "dispatched") and not server.selecting
+            if safe and before > skip and saves.due:
+                recorder.flush()
+                saves.save(before)
 
         timeline.listen(offer)
     for listener in listeners:

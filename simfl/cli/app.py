@@ -54,4 +54,6 @@ def invoke(words: Sequence[str]) -> int:
     load_commands()
     command = typer.main.get_command(app)
     code = command.main(args=list(words), prog_name="simfl", standalone_mode=False)
+    if code == 130:  # Typer makes an exit of an interruption
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else 0

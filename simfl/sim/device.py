@@ -89,6 +89,11 @@ class DeviceProcess:
             errand.end = "offline"
         except simpy.Interrupt:
             errand.end = "late"
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self._timeline.mute()
+            raise
         stretch.draw(None)
         errand.ended_s = self._timeline.now
         return errand
