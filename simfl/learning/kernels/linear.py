@@ -4,7 +4,7 @@ Autograd's bookkeeping costs more than the arithmetic of a small layer, so the f
 written out: per layer one `baddbmm` forward and two or three `bmm` backward, for all lanes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simfl.learning.flat import Layout
-from simfl.learning.kernels.stacked import Lanes, StackedKernel, Workspace, aligned
+from simfl.learning.kernels.stacked import Lanes, StackedKernel, Workspace
 
 _OPS = torch.ops.aten
 ELEMENTWISE = (nn.ReLU, nn.Sigmoid, nn.Tanh, nn.Dropout)
@@ -113,67 +113,63 @@ class LinearKernel(StackedKernel):
 
 
 class _LinearWorkspace(Workspace):
-    """Parameters lie lane by lane as in the flat vector; activations and gradients layer by layer.
+    """Everything lies layer by layer, one lane's matrix behind the other's.
 
-    A gradient has a few more rows than its weight if that is what it takes for each lane's to
-    begin at a full 64 bytes; the columns of `delta` that would fill them stay zero.
+    Weights, gradients and `delta` have a few more outputs than the layer if that is what it takes
+    for each lane's weight to begin at a full 64 bytes; those stay zero.
     """
+
+    fuses = True
 
     def __init__(self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int) -> None:
         self._kernel, self._width = kernel, width
-        lanes, device = len(start), start[0].device
+        lanes, device, stages = len(start), start[0].device, kernel.stages
         self.masks = sum(outputs for outputs, _ in kernel.dropouts)
-        self._whole = self._copied(start)
-        self.params = self._parts(self._whole)
-        padded = [_padded_outputs(stage) for stage in kernel.stages]
-        self._outputs = [Lanes(lanes, width, s.outputs, device) for s in kernel.stages]
-        self._below = [Lanes(lanes, width, s.outputs, device) for s in kernel.stages]
-        self._deltas = [Lanes(lanes, width, columns, device) for columns in padded]
-        self._weight_gradients = [
-            Lanes(lanes, columns, stage.inputs, device)
-            for columns, stage in zip(padded, kernel.stages, strict=True)
-        ]
-        self._bias_gradients = [torch.zeros(lanes, columns, device=device) for columns in padded]
+        self._padded = [_padded_outputs(stage) for stage in stages]
+        self._weights, self._biases = self._storage(start)
+        self.params = self._parts(self._weights, self._biases)
+        self._outputs = [Lanes(lanes, width, s.outputs, device) for s in stages]
+        self._below = [Lanes(lanes, width, s.outputs, device) for s in stages]
+        self._deltas = [Lanes(lanes, width, columns, device) for columns in self._padded]
         self._factors = torch.empty(lanes, width, 1, device=device)
+        self._gradient_storage: tuple[list[torch.Tensor], list[torch.Tensor]] | None = None
         # A sigmoid's or tanh's output can't overflow `exp`: no need to look for the largest.
-        last = kernel.stages[-1].after[-1:]
+        last = stages[-1].after[-1:]
         self._bounded = bool(last) and isinstance(last[0], nn.Sigmoid | nn.Tanh)
         self.narrow(lanes)
 
     def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        return self._parts(self._copied(models))
+        return self._parts(*self._storage(models))
 
     def result(self) -> list[torch.Tensor]:
-        return list(self._whole[:, : self._kernel.layout.size].unbind())
+        layout, lanes = self._kernel.layout, self.params[0].shape[0]
+        whole = self.params[0].new_empty(lanes, layout.size)
+        views = layout.views(whole)
+        for name, part in zip(self._names(), self.params, strict=True):
+            views[name].flatten(1).copy_(part)
+        return list(whole.unbind())
 
     def narrow(self, lanes: int) -> None:
-        stages = self._kernel.stages
-        params = self._kernel.layout.views(self._whole[:lanes])
+        self._lanes = lanes
         self._layers = []
-        self._gradients: list[torch.Tensor] = []
-        for i, stage in enumerate(stages):
-            weight = params[stage.weight]
-            bias = None if stage.bias is None else params[stage.bias].unsqueeze(1)
+        for i, stage in enumerate(self._kernel.stages):
+            weight = self._weights[i][:lanes]
             delta = self._deltas[i].every[:lanes]
-            weight_gradient = self._weight_gradients[i].every[:lanes]
-            bias_gradient = self._bias_gradients[i][:lanes]
             layer = _Layer(
                 weight,
-                weight.transpose(1, 2),
-                bias,
+                weight[:, : stage.outputs].transpose(1, 2),
+                None if stage.bias is None else self._biases[i][:lanes],
+                None if stage.bias is None else self._biases[i][:lanes, None, : stage.outputs],
                 _Pair(*self._outputs[i].take(0, lanes)),
                 _Pair(*self._below[i].take(0, lanes)),
                 delta,
                 delta[:, :, : stage.outputs],
                 delta.transpose(1, 2),
-                weight_gradient,
-                bias_gradient,
             )
             self._layers.append(layer)
-            self._gradients.append(weight_gradient[:, : stage.outputs].flatten(1))
-            if bias is not None:
-                self._gradients.append(bias_gradient[:, : stage.outputs])
         self._factor = self._factors[:lanes]
+        if self._gradient_storage is not None:
+            self._narrow_gradients()
 
     def compute(
         self,
@@ -183,14 +179,51 @@ class _LinearWorkspace(Workspace):
         masks: torch.Tensor | None,
         record: tuple[torch.Tensor, ...],
     ) -> Sequence[torch.Tensor]:
+        if self._gradient_storage is None:
+            storage = [torch.zeros_like(part) for part in self._weights]
+            self._gradient_storage = storage, [torch.zeros_like(part) for part in self._biases]
+            self._narrow_gradients()
+        for i, below in self._backward(x, targets, weights, masks, record):
+            layer = self._layers[i]
+            torch.bmm(layer.delta_transposed, below, out=self._weight_gradients[i])
+            if layer.bias is not None:
+                torch.sum(layer.padded_delta, 1, out=self._bias_gradients[i])
+        return self._gradients
+
+    def step(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+        record: tuple[torch.Tensor, ...],
+    ) -> None:
+        for i, below in self._backward(x, targets, weights, masks, record):
+            layer = self._layers[i]
+            layer.weight.baddbmm_(layer.delta_transposed, below)
+            if layer.bias is not None:
+                layer.bias.add_(layer.padded_delta.sum(1))
+
+    def _backward(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+        record: tuple[torch.Tensor, ...],
+    ) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield each layer, the last first, and its input, once its `delta` is ready.
+
+        When a layer is yielded its weight is no longer needed and may be changed.
+        """
         stages, layers, sites = self._kernel.stages, self._layers, self._mask_sites(masks)
         activation, activations, undo = x, [x], []
         for stage, layer in zip(stages, layers, strict=True):
             output = layer.output
-            if layer.bias is None:
+            if layer.bias_row is None:
                 torch.bmm(activation, layer.transposed, out=output.matrix)
             else:
-                torch.baddbmm(layer.bias, activation, layer.transposed, out=output.matrix)
+                torch.baddbmm(layer.bias_row, activation, layer.transposed, out=output.matrix)
             applied: _Undo = []
             if stage.after:
                 output, applied = _apply(stage.after, output, sites)
@@ -202,14 +235,11 @@ class _LinearWorkspace(Workspace):
             layer = layers[i]
             if undo[i]:
                 _undo(undo[i], layer.below.matrix, layer.delta)
-            torch.bmm(layer.delta_transposed, activations[i], out=layer.weight_gradient)
-            if layer.bias is not None:
-                torch.sum(layer.padded_delta, 1, out=layer.bias_gradient)
             if i:
                 # Without an elementwise layer between, this is the next delta already.
                 below = layers[i - 1].below.matrix if undo[i - 1] else layers[i - 1].delta
-                torch.bmm(layer.delta, layer.weight, out=below)
-        return self._gradients
+                torch.bmm(layer.padded_delta, layer.weight, out=below)
+            yield i, activations[i]
 
     def _loss_gradient(
         self,
@@ -235,23 +265,45 @@ class _LinearWorkspace(Workspace):
         after = self._kernel.stages[-1].after
         torch.sub(exp.matrix, targets, out=exp.matrix if after else top.delta)
 
-    def _parts(self, whole: torch.Tensor) -> list[torch.Tensor]:
-        views = self._kernel.layout.views(whole)
-        names = [
-            name
-            for stage in self._kernel.stages
-            for name in (stage.weight, stage.bias)
-            if name is not None
-        ]
-        return [views[name].flatten(1) for name in names]
+    def _names(self) -> list[str]:
+        """Return the names of the parameters, in the order of `params`."""
+        both = [(stage.weight, stage.bias) for stage in self._kernel.stages]
+        return [name for pair in both for name in pair if name is not None]
 
-    @staticmethod
-    def _copied(models: Sequence[torch.Tensor]) -> torch.Tensor:
-        size = len(models[0])
-        whole = models[0].new_zeros(len(models), aligned(size))
-        for lane, model in zip(whole, models, strict=True):
-            lane[:size] = model
-        return whole
+    def _storage(
+        self, models: Sequence[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Return weights `(l, outputs, inputs)` and biases `(l, outputs)` of `models`, padded."""
+        views = self._kernel.layout.views(torch.stack(list(models)))
+        lanes, device = len(models), models[0].device
+        weights, biases = [], []
+        for stage, outputs in zip(self._kernel.stages, self._padded, strict=True):
+            weight = torch.zeros(lanes, outputs, stage.inputs, device=device)
+            weight[:, : stage.outputs] = views[stage.weight]
+            bias = torch.zeros(lanes, outputs, device=device)
+            if stage.bias is not None:
+                bias[:, : stage.outputs] = views[stage.bias]
+            weights.append(weight)
+            biases.append(bias)
+        return weights, biases
+
+    def _parts(
+        self, weights: Sequence[torch.Tensor], biases: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Return the unpadded parts `(l, n_i)`, as views."""
+        parts = []
+        for stage, weight, bias in zip(self._kernel.stages, weights, biases, strict=True):
+            parts.append(weight[:, : stage.outputs].flatten(1))
+            if stage.bias is not None:
+                parts.append(bias[:, : stage.outputs])
+        return parts
+
+    def _narrow_gradients(self) -> None:
+        assert self._gradient_storage is not None
+        weights, biases = self._gradient_storage
+        self._weight_gradients = [part[: self._lanes] for part in weights]
+        self._bias_gradients = [part[: self._lanes] for part in biases]
+        self._gradients = self._parts(self._weight_gradients, self._bias_gradients)
 
     def _mask_sites(self, masks: torch.Tensor | None) -> list[torch.Tensor]:
         if masks is None:
@@ -264,18 +316,17 @@ class _LinearWorkspace(Workspace):
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """Views of one layer's buffers for the lanes that still run."""
+    """Views of one layer's buffers for the lanes that still run; `_row` for broadcasting."""
 
     weight: torch.Tensor
     transposed: torch.Tensor
     bias: torch.Tensor | None
+    bias_row: torch.Tensor | None
     output: "_Pair"
     below: "_Pair"
     padded_delta: torch.Tensor
     delta: torch.Tensor
     delta_transposed: torch.Tensor
-    weight_gradient: torch.Tensor
-    bias_gradient: torch.Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,10 @@ class LaneSGD:
         self._training = training
         self._all_params, self._all_base = params, base
         self._all_momentum: list[torch.Tensor] | None = None
-        self._plain = not (
+        self.plain = not (
             training.proximal or training.clip or training.weight_decay or training.momentum
         )
+        """Whether a step adds minus the rate times the gradient, and nothing else."""
         self._first = True
         if training.momentum:
             self._all_momentum = [torch.empty_like(part) for part in params]
@@ -36,7 +37,7 @@ class LaneSGD:
     def narrow(self, lanes: int) -> None:
         """Go on with the first `lanes` lanes only."""
         self._params = [part[:lanes] for part in self._all_params]
-        if not self._plain:
+        if not self.plain:
             self._base = [part[:lanes] for part in self._all_base]
             self._momentum = [part[:lanes] for part in self._all_momentum or ()]
 
@@ -47,7 +48,7 @@ class LaneSGD:
             gradients: parts `(a, n_i)` of the mean gradients; overwritten.
             minus_rates: `(a, 1)` negative learning rates.
         """
-        if not self._plain:
+        if not self.plain:
             gradients = self._adjusted(gradients)
         for part, gradient in zip(self._params, gradients, strict=True):
             part.addcmul_(gradient, minus_rates)

@@ -98,6 +98,8 @@ class Workspace(ABC):
 
     masks: int = 0
     """Dropout masks needed per row, in numbers."""
+    fuses: bool = False
+    """Whether `step` is there: plain SGD without gradients ever being stored."""
     params: Sequence[torch.Tensor]
     """Parts `(l, n_i)` of the models; the optimizer changes them in place."""
 
@@ -128,6 +130,17 @@ class Workspace(ABC):
             record: to be written: logits `(a, width, c)`, the row-wise sums `(a, width, 1)` of
                 ``exp(logits - shifts)`` and the shifts `(a, width, 1)`, zero unless written.
         """
+
+    def step(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+        record: tuple[torch.Tensor, ...],
+    ) -> None:
+        """Add the gradients to the parameters; as `compute`, but `weights` hold the step size."""
+        raise NotImplementedError
 
     @abstractmethod
     def result(self) -> list[torch.Tensor]:
@@ -220,6 +233,7 @@ class StackedKernel(Kernel):
         if workspace.masks:
             streams = [stream(segment.seed, segment.dropout) for segment in segments]
         lanes = len(segments)
+        fused = workspace.fuses and optimizer.plain
         for t0, t1 in blocks:
             begin, end = starts[t0], starts[t1]
             counts = steps.active[t0:t1].tolist()
@@ -227,6 +241,8 @@ class StackedKernel(Kernel):
             inputs = torch.index_select(x, 0, rows, out=buffer[: len(rows)])
             labels = y.index_select(0, rows).view(-1, width, 1)
             weights = torch.from_numpy(steps.weights[begin:end]).to(device).unsqueeze(2)
+            if fused:
+                weights = weights * minus_rates[begin:end].unsqueeze(2)
             targets = torch.zeros(end - begin, width, self.classes, device=device)
             targets.scatter_(2, labels, weights)
             masks: Sequence[torch.Tensor | None] = [None] * (t1 - t0)
@@ -247,10 +263,11 @@ class StackedKernel(Kernel):
                     lanes = count
                     workspace.narrow(lanes)
                     optimizer.narrow(lanes)
-                gradients = workspace.compute(
-                    step_x, step_targets, step_weights, step_masks, rows_of
-                )
-                optimizer.step(gradients, rates)
+                batch = step_x, step_targets, step_weights, step_masks, rows_of
+                if fused:
+                    workspace.step(*batch)
+                else:
+                    optimizer.step(workspace.compute(*batch), rates)
             losses[begin:end] = record.losses(labels).cpu().numpy()
         return steps.sums(losses)
 
