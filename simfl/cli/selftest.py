@@ -1,0 +1,32 @@
+"""`simfl selftest`: does virtual time obey its laws on this machine?"""
+
+from typing import Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+
+@app.command("selftest")
+def selftest(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check virtual time against closed forms; exit code 1 if one of them does not hold."""
+    import json
+    from dataclasses import asdict
+
+    from simfl.testing.selftest import checks
+
+    found = []
+    for check in checks():
+        found.append(check)
+        if not as_json:
+            typer.echo(str(check))
+    failed = sum(not check.passed for check in found)
+    if as_json:
+        rows = [{**asdict(check), "passed": check.passed} for check in found]
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        typer.echo(f"{len(found) - failed} of {len(found)} laws hold")
+    if failed:
+        raise typer.Exit(1)
