@@ -22,16 +22,18 @@ def report_command(
         ),
     ] = None,
 ) -> None:
-    """Write a report: one self-contained HTML page; runs that have not ended have one too."""
-    from os.path import commonpath
+    """Write a report: one self-contained HTML page; runs that have not ended have one too.
 
+    Every run's page and timeline go into its folder; the page that compares several goes into the
+    folder that was named, or here if several were.
+    """
     from simfl.compare import find_runs
     from simfl.errors import InputError
     from simfl.report import write_report, write_reports
 
     found = find_runs(folders)
     if out is None:
-        top = folders[0] if len(folders) == 1 else Path(commonpath([f.resolve() for f in folders]))
+        top = folders[0] if len(folders) == 1 else Path()
         typer.echo(f"Report: {write_reports(found, top)}")
         return
     if out.is_dir():

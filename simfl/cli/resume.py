@@ -25,8 +25,6 @@ def resume_command(
     as_json: shared.AsJson = False,
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
-    from os.path import commonpath
-
     from simfl.cli._progress import Meter, display
     from simfl.compare import find_runs
     from simfl.runner import resume
@@ -45,5 +43,5 @@ def resume_command(
             results.append(resume(found.folder, how, listeners))
     tell(results, quiet, as_json)
     if report:
-        top = folders[0] if len(folders) == 1 else Path(commonpath([f.resolve() for f in folders]))
+        top = folders[0] if len(folders) == 1 else Path()
         write(results, top, quiet or as_json)

@@ -1,6 +1,5 @@
 """Who straggled and who was never heard: one run, device by device."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,9 +70,9 @@ class Devices:
 
     @property
     def samples_lost(self) -> float:
-        """Share of the samples of those asked that the never-heard hold (NaN: nobody was asked)."""
+        """Share of the samples of those asked that the never-heard hold."""
         held = self.samples.sum()
-        return float(self.samples[self.never].sum() / held) if held else math.nan
+        return float(self.samples[self.never].sum() / held) if held else 0.0
 
     def worst(self, count: int) -> Ids:
         """Return the places of those that cost most: never heard first, then the slowest."""

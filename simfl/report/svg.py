@@ -127,7 +127,10 @@ class Plot:
         for value, text in self._x.ticks:
             at, _ = self._at(value, self._y.low)
             self._add("path", "grid", "", d=f"M{_number(at)},{TOP}V{self._bottom}")
-            self._write(at, self._bottom + 15, text, "tick mid")
+            if at + 3.2 * len(text) < self._width:
+                self._write(at, self._bottom + 15, text, "tick mid")
+            else:
+                self._write(self._width - 1, self._bottom + 15, text, "tick end")
         for value, text in self._y.ticks:
             _, up = self._at(self._x.low, value)
             self._add("path", "grid", "", d=f"M{self._left},{_number(up)}H{self._right}")

@@ -16,7 +16,7 @@ from simfl.errors import InputError
 from simfl.report.runs import RunData
 from simfl.rundir import EVENTS, TRACE, write_atomically
 
-SLICES = 200_000
+SLICES = 100_000
 """So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
 
 SERVER = 1

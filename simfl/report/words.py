@@ -14,6 +14,8 @@ Groups = Mapping[str, Sequence[RunData]]
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
+NAMED = 3
+"""Variants named in a note."""
 WASTEFUL = 0.01
 """Share of bytes wasted that is worth a note."""
 
@@ -102,7 +104,10 @@ def _race(ranked: Sequence[Standing], target: float) -> list[str]:
             f"No variant reached {text} with every seed; {first.name} did with "
             f"{len(first.reached)} of {first.seeds}, after {costs}."
         ]
-    sentences = [f"{first.name} reached {text} first: after {costs}{_seeds(first)}."]
+    who = f"{first.name} reached {text} first"
+    if first.seeds > 1:
+        who = f"{first.name} was the first to reach {text} with every seed"
+    sentences = [f"{who}: after {costs}{_seeds(first)}."]
     took = [
         f"{one.name} took {formats.duration(one.time_s)}"
         + (f" ({formats.times(one.time_s / first.time_s)} as long)" if first.time_s else "")
@@ -131,7 +136,7 @@ def _seeds(standing: Standing) -> str:
     if standing.seeds == 1:
         return ""
     if standing.whole:
-        return f", in the mean of {standing.seeds} seeds"
+        return f" in the mean of {standing.seeds} seeds"
     return f", with {len(standing.reached)} of {standing.seeds} seeds"
 
 
@@ -192,24 +197,36 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
 
 def _never_heard(groups: Groups) -> list[str]:
     """Say whose data did not take part, where that is much of it."""
-    told = []
+    found = []
     for name, runs in groups.items():
-        found = [Devices.of(run) for run in runs]
-        share = max((one.samples_lost for one in found if len(one.ids)), default=0.0)
-        if share < BIASED:
-            continue
-        most = max(found, key=lambda one: one.samples_lost)
-        who = formats.plural(int(most.never.sum()), "device")
-        of = f" with {name}" if len(groups) > 1 else ""
-        seed = f" (seed {runs[found.index(most)].seed})" if len(runs) > 1 else ""
-        told.append(f"{who}{of}{seed}, which hold {formats.percent(share, 0)} of the samples")
-    return [f"{'; '.join(told)}: asked, but no update of theirs ever counted."] if told else []
+        devices = [Devices.of(run) for run in runs]
+        share, index = max((one.samples_lost, -i) for i, one in enumerate(devices))
+        if share >= BIASED:
+            who = formats.plural(int(devices[-index].never.sum()), "device")
+            of = f" with {name}" if len(groups) > 1 else ""
+            seed = f" (seed {runs[-index].seed})" if len(runs) > 1 else ""
+            held = (
+                f"{who}{of}{seed}, with {formats.percent(share, 0)} of the samples of those asked"
+            )
+            found.append((share, held))
+    return [f"{told}: no update of theirs ever counted." for told in _worst(found)]
 
 
 def _wasted(groups: Groups) -> list[str]:
-    told = []
+    found = []
     for name, runs in groups.items():
         share = sum(r.wasted_bytes for r in runs) / (sum(r.total_bytes for r in runs) or 1.0)
         if share >= WASTEFUL:
-            told.append(formats.percent(share) + (f" ({name})" if len(groups) > 1 else ""))
-    return [f"{formats.listed(told)} of all bytes came to nothing."] if told else []
+            of = f" ({name})" if len(groups) > 1 else ""
+            found.append((share, f"{formats.percent(share)}{of}"))
+    if len(groups) == 1:
+        return [f"{told} of all bytes came to nothing." for told in _worst(found)]
+    return [f"of all bytes, so many came to nothing: {told}." for told in _worst(found)]
+
+
+def _worst(found: list[tuple[float, str]]) -> list[str]:
+    """Return the worst few in one line, or nothing."""
+    ranked = [text for _, text in sorted(found, key=lambda pair: -pair[0])]
+    others = len(ranked) - NAMED
+    more = [f"less with {formats.plural(others, 'other variant')}"] if others > 0 else []
+    return ["; ".join(ranked[:NAMED] + more)] if ranked else []

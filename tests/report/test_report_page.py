@@ -107,8 +107,10 @@ def test_numbers_of_one_run_are_those_of_its_tables(compared: list[Result], tmp_
     assert f"{len(asked)} of 30 devices were asked" in " ".join(checker.words)
 
 
-def test_totals_are_those_of_the_summary(compared: list[Result], timed: list[Result]) -> None:
-    for result in [*compared, *timed]:
+def test_totals_are_those_of_the_summary(
+    compared: list[Result], timed: list[Result], probed: Result
+) -> None:
+    for result in [*compared, *timed, probed]:
         run, summary = RunData.load(result.folder), result.summary
         assert run.total_bytes == result.total_bytes
         assert run.wasted_bytes == summary["totals"]["wasted_bytes"]
@@ -238,3 +240,15 @@ class TestCommand:
         folder = str(compared[0].folder)
         assert main(["report", folder, "--out", str(tmp_path / out)]) == 2
         assert "error: --out: " in capsys.readouterr().err
+
+    def test_several_folders_are_compared_here(
+        self,
+        compared: list[Result],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert main(["report", *(str(result.folder) for result in compared[1:3])]) == 0
+        assert capsys.readouterr().out == "Report: report.html\n"
+        check(tmp_path / "report.html")

@@ -91,8 +91,8 @@ def standing(name: str, *times: float, seeds: int = 1) -> Standing:
         ),
         (
             [standing("a", 50, 70, seeds=2), standing("b", 10, seeds=2)],
-            "a reached 70% first: after 1 min of virtual time, 3 rounds and 1 kB moved, in the "
-            "mean of 2 seeds. b did with some seeds only.",
+            "a was the first to reach 70% with every seed: after 1 min of virtual time, 3 rounds "
+            "and 1 kB moved in the mean of 2 seeds. b did with some seeds only.",
         ),
         (
             [standing("a", 60, seeds=2), standing("b", seeds=2)],

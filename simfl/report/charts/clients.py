@@ -36,7 +36,8 @@ def participation(groups: Groups) -> Drawing | None:
         edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
         plot.line(edges, stairs, css, f"{name}: Gini {gini(run.participations):.3f}")
     ginis = "; ".join(
-        f"{name} {mean([gini(run.participations) for run in members]):.3f}"
+        (f"{name} " if len(groups) > 1 else "")
+        + f"{mean([gini(run.participations) for run in members]):.3f}"
         for name, members in groups.items()
     )
     about = f"Flat means that everybody is heard equally. Gini coefficient: {ginis}."

@@ -100,12 +100,12 @@ def gemd(groups: Groups) -> Drawing | None:
     for css, name, run in drawn:
         tip = f"{name}: {np.nanmean(run.rounds['gemd']):.3f} in the mean"
         plot.line(run.rounds["round"], run.rounds["gemd"], css, tip)
-    means = " ".join(
-        f"{name}: {np.nanmean(np.concatenate([run.rounds['gemd'] for run in runs])):.3f}."
+    means = [
+        (f"{name} " if len(groups) > 1 else "")
+        + f"{np.nanmean(np.concatenate([run.rounds['gemd'] for run in runs])):.3f}"
         for name, runs in groups.items()
         if any(finite(run.rounds["gemd"]) for run in runs)
-    )
-    about = (
-        f"Distance of the labels that a round learns from to everybody's, 0 to 2. Means: {means}"
-    )
+    ]
+    about = "Distance of the labels that a round learns from to everybody's, 0 to 2. In the mean: "
+    about += f"{'; '.join(means)}."
     return Drawing("Label skew of cohorts (GEMD)", about, str(plot), legend(groups))
