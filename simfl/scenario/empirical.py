@@ -1,12 +1,11 @@
 """Numbers measured elsewhere: one column of a CSV file."""
 
-import csv
-import gzip
 from pathlib import Path
 
 import numpy as np
 
-from simfl.errors import InputError, nearest
+from simfl.errors import InputError
+from simfl.scenario.table import number, read_rows
 from simfl.units import Dimension, parse_quantity
 from simfl.work import Floats
 
@@ -26,31 +25,17 @@ def read_column(
     Raises:
         InputError: no such file or column, or a cell that is no fitting number (and where).
     """
-    path = (folder or Path()) / file
     factor = parse_quantity(f"1 {unit}", dimension)
-    try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="") as text:
-            rows = csv.reader(text)
-            header = [name.strip() for name in next(rows, [])]
-            if column not in header:
-                raise InputError(f"{file} has no column {column!r}{nearest(column, header)}")
-            index = header.index(column)
-            cells = [(rows.line_num, row[index].strip()) for row in rows if len(row) > index]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            f"can't read {path}: {getattr(error, 'strerror', None) or error}"
-        ) from None
     numbers = []
-    for line, cell in cells:
-        if not cell:
+    for row in read_rows(folder, file, [column]):
+        if not row.cells[column]:
             continue
-        try:
-            number = float(cell)
-        except ValueError:
-            number = np.nan
-        if not np.isfinite(number) or number < 0 or (dimension.positive and number == 0):
-            raise InputError(f"{file}:{line}: {cell!r} can't be {dimension.name} in {unit}")
-        numbers.append(number)
+        value = number(file, row, column)
+        if value < 0 or (dimension.positive and value == 0):
+            raise InputError(
+                f"{file}:{row.line}: {row.cells[column]!r} can't be {dimension.name} in {unit}"
+            )
+        numbers.append(value)
     if not numbers:
         raise InputError(f"column {column!r} of {file} is empty")
     return np.array(numbers) * factor

@@ -112,7 +112,10 @@ def test_measured_values_are_drawn_equally(tmp_path: Path) -> None:
         ({"file": "no.csv", "column": "speed", "unit": "kbit/s"}, "can't read"),
         ({"file": "wifi.csv", "column": "sped", "unit": "kbit/s"}, "did you mean 'speed'?"),
         ({"file": "wifi.csv", "column": "speed", "unit": "kB"}, "a data size"),
-        ({"file": "wifi.csv", "column": "name", "unit": "kbit/s"}, "wifi.csv:2: 'a' can't be"),
+        (
+            {"file": "wifi.csv", "column": "name", "unit": "kbit/s"},
+            "wifi.csv:2: expected a number in column 'name', got 'a'",
+        ),
         ({"file": "wifi.csv", "column": "lost", "unit": "kbit/s"}, "wifi.csv:3: '-1' can't be"),
         ({"file": "wifi.csv", "column": "speed"}, "`column` and `unit`"),
         ({"file": "wifi.csv", "values": ["1 bit/s"]}, "not both"),
