@@ -64,7 +64,8 @@ def variant_overrides(document: Document, name: str) -> list[Override]:
 def _leaves(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:
     """Yield what is to be replaced: mappings that are merged are taken apart."""
     options = is_component(path) and isinstance(value, Mapping) and "name" not in value
-    if isinstance(value, Mapping) and value and (is_part(path) or options):
+    whole = isinstance(value, Mapping) and "distribution" in value  # a number of its own, replaced
+    if isinstance(value, Mapping) and value and not whole and (is_part(path) or options):
         for key, item in value.items():
             yield from _leaves((*path, key), item)
     else:

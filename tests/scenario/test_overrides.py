@@ -92,3 +92,13 @@ def test_changes_that_can_not_be_made(change: str, words: str) -> None:
         DOCUMENT.set(change)
     assert words in str(told.value)
     assert str(told.value).startswith(f"--set {change}: ")
+
+
+def test_a_distribution_replaces_a_plain_number_and_another_distribution() -> None:
+    fleet = {"count": 3, "compute": "50 samples/s"}
+    data = {"data": {"dataset": "synthetic"}, "model": "mlp", "fleet": fleet}
+    drawn = "{distribution: uniform, min: 20 samples/s, max: 40 samples/s}"
+    changed = Document.of(data).set(f"fleet.compute={drawn}")
+    assert changed.data["fleet"]["compute"]["max"] == "40 samples/s"
+    other = changed.set("fleet.compute={distribution: exponential, mean: 9 samples/s}")
+    assert set(other.data["fleet"]["compute"]) == {"distribution", "mean"}
