@@ -1,7 +1,7 @@
 """Golden event logs: tiny time-only runs whose every event is written down.
 
-``make golden`` rewrites them; read the diff like code.  The scenarios draw nothing that goes through
-a logarithm or the like, whose last bit differs between processors.
+``make golden`` rewrites them; read the diff like code.  The scenarios draw nothing that goes
+through a logarithm or the like, whose last bit differs between processors.
 """
 
 import os
