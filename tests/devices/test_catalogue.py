@@ -98,3 +98,14 @@ def test_list_and_describe(capsys: pytest.CaptureFixture[str]) -> None:
     assert "FLASH, measured on a Redmi Note 8" in text
     assert main(["describe", "devices", "phone-middle"]) == 2
     assert "did you mean 'phone-mid'" in capsys.readouterr().err
+
+
+def test_without_a_trace_a_count_is_needed() -> None:
+    with pytest.raises(ScenarioError, match="missing key 'count'"):
+        Scenario.from_dict(
+            {
+                "data": {"dataset": "synthetic"},
+                "model": "logistic_regression",
+                "fleet": {"device": "laptop"},
+            }
+        )
