@@ -1,6 +1,18 @@
 """How orders are split among workers: in groups of about equal work."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from simfl.work import WorkOrder
+
+if TYPE_CHECKING:
+    from simfl.learning.task import Task
+
+
+def lane_groups_of(task: "Task", orders: Sequence[WorkOrder], workers: int) -> list[list[int]]:
+    """Return `lane_groups` of orders, by the samples that each has to go through."""
+    sizes, batch = task.data.sizes, task.training.batch_size
+    return lane_groups([one.plan.units(int(sizes[one.client]), batch) for one in orders], workers)
 
 
 def lane_groups(work: Sequence[float], workers: int) -> list[list[int]]:

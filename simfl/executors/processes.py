@@ -18,7 +18,7 @@ from pydantic import Field, PrivateAttr
 
 from simfl.errors import RunError
 from simfl.executors.base import Executor, executors
-from simfl.executors.groups import lane_groups
+from simfl.executors.groups import lane_groups_of
 from simfl.selectors.base import Report
 from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
 
@@ -93,13 +93,9 @@ class Processes(Executor):
     def _train(
         self, task: "Task", bases: Mapping[int, Params], orders: Sequence[WorkOrder]
     ) -> list[WorkResult]:
-        sizes = task.data.sizes
-        work = [
-            order.plan.units(int(sizes[order.client]), task.training.batch_size) for order in orders
-        ]
         while len(self._pool) < (self.workers or _cores()):
             self._pool.append(self._hire())
-        waiting = deque(lane_groups(work, len(self._pool)))
+        waiting = deque(lane_groups_of(task, orders, len(self._pool)))
         busy: dict[int, list[int]] = {}
         found: dict[int, WorkResult] = {}
         deaths = 0

@@ -1,6 +1,7 @@
 """Pickles whose large tensors stay in memory that all processes of the machine can map.
 
-Anonymous files (``memfd``) rather than ``/dev/shm``: they need no mount of the right size, have no
+Either in anonymous files, or in arrays that somebody else shares (Ray's object store).  Anonymous
+files (``memfd``) rather than ``/dev/shm``: they need no mount of the right size, have no
 name, and vanish with the last process that holds them, however it ends.
 """
 
@@ -9,7 +10,12 @@ import mmap
 import os
 import pickle
 import tempfile
+import warnings
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:  # PyTorch is imported late: listing executors must not wait for it
     import torch
@@ -19,21 +25,61 @@ LARGE_BYTES = 64 * 1024
 
 def pack(value: object) -> tuple[bytes, list[int]]:
     """Return `value` pickled, and the file descriptors of its large tensors."""
-    buffer = io.BytesIO()
-    pickler = _Pickler(buffer)
-    pickler.dump(value)
-    return buffer.getvalue(), pickler.fds
+    fds: list[int] = []
+
+    def keep(flat: "torch.Tensor") -> None:
+        import torch
+
+        fd = _anonymous_file()
+        os.ftruncate(fd, len(flat))
+        with mmap.mmap(fd, len(flat)) as memory:
+            shared = torch.frombuffer(memory, dtype=torch.uint8)
+            shared.copy_(flat)
+            del shared
+        fds.append(fd)
+
+    return _pickled(value, keep), fds
 
 
 def unpack(payload: bytes, fds: list[int]) -> Any:
     """Return what `pack` was given; large tensors are views of shared memory."""
-    return _Unpickler(io.BytesIO(payload), fds).load()
+    # A map is kept alive by its tensor.
+    return _unpickled(payload, lambda index: mmap.mmap(fds[index], os.fstat(fds[index]).st_size))
+
+
+def pack_arrays(value: object) -> tuple[bytes, list[NDArray[np.uint8]]]:
+    """Return `value` pickled, and its large tensors as arrays of bytes."""
+    arrays: list[NDArray[np.uint8]] = []
+    return _pickled(value, lambda flat: arrays.append(flat.numpy())), arrays
+
+
+def unpack_arrays(payload: bytes, arrays: Sequence[NDArray[np.uint8]]) -> Any:
+    """Return what `pack_arrays` was given; large tensors are views of `arrays`.
+
+    These may lie in memory that can't be written.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given buffer is not writable")
+        return _unpickled(payload, lambda index: arrays[index].data)
+
+
+def _pickled(value: object, keep: "Callable[[torch.Tensor], None]") -> bytes:
+    buffer = io.BytesIO()
+    _Pickler(buffer, keep).dump(value)
+    return buffer.getvalue()
+
+
+def _unpickled(payload: bytes, fetch: Callable[[int], Any]) -> Any:
+    return _Unpickler(io.BytesIO(payload), fetch).load()
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, buffer: io.BytesIO) -> None:
+    """Gives the bytes of large tensors to `keep`, and pickles their numbers instead."""
+
+    def __init__(self, buffer: io.BytesIO, keep: "Callable[[torch.Tensor], None]") -> None:
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
-        self.fds: list[int] = []
+        self._keep = keep
+        self._count = 0
 
     def persistent_id(self, value: Any) -> "tuple[int, tuple[int, ...], torch.dtype] | None":
         import torch
@@ -42,29 +88,23 @@ class _Pickler(pickle.Pickler):
             return None
         if value.numel() * value.element_size() < LARGE_BYTES or value.is_quantized:
             return None
-        flat = value.detach().contiguous().view(-1).view(torch.uint8)
-        fd = _anonymous_file()
-        os.ftruncate(fd, len(flat))
-        with mmap.mmap(fd, len(flat)) as memory:
-            shared = torch.frombuffer(memory, dtype=torch.uint8)
-            shared.copy_(flat)
-            del shared
-        self.fds.append(fd)
-        return len(self.fds) - 1, tuple(value.shape), value.dtype
+        self._keep(value.detach().contiguous().view(-1).view(torch.uint8))
+        self._count += 1
+        return self._count - 1, tuple(value.shape), value.dtype
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, buffer: io.BytesIO, fds: list[int]) -> None:
+    """Fetches the memory of large tensors by their numbers."""
+
+    def __init__(self, buffer: io.BytesIO, fetch: Callable[[int], Any]) -> None:
         super().__init__(buffer)
-        self._fds = fds
+        self._fetch = fetch
 
     def persistent_load(self, key: "tuple[int, tuple[int, ...], torch.dtype]") -> "torch.Tensor":
         import torch
 
         index, shape, dtype = key
-        fd = self._fds[index]
-        memory = mmap.mmap(fd, os.fstat(fd).st_size)  # kept alive by the tensor
-        return torch.frombuffer(memory, dtype=torch.uint8).view(dtype).view(shape)
+        return torch.frombuffer(self._fetch(index), dtype=torch.uint8).view(dtype).view(shape)
 
 
 def _anonymous_file() -> int:

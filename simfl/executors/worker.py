@@ -10,9 +10,13 @@ import traceback
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
+from typing import TYPE_CHECKING
 
 from simfl.errors import InputError, RunError, SimflError
 from simfl.work import Params, WorkOrder, WorkResult
+
+if TYPE_CHECKING:
+    from simfl.learning.task import Task
 
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -86,7 +90,6 @@ def _serve(channel: Connection) -> None:
         import torch
 
         from simfl.executors.sharing import unpack
-        from simfl.learning.local import train
 
         torch.set_num_threads(1)
         task = unpack(payload, fds)
@@ -97,15 +100,23 @@ def _serve(channel: Connection) -> None:
             models.update(new)
             for version in old:
                 models.pop(version, None)
-            try:
-                answer: object = train(task, models, orders)
-            except InputError as error:
-                answer = InputError(str(error))
-            except SimflError as error:
-                answer = RunError(str(error))
-            except Exception:
-                answer = RunError(f"training failed in a worker:\n{traceback.format_exc()}")
-            channel.send(answer)
+            channel.send(attempt(task, models, orders))
+
+
+def attempt(
+    task: "Task", models: Mapping[int, Params], orders: Sequence[WorkOrder]
+) -> list[WorkResult] | SimflError:
+    """Train in this process; return the results, or what went wrong, fit to travel."""
+    from simfl.learning.local import train
+
+    try:
+        return train(task, models, orders)
+    except InputError as error:
+        return InputError(str(error))
+    except SimflError as error:
+        return RunError(str(error))
+    except Exception:
+        return RunError(f"training failed in a worker:\n{traceback.format_exc()}")
 
 
 def _die_with_parent() -> None:
