@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from simfl.sim.fleet import Fleet
 from simfl.sim.timeline import Timeline
-from simfl.work import Ids
+from simfl.work import Floats, Ids
 
 _FEW = 16
 """A fleet this many times larger than what is looked at first is sampled instead of listed."""
@@ -28,6 +28,7 @@ class Presence:
         self._timeline = timeline
         self._fleet = fleet
         self._idle: NDArray[np.bool_] = np.ones(len(fleet), dtype=np.bool_)
+        self._back_s: Floats | None = None  # when who is offline comes back
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
         """Devices that hold samples, ascending."""
 
@@ -84,4 +85,8 @@ class Presence:
             return back_s
         pool = self.able if among is None else among
         offline = pool[~self._fleet.online(pool, now)]
-        return min((self._fleet.returns_s(int(i), now) for i in offline), default=float("inf"))
+        if self._back_s is None:
+            self._back_s = np.full(len(self._fleet), -np.inf)
+        for device in offline[self._back_s[offline] <= now].tolist():  # not looked up yet
+            self._back_s[device] = self._fleet.returns_s(device, now)
+        return float(np.min(self._back_s[offline], initial=np.inf))
