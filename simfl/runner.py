@@ -31,8 +31,10 @@ from simfl.rundir import (
     SCENARIO,
     SUMMARY,
     Recorder,
+    check_free,
     is_finished,
     is_run,
+    is_same,
     prepare,
     read_json,
     write_atomically,
@@ -130,6 +132,7 @@ def run(
     overwrite: bool = False,
     seeds: Sequence[int] | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
+    go_on: bool = False,
 ) -> list[Result]:
     """Run every variant and seed of `scenario`; return their results in that order.
 
@@ -141,6 +144,7 @@ def run(
         seeds: instead of the scenario's own.
         listen: returns who is to be told of everything that happens in a run, e.g. for a progress
             line.
+        go_on: keep finished runs of the same scenario and resume interrupted ones.
 
     Raises:
         InputError: the scenario can't be run; nothing was written.
@@ -148,21 +152,31 @@ def run(
     """
     options = options or Options()
     results = []
-    for job in jobs(scenario, out, seeds):
-        results.append(run_one(job, options, overwrite, listen(job) if listen else ()))
+    todo = jobs(scenario, out, seeds)
+    kept = [go_on and _is_begun(job, options) for job in todo]
+    for job, keep in zip(todo, kept, strict=True):
+        if not keep:
+            check_free(job.folder, job.scenario.to_yaml(), options.time_only, overwrite)
+    for job, keep in zip(todo, kept, strict=True):
+        listeners = listen(job) if listen else ()
+        results.append(
+            resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
+        )
     return results
 
 
-def run_one(
-    job: Job, options: Options, overwrite: bool = False, listeners: Sequence[Listener] = ()
-) -> Result:
-    """Run one job; see `run`."""
+def _is_begun(job: Job, options: Options) -> bool:
+    return is_run(job.folder) and is_same(job.folder, job.scenario.to_yaml(), options.time_only)
+
+
+def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+    """Run one job, in place of whatever run its folder holds; see `run`."""
     executor = options.make_executor()
     builder = _builder(job.scenario, options, executor)
     try:
         # Whatever is wrong with the input is found before anything is written.
         _ = builder.settings, builder.fleet, builder.learner
-        prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor), overwrite)
+        prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
         return _simulate(job.folder, builder, listeners, None, options.checkpoint_every_s)
     finally:
         executor.close()
@@ -261,7 +275,7 @@ def _simulate(
             # The state is that of all events before the one just noted; not while a selector waits
             # for answers, which are no part of it.
             before = recorder.events.count - 1
-            safe = kind in ("round", "dispatched") and not server.selecting
+            safe = kind in ("round", "dispatched") and not server.selection.under_way
             if safe and before > skip and saves.due:
                 recorder.flush()
                 saves.save(before)

@@ -10,12 +10,12 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from simfl.errors import InputError, RunError
+from simfl.errors import InputError
 from simfl.filters.base import STATUS_BYTES
 from simfl.rows import Outcome
 from simfl.seeds import Seeds
-from simfl.selectors.base import History, Reports, View
-from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
+from simfl.selectors.base import History
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
 from simfl.sim.device import DeviceProcess, Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
@@ -23,9 +23,10 @@ from simfl.sim.participation import Books, Participation
 from simfl.sim.planning import Moment, Planner
 from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.presence import Presence
-from simfl.sim.probing import ask
+from simfl.sim.selection import Selection
 from simfl.sim.settings import Settings, Stop
 from simfl.sim.timeline import LAST, Timeline
+from simfl.sim.verdict import Verdict
 from simfl.work import Floats, Ids
 from simfl.workloads.base import Workload
 
@@ -43,7 +44,7 @@ class Server:
         round: number of the aggregation being worked for, 1-based.
         version: aggregations that changed the model, so far.
         under_way: who is at work, by client.
-        selecting: selections under way (they may take time, for probes).
+        selection: how clients are chosen.
         server_time_s: how long an aggregation takes.
         why_finished: which stopping rule was met, if any.
     """
@@ -71,8 +72,9 @@ class Server:
         self.truth: dict[str, NDArray[Any]] | None = None
         """What no server can know, only there for selectors marked as oracles."""
         self.under_way: dict[int, Participation] = {}
-        self.selecting = self._asking = 0
         self.server_time_s = 0.0
+        self.selection = Selection(self, coordinator)
+        self._verdict = Verdict(self, coordinator)
         self._coordinator = coordinator
         self._planner = Planner(fleet, links, workload, settings, seeds)
         self._devices = DeviceProcess(timeline, fleet, links)
@@ -82,11 +84,8 @@ class Server:
         self._change = simpy.Event(timeline)
         self._failed = simpy.Event(timeline)
         self._free_s = 0.0
-        self._turn = 0
         self._issues: dict[int, int] = {}
         self._holds: dict[int, int] = {}
-        self._reached: set[float] = set()
-        self._closed = self._evaluated = 0
         if not len(self.presence.able):
             raise InputError("no device of the fleet holds any training sample")
 
@@ -116,7 +115,7 @@ class Server:
             back = self.timeline.at(back_s)
             return back | self._change if self.under_way or among is not None else back
         change = self._change
-        if not (self.under_way or self._asking) and (
+        if not (self.under_way or self.selection.asking) and (
             among is None or not (self.anyone() or self.presence.next_return_s() < math.inf)
         ):
             self.finish("nobody will be available again")
@@ -197,70 +196,13 @@ class Server:
     def open_round(self) -> None:
         """Begin to work for the next aggregation."""
         self.round += 1
-        self._turn = 0
+        self.selection.restart()
         self.books.open(self.round)
         self.timeline.note("round", round=self.round, version=self.version)
 
     def select(self, k: int, among: Ids | None = None) -> Generator[simpy.Event, Any, Counter[int]]:
-        """Ask what the selector needs to know, then return whom it chose and how often.
-
-        Nobody is chosen only if the run is finished.
-
-        Args:
-            k: how many are wanted.
-            among: `(m,)` candidates, ascending (None: everybody).
-        """
-        self.selecting += 1
-        try:
-            while True:
-                chosen = yield from self._choose(k, among)
-                if chosen or self.finished:
-                    return chosen
-                yield from self.wait_for_devices(among)  # everybody left while being asked
-        finally:
-            self.selecting -= 1
-
-    def _choose(self, k: int, among: Ids | None) -> Generator[simpy.Event, Any, Counter[int]]:
-        turn, self._turn = self._turn, self._turn + 1
-        view = self._view(k, among, turn)
-        reports: tuple[Reports, ...] = ()
-        while (probe := self._coordinator.next_probe(view, reports)) is not None:
-            self._asking += 1
-            try:
-                took = yield from ask(self, probe)
-            finally:
-                self._asking -= 1
-            answer = self._coordinator.answer(probe, list(took), list(took.values()), view)
-            reports += (answer,)
-            view = self._view(k, among, turn)
-            if not self.anyone(among):
-                return Counter()
-        chosen = Counter(self._coordinator.select(view, reports, k))
-        asked = np.array(sorted(chosen), dtype=np.int64)
-        able = self.presence.reachable(asked) if len(asked) else asked
-        if not len(asked) or len(able) < len(asked):
-            absent = sorted(set(asked.tolist()) - set(able.tolist()))
-            raise RunError(
-                f"in round {self.round} the selector chose "
-                + (f"clients that can't take part now: {absent}" if absent else "nobody")
-            )
-        self.timeline.note("selected", round=self.round, asked=k, clients=list(chosen.elements()))
-        self.books.tally.selected += len(chosen)
-        return chosen
-
-    def _view(self, k: int, among: Ids | None, turn: int) -> View:
-        everybody = self.presence.able if among is None else among
-        return View(
-            self.round,
-            self.timeline.now,
-            self.history,
-            available=lambda: self.presence.reachable(everybody),
-            draw=lambda count, rng: self.presence.draw(count, rng, among),
-            model_bytes=self.settings.prices.model_bytes,
-            k=k,
-            truth=self.truth,
-            turn=turn,
-        )
+        """See `Selection.select`."""
+        return self.selection.select(k, among)
 
     def send_all(
         self,
@@ -426,7 +368,7 @@ class Server:
                 self._remember(part, facts.losses.get(part.client, math.nan))
         ends = [p.errand.ends_s["upload"] for p in arrived if p.order.key not in bad]
         self.books.tally.last_arrival_s = max(ends, default=None)
-        self._close(facts)
+        self._verdict.close(facts)
 
     def _note_aggregated(self, facts: Aggregated) -> None:
         self.timeline.note(
@@ -447,53 +389,6 @@ class Server:
         if np.isfinite(loss):
             history.loss[client] = loss
 
-    def _close(self, facts: Aggregated) -> None:
-        """Evaluate if due, write the round's row and check the stopping rules."""
-        stop, self._closed = self.settings.stop, self.round
-        why = None
-        if self.round == stop.rounds:
-            why = "rounds"
-        elif stop.size is not None and self.books.total_bytes >= stop.size:
-            why = "bytes"
-        elif stop.time_s is not None and self.timeline.now >= stop.time_s:
-            why = "time"
-        evaluation = None
-        if why is not None or self.round % self.settings.evaluate_every == 0:
-            evaluation = self._evaluate()
-        finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
-        mean_loss = sum(finite) / len(finite) if finite else None
-        self.books.close(evaluation, mean_loss, facts.gemd)
-        if evaluation is not None:
-            self._note_targets(evaluation.accuracy)
-            if stop.accuracy is not None and evaluation.accuracy >= stop.accuracy:
-                self.finish("accuracy")
-        if why is not None:
-            self.finish(why)
-
-    def _evaluate(self) -> Evaluation | None:
-        evaluation = self._coordinator.evaluate(self._closed)
-        if evaluation is not None:
-            self._evaluated = self.version
-            self.timeline.note(
-                "evaluated",
-                round=self._closed,
-                accuracy=evaluation.accuracy,
-                loss=evaluation.loss,
-            )
-        return evaluation
-
-    def _note_targets(self, accuracy: float) -> None:
-        for target in self.settings.targets:
-            if accuracy >= target and target not in self._reached:
-                self._reached.add(target)
-                self.timeline.note(
-                    "target",
-                    accuracy=target,
-                    round=self._closed,
-                    bytes=self.books.total_bytes,
-                    energy_j=self.books.total_energy_j,
-                )
-
     def abandon(self) -> Waiting:
         """Stop everything under way at the end of the run, book it, and judge the last model."""
         self._abandoning = True
@@ -502,8 +397,7 @@ class Server:
         yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))
         for key in sorted(self._unsettled):
             self._book(self._unsettled[key], "unfinished")
-        if self._evaluated < self.version and (evaluation := self._evaluate()) is not None:
-            self._note_targets(evaluation.accuracy)
+        self._verdict.close_run()
 
     def nominal_round_s(self, everybody: bool = False) -> Floats:
         """Return `(m,)` how long the full workload takes each device that holds samples.
