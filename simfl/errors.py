@@ -5,7 +5,8 @@ SimflError
 │   ├── UnitError     a quantity without a unit, or with one that does not fit
 │   ├── NameNotFound  an unknown component, with the nearest valid name
 │   └── ScenarioError a scenario that can't be run, with every problem and its place
-└── RunError          the run itself failed: exit code 1, the run folder stays readable
+├── RunError          the run itself failed: exit code 1, the run folder stays readable
+└── Interrupted       the user stopped it: exit code 130, it can be resumed
 """
 
 from collections.abc import Iterable
@@ -42,6 +43,12 @@ class ScenarioError(InputError):
 
 class RunError(SimflError):
     """A run that could not go on."""
+
+
+class Interrupted(SimflError):
+    """A run that the user stopped; nothing is lost."""
+
+    exit_code = 130
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

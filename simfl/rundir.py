@@ -25,6 +25,9 @@ DIAGNOSTICS = "selector.npz"
 """What the selector wants to show: FedCor's embeddings, FedACS's duels and rewards."""
 
 
+_RESULTS = (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a whole file or nothing.
 
@@ -71,33 +74,57 @@ def is_run(folder: Path) -> bool:
     return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
 
 
-def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any], overwrite: bool) -> None:
-    """Make a fresh run folder.
+def check_free(folder: Path, scenario: str, time_only: bool, overwrite: bool) -> None:
+    """Refuse to run into `folder` if something would be lost.
 
-    A finished run of the very same scenario is replaced: it would come out the same.  Anything else
-    is only replaced when asked.
+    A finished run of the very same scenario may be replaced: it would come out the same.  Anything
+    else is only replaced when asked.
 
     Raises:
-        InputError: the folder holds something that should not be lost, or can't be made.
+        InputError: the folder holds something that should not be lost.
     """
-    if is_run(folder) and not overwrite:
-        if not is_finished(folder):
-            raise InputError(
-                f"{folder} holds an unfinished run; go on with `simfl resume {folder}`, or give "
-                "--overwrite or another --out"
-            )
-        if (folder / SCENARIO).read_text(encoding="utf-8") != scenario:
-            raise InputError(
-                f"{folder} holds the results of a different scenario; give --overwrite to replace "
-                "them, or another --out or name"
-            )
-    elif folder.is_file():
+    if folder.is_file():
         raise InputError(f"{folder} is a file; give another --out")
-    elif folder.exists() and not is_run(folder) and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty and not a run folder; give another --out")
+    if not folder.exists():
+        return
+    if foreign := [path.name for path in folder.iterdir() if not _ours(path.name)]:
+        raise InputError(
+            f"{folder} is not a run folder: it holds {sorted(foreign)[0]}; give another --out"
+        )
+    if not is_run(folder) or overwrite:
+        return
+    if not is_finished(folder):
+        raise InputError(
+            f"{folder} holds an unfinished run; go on with --resume or `simfl resume {folder}`, or "
+            "give --overwrite or another --out"
+        )
+    if not is_same(folder, scenario, time_only):
+        raise InputError(
+            f"{folder} holds the results of a different scenario; give --overwrite to replace "
+            "them, or another --out or name"
+        )
+
+
+def is_same(folder: Path, scenario: str, time_only: bool) -> bool:
+    """Whether the run in `folder` is one of this resolved scenario."""
+    same = (folder / SCENARIO).read_text(encoding="utf-8") == scenario
+    return same and read_json(folder / PROVENANCE)["time_only"] == time_only
+
+
+def _ours(name: str) -> bool:
+    files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT)
+    return name in files or name.endswith(".partial")
+
+
+def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
+    """Make a fresh run folder, in place of whatever run was there.
+
+    Raises:
+        InputError: it can't be made.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE):
+        for name in _RESULTS:
             (folder / name).unlink(missing_ok=True)
         for old in (folder / CHECKPOINT).glob("*"):
             old.unlink()

@@ -130,3 +130,38 @@ def test_compression_shrinks_bytes_and_changes_the_model(run_tiny: RunTiny) -> N
     assert half.summary["totals"]["download_bytes"] == plain.summary["totals"]["download_bytes"]
     assert contents(plain)["model.pt"] != contents(half)["model.pt"]
     assert half.summary["virtual_time_s"] < plain.summary["virtual_time_s"]
+
+
+def test_an_interrupted_scenario_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """Finished variants are kept, the interrupted one is resumed, the rest is run."""
+    from tiny import TINY
+
+    from simfl import Scenario, run
+
+    variants = {"a": {}, "b": {"training.epochs": 1}, "c": {"selection": "round_robin"}}
+    scenario = Scenario.from_dict({**TINY, "variants": variants})
+    whole = run(scenario, tmp_path / "whole")
+
+    class Stopped(Exception):
+        pass
+
+    def stop(_time_s: float, kind: str, facts: dict) -> None:
+        if kind == "round" and facts["round"] == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run(scenario, tmp_path / "cut", listen=lambda job: [stop] if job.variant == "b" else [])
+    first = (tmp_path / "cut" / "a" / "seed-0" / "model.pt").stat().st_mtime_ns
+    again = run(scenario, tmp_path / "cut", go_on=True)
+    assert [contents(result) for result in again] == [contents(result) for result in whole]
+    assert (tmp_path / "cut" / "a" / "seed-0" / "model.pt").stat().st_mtime_ns == first
+
+
+def test_a_time_only_run_does_not_replace_a_trained_one(tmp_path: Path) -> None:
+    from tiny import TINY
+
+    from simfl import Scenario, run
+
+    run(Scenario.from_dict(TINY), tmp_path)
+    with pytest.raises(InputError, match="--overwrite"):
+        run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))

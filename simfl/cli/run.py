@@ -40,18 +40,24 @@ def run_command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace earlier results in the run folders.")
     ] = False,
+    go_on: Annotated[
+        bool,
+        typer.Option("--resume", help="Keep finished runs and go on with interrupted ones."),
+    ] = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
     """Simulate a scenario: every variant with every seed."""
     from simfl.cli._progress import Meter, display
-    from simfl.errors import InputError
+    from simfl.errors import InputError, Interrupted
     from simfl.runner import run
     from simfl.scenario import Document
     from simfl.scenario.scenario import parse_seeds
     from simfl.sim.server import Stop
 
+    if go_on and overwrite:
+        raise InputError("give --resume or --overwrite, not both")
     if seed is not None and seeds is not None:
         raise InputError("give --seed or --seeds, not both")
     try:
@@ -68,9 +74,11 @@ def run_command(
             title = f"{job.variant} seed {job.scenario.seed}"
             return (Meter(title, Stop(stop.rounds, stop.time), show).listen,)
 
-        results = run(
-            Document.load(file).set(*(changes or ())), out, how, overwrite, chosen, listen
-        )
+        document = Document.load(file).set(*(changes or ()))
+        try:
+            results = run(document, out, how, overwrite, chosen, listen, go_on)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; the same command with --resume goes on") from None
     tell(results, quiet, as_json)
     if report:
         # Run folders are TOP/VARIANT/seed-N.
