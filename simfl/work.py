@@ -1,10 +1,11 @@
 """Work: frozen descriptions of what a client trains, and what came of it.  No time, no torch.
 
-A `WorkOrder` is complete: equal orders with equal base models and equal `LocalTraining` have equal
-results, bit for bit, whoever computes them and when.
+A `WorkOrder` is complete: equal orders with equal base models, equal corrections (if any) and equal
+`LocalTraining` have equal results, bit for bit, whoever computes them and when.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,6 +16,8 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Params = NDArray[np.float32]
 """A flat parameter vector `(p,)`: the whole model."""
+Corrections = Mapping[tuple[int, int], Params]
+"""What orders, by their keys, add to every gradient of their training: `(p,)` each (SCAFFOLD)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ class WorkResult:
         steps: SGD steps made.
         samples: the client's training samples (its weight in a sample-weighted mean).
         extras: further arrays that an aggregator or selector asked for, by name.
+        lr_sum: sum of the learning rates of the steps made.
     """
 
     order: WorkOrder
@@ -119,6 +123,7 @@ class WorkResult:
     steps: int
     samples: int
     extras: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    lr_sum: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

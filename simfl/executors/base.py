@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simfl.registry import Component, Registry
 from simfl.selectors.base import Report
-from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
+from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.learning.task import Task
@@ -23,12 +23,18 @@ class Executor(Component, ABC):
         """Get ready to compute orders of `task`."""
 
     @abstractmethod
-    def train(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> list[WorkResult]:
+    def train(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> list[WorkResult]:
         """Return the results of `orders`, in their order.
 
         Args:
             bases: the model versions that the orders start from.
             orders: what to train.
+            corrections: what each order adds to every gradient; None: nothing.
         """
 
     @abstractmethod

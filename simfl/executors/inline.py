@@ -10,7 +10,7 @@ from pydantic import PrivateAttr
 from simfl.errors import RunError
 from simfl.executors.base import Executor, executors
 from simfl.selectors.base import Report
-from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
+from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.learning.task import Task
@@ -29,11 +29,16 @@ class Inline(Executor):
         torch.set_num_threads(1)  # the number of threads changes the bits of a convolution
         self._task = task
 
-    def train(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> list[WorkResult]:
+    def train(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> list[WorkResult]:
         """See `Executor.train`."""
         from simfl.learning.local import train
 
-        return train(self._started(), bases, orders)
+        return train(self._started(), bases, orders, corrections)
 
     def measure(
         self,

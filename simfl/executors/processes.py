@@ -20,7 +20,7 @@ from simfl.errors import RunError
 from simfl.executors.base import Executor, executors
 from simfl.executors.groups import lane_groups_of
 from simfl.selectors.base import Report
-from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
+from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.executors.worker import Worker
@@ -54,7 +54,12 @@ class Processes(Executor):
         self._pack = pack(task)
         self._pool = [self._hire() for _ in range(self.workers or _cores())]
 
-    def train(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> list[WorkResult]:
+    def train(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> list[WorkResult]:
         """See `Executor.train`.
 
         Raises:
@@ -63,7 +68,7 @@ class Processes(Executor):
         if self._task is None:
             raise RunError("the executor was not started")
         try:
-            return self._train(self._task, bases, orders)
+            return self._train(self._task, bases, orders, corrections)
         except BaseException:
             self._dismiss()  # whoever is still busy would answer the next call with old results
             raise
@@ -91,7 +96,11 @@ class Processes(Executor):
         self._pack = self._task = None
 
     def _train(
-        self, task: "Task", bases: Mapping[int, Params], orders: Sequence[WorkOrder]
+        self,
+        task: "Task",
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None,
     ) -> list[WorkResult]:
         while len(self._pool) < (self.workers or _cores()):
             self._pool.append(self._hire())
@@ -103,7 +112,7 @@ class Processes(Executor):
             for slot, worker in enumerate(self._pool):
                 if waiting and slot not in busy:
                     busy[slot] = waiting.popleft()
-                    worker.ask(bases, [orders[at] for at in busy[slot]])
+                    worker.ask(bases, [orders[at] for at in busy[slot]], corrections)
             for slot in self._answered(busy):
                 results = self._pool[slot].answer()
                 group = busy.pop(slot)

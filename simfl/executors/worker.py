@@ -13,7 +13,7 @@ from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING
 
 from simfl.errors import InputError, RunError, SimflError
-from simfl.work import Params, WorkOrder, WorkResult
+from simfl.work import Corrections, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.learning.task import Task
@@ -45,15 +45,20 @@ class Worker:
         """Its process id."""
         return self._process.pid
 
-    def ask(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> None:
-        """Send `orders`, and those of their bases that it has not seen."""
+    def ask(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> None:
+        """Send `orders` with their corrections, and those of their bases that it has not seen."""
         used = {order.base for order in orders}
         new = {version: bases[version] for version in sorted(used - self._versions)}
         # Versions that this call no longer offers will not be asked for again.
         old = self._versions - set(bases)
         self._versions = (self._versions | used) - old
         with contextlib.suppress(OSError):
-            self.channel.send((new, old, list(orders)))
+            self.channel.send((new, old, list(orders), corrections_of(orders, corrections)))
 
     def answer(self) -> list[WorkResult] | None:
         """Return the results of what was asked, or None if the process is dead.
@@ -96,21 +101,31 @@ def _serve(channel: Connection) -> None:
         for fd in fds:
             os.close(fd)
         while True:
-            new, old, orders = channel.recv()
+            new, old, orders, corrections = channel.recv()
             models.update(new)
             for version in old:
                 models.pop(version, None)
-            channel.send(attempt(task, models, orders))
+            channel.send(attempt(task, models, orders, corrections))
+
+
+def corrections_of(
+    orders: Sequence[WorkOrder], corrections: Corrections | None
+) -> Corrections | None:
+    """Return those of `corrections` that `orders` need."""
+    return None if corrections is None else {one.key: corrections[one.key] for one in orders}
 
 
 def attempt(
-    task: "Task", models: Mapping[int, Params], orders: Sequence[WorkOrder]
+    task: "Task",
+    models: Mapping[int, Params],
+    orders: Sequence[WorkOrder],
+    corrections: Corrections | None = None,
 ) -> list[WorkResult] | SimflError:
     """Train in this process; return the results, or what went wrong, fit to travel."""
     from simfl.learning.local import train
 
     try:
-        return train(task, models, orders)
+        return train(task, models, orders, corrections)
     except InputError as error:
         return InputError(str(error))
     except SimflError as error:

@@ -1,7 +1,7 @@
 """THE local training program: orders and their base models in, trained models out.
 
 Every executor calls `train`; they differ only in where.  A result depends on its order, its base
-model and the task, never on the company in which it is computed.
+model, its correction and the task, never on the company in which it is computed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,17 @@ from simfl.learning.measure import mean_gradient, measure
 from simfl.learning.passes import Purpose, Segment, coreset_segment, full_segment, stream
 from simfl.learning.program import Program, program_of
 from simfl.learning.task import Task
-from simfl.work import Floats, Ids, Params, WorkOrder, WorkResult
+from simfl.work import Corrections, Floats, Ids, Params, WorkOrder, WorkResult
 
 Extras = dict[str, NDArray[np.float32]]
 
 
-def train(task: Task, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> list[WorkResult]:
+def train(
+    task: Task,
+    bases: Mapping[int, Params],
+    orders: Sequence[WorkOrder],
+    corrections: Corrections | None = None,
+) -> list[WorkResult]:
     """Return the results of `orders`, in their order.
 
     First every client runs its epochs over all samples (or its exact number of steps), then those
@@ -35,18 +40,23 @@ def train(task: Task, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) 
         task: the learning task.
         bases: the model versions that the orders start from, `(p,)` each.
         orders: what to train.
+        corrections: what each order adds to every gradient, `(p,)` by its key; None: nothing.
 
     Raises:
         InputError: a plan needs a coreset but the task has none.
     """
     if not orders:
         return []
-    return _Training(task, bases, orders).results()
+    return _Training(task, bases, orders, corrections).results()
 
 
 class _Training:
     def __init__(
-        self, task: Task, bases: Mapping[int, Params], orders: Sequence[WorkOrder]
+        self,
+        task: Task,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None,
     ) -> None:
         self._task = task
         self._orders = orders
@@ -64,9 +74,14 @@ class _Training:
         }
         self._base = [models[order.base] for order in orders]
         self._params = list(self._base)
+        self._offsets: list[torch.Tensor] | None = None
+        if corrections is not None:
+            vectors = [np.array(corrections[order.key], dtype=np.float32) for order in orders]
+            self._offsets = [torch.from_numpy(v).to(self._program.device) for v in vectors]
         self._losses, self._squares = np.zeros(len(orders)), np.zeros(len(orders))
         self._steps = np.zeros(len(orders), dtype=np.int64)
         self._seen = np.zeros(len(orders), dtype=np.int64)
+        self._rates = np.zeros(len(orders))
 
     def results(self) -> list[WorkResult]:
         """Train and return what came out."""
@@ -86,6 +101,7 @@ class _Training:
                 int(self._steps[lane]),
                 len(rows[lane]),
                 self._extras(lane),
+                float(self._rates[lane]),
             )
             for lane, order in enumerate(self._orders)
         ]
@@ -102,6 +118,7 @@ class _Training:
             self._y,
             segments,
             self._task.training,
+            None if self._offsets is None else [self._offsets[lane] for lane in lanes],
         )
         for lane, params in zip(lanes, progress.params, strict=True):
             self._params[lane] = params
@@ -109,6 +126,7 @@ class _Training:
         self._squares[lanes] += progress.squares
         self._steps[lanes] += [segment.steps for segment in segments]
         self._seen[lanes] += [len(segment.rows) for segment in segments]
+        self._rates[lanes] += [segment.rates.sum() for segment in segments]
 
     def _has_coreset_steps(self, lane: int) -> bool:
         plan = self._orders[lane].plan

@@ -41,6 +41,7 @@ class Kernel(ABC):
         y: torch.Tensor,
         segments: Sequence[Segment],
         training: LocalTraining,
+        offsets: Sequence[torch.Tensor] | None = None,
     ) -> Progress:
         """Train each lane along its segment.
 
@@ -51,4 +52,5 @@ class Kernel(ABC):
             y: `(n,)` targets.
             segments: one a lane.
             training: the optimizer's settings.
+            offsets: what each lane adds to every gradient `(p,)`; None: nothing, which is faster.
         """

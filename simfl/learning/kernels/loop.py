@@ -49,13 +49,15 @@ class LoopKernel(Kernel):
         y: torch.Tensor,
         segments: Sequence[Segment],
         training: LocalTraining,
+        offsets: Sequence[torch.Tensor] | None = None,
     ) -> Progress:
         """See `Kernel.run`."""
         progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
         self.module.train()
         for lane, segment in enumerate(segments):
             if segment.steps:
-                sums = self._run_lane(start[lane], base[lane], x, y, segment, training)
+                offset = None if offsets is None else offsets[lane]
+                sums = self._run_lane(start[lane], base[lane], x, y, segment, training, offset)
                 progress.params[lane] = self._leave()
                 progress.losses[lane], progress.squares[lane] = sums
         return progress
@@ -68,10 +70,12 @@ class LoopKernel(Kernel):
         y: torch.Tensor,
         segment: Segment,
         training: LocalTraining,
+        offset: torch.Tensor | None,
     ) -> tuple[float, float]:
-        self._flat[0] = start if self._order is None else start[self._order]
-        anchor = base if self._order is None else base[self._order]
-        optimizer = LaneSGD(training, [self._flat], [anchor.unsqueeze(0)])
+        self._flat[0] = self._stored(start)
+        anchor = [self._stored(base).unsqueeze(0)]
+        extra = None if offset is None else [self._stored(offset).unsqueeze(0)]
+        optimizer = LaneSGD(training, [self._flat], anchor, extra)
         minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1, 1)
         weights = None
         if segment.weights is not None:
@@ -120,6 +124,9 @@ class LoopKernel(Kernel):
                 stride = stride.to(memory_format=torch.channels_last)
             parameter.data = self._flat.as_strided(shape, stride.stride(), offset)
             parameter.grad = self._gradient.as_strided(shape, stride.stride(), offset)
+
+    def _stored(self, flat: torch.Tensor) -> torch.Tensor:
+        return flat if self._order is None else flat[self._order]
 
     def _leave(self) -> torch.Tensor:
         return self._flat[0].clone() if self._inverse is None else self._flat[0][self._inverse]

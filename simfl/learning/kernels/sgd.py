@@ -8,12 +8,15 @@ from simfl.work import LocalTraining
 
 
 class LaneSGD:
-    """FedProx's pull, clipping, weight decay, momentum without dampening, step: in this order.
+    """Offset, FedProx's pull, clipping, weight decay, momentum, step: in this order.
+
+    Momentum is without dampening, as there by default.
 
     Args:
         training: the settings.
         params: parts `(l, n_i)` of the models, updated in place.
         base: the same parts of what the proximal term pulls towards.
+        offset: the same parts of what is added to every gradient (SCAFFOLD); None: nothing.
     """
 
     def __init__(
@@ -21,11 +24,12 @@ class LaneSGD:
         training: LocalTraining,
         params: Sequence[torch.Tensor],
         base: Sequence[torch.Tensor],
+        offset: Sequence[torch.Tensor] | None = None,
     ) -> None:
         self._training = training
-        self._all_params, self._all_base = params, base
+        self._all_params, self._all_base, self._all_offset = params, base, offset
         self._all_momentum: list[torch.Tensor] | None = None
-        self.plain = not (
+        self.plain = offset is None and not (
             training.proximal or training.clip or training.weight_decay or training.momentum
         )
         """Whether a step adds minus the rate times the gradient, and nothing else."""
@@ -39,6 +43,7 @@ class LaneSGD:
         self._params = [part[:lanes] for part in self._all_params]
         if not self.plain:
             self._base = [part[:lanes] for part in self._all_base]
+            self._offset = [part[:lanes] for part in self._all_offset or ()]
             self._momentum = [part[:lanes] for part in self._all_momentum or ()]
 
     def step(self, gradients: Sequence[torch.Tensor], minus_rates: torch.Tensor) -> None:
@@ -55,6 +60,9 @@ class LaneSGD:
 
     def _adjusted(self, gradients: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         settings = self._training
+        if self._offset:
+            for gradient, offset in zip(gradients, self._offset, strict=True):
+                gradient.add_(offset)
         if settings.proximal:
             for gradient, part, base in zip(gradients, self._params, self._base, strict=True):
                 gradient.add_(part - base, alpha=settings.proximal)

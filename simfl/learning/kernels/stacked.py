@@ -183,6 +183,7 @@ class StackedKernel(Kernel):
         y: torch.Tensor,
         segments: Sequence[Segment],
         training: LocalTraining,
+        offsets: Sequence[torch.Tensor] | None = None,
     ) -> Progress:
         """See `Kernel.run`."""
         progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
@@ -193,7 +194,10 @@ class StackedKernel(Kernel):
                 anchor = workspace.params
                 if training.proximal:
                     anchor = workspace.load([base[lane] for lane in lanes])
-                optimizer = LaneSGD(training, workspace.params, anchor)
+                offset = None
+                if offsets is not None:
+                    offset = workspace.load([offsets[lane] for lane in lanes])
+                optimizer = LaneSGD(training, workspace.params, anchor, offset)
                 chosen = [segments[lane] for lane in lanes]
                 sums = self._run_chunk(workspace, optimizer, x, y, chosen, width)
                 progress.losses[lanes], progress.squares[lanes] = sums
