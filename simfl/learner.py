@@ -162,7 +162,7 @@ class Learner(Door):
             received = self._uplink.send(order.client, result.params - base, order.seed)
             result = replace(result, params=base + received)
         arrival = arrivals[order.key]
-        return Contribution(result, base, arrival.staleness, arrival.copies)
+        return Contribution(result, base, arrival.staleness, arrival.copies, arrival.tier)
 
     def _kept(self, contributions: list[Contribution], round_: int) -> list[Contribution]:
         """Return those that the server's update filter lets through."""

@@ -21,12 +21,14 @@ class Contribution:
         base: `(p,)` the model it started from.
         staleness: server updates since then (0 in synchronous rounds).
         copies: how often it was drawn (1 unless sampled with replacement).
+        tier: which tier of clients it comes from, where there are several.
     """
 
     result: WorkResult
     base: Params
     staleness: int = 0
     copies: int = 1
+    tier: int = 0
 
     @property
     def update(self) -> NDArray[np.float64]:

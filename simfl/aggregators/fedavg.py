@@ -14,7 +14,9 @@ from simfl.work import Params
 class FedAvg(Aggregator):
     """The weighted mean of the models that arrived, ``sum a_k w_k / sum a_k``.
 
-    A client drawn twice counts twice.  Nobody with a sample: the model stays.
+    A client drawn twice counts twice.  Nobody with a sample: the model stays.  Where some of them
+    are stale it is ``w + sum a_k (w_k - base_k) / sum a_k``, the same for those that are not: the
+    mean of stale models would undo what was learned since.
     Cost: O(r * p), memory O(p).
     """
 
@@ -27,4 +29,6 @@ class FedAvg(Aggregator):
         weights = weights_of(contributions, self.weighting)
         if not weights.any():
             return model
+        if any(contribution.staleness for contribution in contributions):
+            return (model + sum_of(contributions, weights, "updates")).astype(np.float32)
         return sum_of(contributions, weights).astype(np.float32)

@@ -37,6 +37,15 @@ def test_copies_count_repeatedly() -> None:
     assert mean([contribution(0, copies=3), contribution(4)], "uniform").tolist() == [1.0]
 
 
+def test_stale_updates_are_added_to_the_present_model() -> None:
+    """A stale client moved from 1 to 4, a fresh one from 7 (the model) to 5."""
+    fresh, stale = contribution(5), contribution(4)
+    fresh = Contribution(fresh.result, np.full(1, 7, np.float32))
+    stale = Contribution(stale.result, np.full(1, 1, np.float32), staleness=2)
+    assert mean([fresh, stale]).tolist() == [7 + (-2 + 3) / 2]
+    assert mean([fresh]).tolist() == [5]
+
+
 def test_nobody_with_samples_leaves_the_model() -> None:
     assert mean([contribution(3, 0), contribution(5, 0)]).tolist() == [7.0]
     assert mean([contribution(3, 0), contribution(5, 2)]).tolist() == [5.0]

@@ -22,8 +22,8 @@ class Tiered(RoundPolicy):
 
     Tiers come from how long the server has seen clients take: quantiles of the last durations, the
     fastest in tier 0.  Who has not been seen yet belongs to a tier drawn at random, so that nobody
-    needs to be profiled before training starts.  Goes with ``aggregation: fedbuff`` or `fedasync`:
-    to the others the updates of a slow tier are stale.
+    needs to be profiled before training starts.  Goes with ``aggregation: fedat`` and as many
+    tiers there, or with `fedbuff`, to which the updates of a slow tier are stale.
     """
 
     tiers: int = Field(5, ge=1, description="how many (TiFL and FedAT: 5)")
