@@ -59,7 +59,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "tiered": {
         "rounds.policy": {"name": "tiered", "tiers": 2},
-        "aggregation": "fedbuff",
+        "aggregation": {"name": "fedat", "tiers": 2},
         "rounds.stop.rounds": 8,
     },
 }  # fmt: skip

@@ -1,5 +1,7 @@
 """FedAT: the mixture of tiers by hand."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,7 @@ def test_its_state_can_be_saved() -> None:
     start = np.zeros(1, dtype=np.float32)
     first, second = (aggregators.parse({"name": "fedat", "tiers": 2}) for _ in range(2))
     first.aggregate(start, [sent(4.0, 1)])
-    second.load_state_dict(first.state_dict())
+    second.load_state_dict(deepcopy(first.state_dict()))
     assert second.aggregate(start, [sent(2.0, 0)]) == first.aggregate(start, [sent(2.0, 0)])
 
 
