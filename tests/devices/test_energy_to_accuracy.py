@@ -1,6 +1,5 @@
 """Energy: booked as power x time, and told beside time and bytes for each target."""
 
-
 import numpy as np
 import pytest
 

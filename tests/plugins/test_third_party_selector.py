@@ -1,4 +1,4 @@
-"""A selector in a package of its own is listed, described, validated, run, and held to the contract."""
+"""A selector in a package of its own is listed, described, validated, run, held to the contract."""
 
 import os
 import subprocess
@@ -56,6 +56,7 @@ def test_listed_described_validated_and_run(installed: dict[str, str], tmp_path:
     assert len(list((tmp_path / "runs").rglob("rounds.csv"))) == 1
 
 
+@pytest.mark.slow
 def test_held_to_the_contract(installed: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "test_loudest.py").write_text(CONTRACT)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_loudest.py"]
