@@ -137,6 +137,8 @@ class Builder:
         scenario, stop = self.scenario, self.scenario.rounds.stop
         update_filter = scenario.training.filter
         size = 4 * self.model.parameters
+        update_size = scenario.training.compression.size(self.model.parameters)
+        corrects = scenario.aggregation.corrects
         return Settings(
             clients=scenario.rounds.clients,
             epochs=scenario.training.epochs or 0,
@@ -153,7 +155,9 @@ class Builder:
             targets=scenario.evaluation.targets,
             prices=Prices(
                 model_bytes=size,
-                update_bytes=scenario.training.compression.size(self.model.parameters),
+                update_bytes=update_size,
+                correction_bytes=size if corrects else 0,
+                report_bytes=update_size if corrects else 0,
                 profile_bytes=4 * self.model.profile,
                 charge_probes=scenario.selection.charge_probes,
             ),
@@ -188,11 +192,13 @@ class Builder:
         shape, classes = self._shape
         seed = self.seeds.number("init")
         initial = initial_params(self.scenario.model, shape, classes, seed)
+        aggregator = self.scenario.aggregation.fresh()
+        aggregator.prepare(self.scenario.training.local(), self.scenario.devices)
         self._start_executor()
         return Learner(
             self.executor,
             selector,
-            self.scenario.aggregation.fresh(),
+            aggregator,
             initial,
             self._evaluator(),
             self.seeds,

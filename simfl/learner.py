@@ -16,7 +16,7 @@ from simfl.seeds import Seeds
 from simfl.selectors.base import Probe, Reports, RoundOutcome, Selector, View
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.uplink import Uplink
-from simfl.work import MiniBatch, Params, Plan, WorkOrder, WorkResult
+from simfl.work import Corrections, MiniBatch, Params, Plan, WorkOrder, WorkResult
 
 Evaluate = Callable[[Params], Evaluation]
 
@@ -211,7 +211,20 @@ class Learner(Door):
         if not orders:
             return []
         bases = {order.base: self._models[order.base] for order in orders}
-        return self._executor.train(bases, orders)
+        if (corrections := self._corrections(orders)) is None:
+            return self._executor.train(bases, orders)
+        return self._executor.train(bases, orders, corrections)
+
+    def _corrections(self, orders: Sequence[WorkOrder]) -> Corrections | None:
+        """Return what the aggregator has `orders` add to every gradient, if anything.
+
+        Work for a probe, whose bytes are those of a model, has no corrections.
+        """
+        if not self._aggregator.corrects or any(order.issue < 0 for order in orders):
+            return None
+        found = {order.key: self._aggregator.correction(order.client) for order in orders}
+        given = {key: vector for key, vector in found.items() if vector is not None}
+        return given or None
 
     def evaluate(self, round_: int) -> Evaluation | None:
         """See `Coordinator.evaluate`."""

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simfl.registry import Component, Registry
-from simfl.work import Params, WorkResult
+from simfl.work import LocalTraining, Params, WorkResult
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,25 @@ class Contribution:
 
 class Aggregator(Component, ABC):
     """Turns updates into the next global model.  Sums run in float64, in canonical order."""
+
+    corrects: ClassVar[bool] = False
+    """Whether it corrects clients' gradients, which costs a model's size each way and takes updates
+    that are never stale: see `correction`."""
+
+    def prepare(self, local: LocalTraining, clients: int) -> None:
+        """Learn of the run before its first round.
+
+        Args:
+            local: how clients train.
+            clients: how many there are.
+
+        Raises:
+            InputError: it can't go with that.
+        """
+
+    def correction(self, client: int) -> Params | None:
+        """Return what `client` shall add to every gradient now, `(p,)`; None: nobody anything."""
+        return None
 
     @abstractmethod
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:

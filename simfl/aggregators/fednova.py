@@ -1,14 +1,17 @@
 """FedNova: normalised averaging (Wang et al., 2020, arXiv:2007.07481, sections 3.2 and 4)."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from simfl.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.work import Params
+from simfl.errors import InputError
+from simfl.work import LocalTraining, Params
+
+BOTH = "momentum and proximal can't both be above 0: no formula is published"
 
 
 @aggregators.register("fednova")
@@ -17,21 +20,46 @@ class FedNova(Aggregator):
 
     `a_k` is how far `steps` local steps reach, so that clients that made more steps do not pull the
     model further than their weight says.  Equal steps: FedAvg.  A client without steps has no say.
-    Tell it the momentum or proximal term that local training has.
     Cost: O(r * p), memory O(p).
     """
 
     weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
-    momentum: float = Field(0.0, ge=0, lt=1, description="momentum of local training (rho)")
-    proximal: float = Field(
-        0.0, ge=0, lt=1, description="learning rate times FedProx's mu of local training"
+    momentum: float | None = Field(
+        None, ge=0, lt=1, description="rho; omitted: the momentum that local training has"
     )
+    proximal: float | None = Field(
+        None,
+        ge=0,
+        lt=1,
+        description="learning rate times FedProx's mu; omitted: those that local training has",
+    )
+
+    _local: LocalTraining | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
         if self.momentum and self.proximal:
-            raise ValueError("momentum and proximal can't both be above 0: no formula is published")
+            raise ValueError(BOTH)
         return self
+
+    def prepare(self, local: LocalTraining, clients: int) -> None:
+        """See `Aggregator.prepare`.
+
+        Raises:
+            InputError: no formula is published for `local`.
+        """
+        self._local = local
+        if self._rho and self._rate(1):
+            raise InputError(f"aggregator 'fednova': {BOTH}; name one of them in its options")
+        if self._rate(1) >= 1:
+            raise InputError(
+                f"aggregator 'fednova' needs the learning rate times `proximal` to be below 1, "
+                f"but it is {self._rate(1):g}"
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `Aggregator.state_dict`: nothing changes from round to round."""
+        return {}
 
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         """See `Aggregator.aggregate`."""
@@ -39,14 +67,29 @@ class FedNova(Aggregator):
         if not moved:
             return model
         weights = weights_of(moved, self.weighting)
-        reach = np.array([self._reach(c.result.steps) for c in moved])
+        reach = np.array([self._reach(c.result.steps, c.result.order.round) for c in moved])
         step = sum_of(moved, (weights @ reach) * weights / reach, "updates")
         return (model + step).astype(np.float32)
 
-    def _reach(self, steps: int) -> float:
-        """Return a_k (algorithms.md, B.5): the steps' total weight in the accumulated gradient."""
-        if rho := self.momentum:
+    @property
+    def _rho(self) -> float:
+        if self.momentum is not None:
+            return self.momentum
+        return 0.0 if self._local is None else self._local.momentum
+
+    def _rate(self, round_: int) -> float:
+        """Return the learning rate times mu at the start of a round."""
+        if self.proximal is not None:
+            return self.proximal
+        local = self._local
+        if local is None or not local.proximal:
+            return 0.0
+        return local.proximal * local.schedule.rate(round_, 0, local.lr_epochs)
+
+    def _reach(self, steps: int, round_: int = 1) -> float:
+        """Return a_k (section 4.1): the steps' total weight in the accumulated gradient."""
+        if rho := self._rho:
             return float((steps - rho * (1 - rho**steps) / (1 - rho)) / (1 - rho))
-        if rate := self.proximal:
+        if rate := self._rate(round_):
             return float((1 - (1 - rate) ** steps) / rate)
         return float(steps)

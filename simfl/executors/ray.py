@@ -19,7 +19,7 @@ from simfl.errors import InputError, RunError, SimflError
 from simfl.executors.base import Executor, executors
 from simfl.executors.groups import lane_groups_of
 from simfl.selectors.base import Report
-from simfl.work import MiniBatch, Params, WorkOrder, WorkResult
+from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.learning.task import Task
@@ -62,7 +62,12 @@ class Ray(Executor):
         self._parcel = ray.put(pack_arrays(task))
         self._task = task
 
-    def train(self, bases: Mapping[int, Params], orders: Sequence[WorkOrder]) -> list[WorkResult]:
+    def train(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> list[WorkResult]:
         """See `Executor.train`.
 
         Raises:
@@ -73,6 +78,8 @@ class Ray(Executor):
         if not orders:
             return []
         import ray
+
+        from simfl.executors.worker import corrections_of
 
         # Versions that this call no longer offers will not be asked for again.
         kept = {version: self._models.get(version) for version in bases}
@@ -87,7 +94,11 @@ class Ray(Executor):
             mine = [orders[at] for at in group]
             versions = sorted({order.base for order in mine})
             models = [self._models[version] for version in versions]
-            asked.append(compute.remote([self._parcel], mine, versions, *models))
+            asked.append(
+                compute.remote(
+                    [self._parcel], mine, corrections_of(mine, corrections), versions, *models
+                )
+            )
         found: dict[int, WorkResult] = {}
         try:
             for group, one in zip(groups, asked, strict=True):
@@ -173,13 +184,18 @@ _tasks: "dict[Any, Task]" = {}
 
 
 def _compute(
-    parcel: Sequence[Any], orders: Sequence[WorkOrder], versions: Sequence[int], *models: Params
+    parcel: Sequence[Any],
+    orders: Sequence[WorkOrder],
+    corrections: Corrections | None,
+    versions: Sequence[int],
+    *models: Params,
 ) -> list[WorkResult] | SimflError:
     """Train a lane-group in a Ray worker.
 
     Args:
         parcel: a reference to the packed task; in a list, or Ray would fetch it every time.
         orders: what to train.
+        corrections: what each adds to every gradient, if anything.
         versions: of the models that they start from.
         models: those models, in memory that can't be written.
     """
@@ -189,7 +205,7 @@ def _compute(
 
     torch.set_num_threads(1)
     bases = {version: np.array(model) for version, model in zip(versions, models, strict=True)}
-    return attempt(_task(parcel[0]), bases, orders)
+    return attempt(_task(parcel[0]), bases, orders, corrections)
 
 
 def _task(reference: Any) -> "Task":

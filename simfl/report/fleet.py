@@ -131,8 +131,8 @@ def survey(builder: Builder) -> FleetFacts:
     server = builder.server(Timeline(), builder.learner)
     fleet, prices = builder.fleet, builder.settings.prices
     round_s = server.nominal_round_s(everybody=True)
-    down_s = fleet.transfer_s(prices.model_bytes, fleet.downlink_bps)
-    up_s = fleet.transfer_s(prices.update_bytes, fleet.uplink_bps)
+    down_s = fleet.transfer_s(prices.down_bytes, fleet.downlink_bps)
+    up_s = fleet.transfer_s(prices.up_bytes, fleet.uplink_bps)
     columns = {
         "compute": fleet.rate,
         "downlink": fleet.downlink_bps,

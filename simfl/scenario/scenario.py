@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_
 from pydantic_core import PydanticCustomError
 
 from simfl.aggregators.base import Aggregator
-from simfl.errors import nearest
+from simfl.errors import InputError, nearest
 from simfl.models.base import Model
 from simfl.registry import NESTED
 from simfl.scenario.correlation import Correlations
@@ -235,4 +235,17 @@ def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]
                 f"workload {scenario.training.workload.name!r} needs `epochs`, not `steps`",
             )
         )
+    aggregation, policy = scenario.aggregation, scenario.rounds.policy
+    if aggregation.corrects and policy.may_be_stale:
+        found.append(
+            (
+                ("aggregation",),
+                f"aggregator {aggregation.name!r} can't use stale updates: it needs the policy "
+                "'synchronous', with `late: drop`",
+            )
+        )
+    try:
+        aggregation.fresh().prepare(scenario.training.local(), scenario.devices)
+    except InputError as error:
+        found.append((("aggregation",), str(error)))
     return found

@@ -45,7 +45,7 @@ class Planner:
         self._settings = settings
         self._seeds = seeds
         self._extra_units, extra_bytes = extras(settings.wants, settings.prices, fleet)
-        self._upload_bytes = settings.prices.update_bytes + extra_bytes
+        self._upload_bytes = settings.prices.up_bytes + extra_bytes
 
     def participation(
         self, client: int, issue: int, moment: Moment, limit_s: float, holds_model: bool
@@ -59,7 +59,8 @@ class Planner:
             limit_s: what its work is planned for, seconds from now.
             holds_model: whether it need not download the model.
         """
-        download = None if holds_model else self._settings.prices.model_bytes
+        prices = self._settings.prices
+        download = (prices.correction_bytes or None) if holds_model else prices.down_bytes
         seed = self._seeds.number("batches", client, issue)
         plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
         samples, size = int(self._fleet.samples[client]), self._settings.batch_size
@@ -118,7 +119,7 @@ class Planner:
             sizes, index = np.unique(samples, return_inverse=True)
             size = self._settings.batch_size
             units = np.array([plan.units(int(n), size) for n in sizes])[index]
-        download, units = self._settings.prices.model_bytes, units + self._extra_units
+        download, units = self._settings.prices.down_bytes, units + self._extra_units
         if None not in [self._links.duration_s(0, way, 1) for way in get_args(Direction)]:
             return self._fleet.round_s(download, units, self._upload_bytes)
         # The server's own links are shared, and may be the narrowest.

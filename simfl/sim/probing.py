@@ -28,6 +28,8 @@ class Prices:
         profile_bytes: size of an FC-1 profile.
         forward_units: sample-units of a forward pass over one sample (1/3 by default).
         charge_probes: whether probes cost anything.
+        correction_bytes: size of what corrects a participant's gradients, on the way down.
+        report_bytes: size of what it reports of its gradients, on the way up.
         probe_deadline_s: how long the server waits for answers (None: for all).
     """
 
@@ -37,6 +39,18 @@ class Prices:
     forward_units: float = 1 / 3
     charge_probes: bool = True
     probe_deadline_s: float | None = None
+    correction_bytes: int = 0
+    report_bytes: int = 0
+
+    @property
+    def down_bytes(self) -> int:
+        """What a participant without the model downloads."""
+        return self.model_bytes + self.correction_bytes
+
+    @property
+    def up_bytes(self) -> int:
+        """What a participant uploads, measurements for the selector aside."""
+        return self.update_bytes + self.report_bytes
 
 
 def extras(wants: Sequence[str], prices: Prices, fleet: Fleet) -> tuple[Floats, int]:

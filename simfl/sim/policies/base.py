@@ -27,6 +27,11 @@ class RoundPolicy(Component, ABC):
         0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
     )
 
+    @property
+    def may_be_stale(self) -> bool:
+        """Whether the model may have moved on since a client got its own."""
+        return True
+
     @abstractmethod
     def run(self, server: "Server") -> Process:
         """Run rounds until `server.finished`; a SimPy process."""

@@ -46,6 +46,11 @@ class Synchronous(RoundPolicy):
         "round in which it arrives",
     )
 
+    @property
+    def may_be_stale(self) -> bool:
+        """See `RoundPolicy.may_be_stale`."""
+        return self.late == "carry"
+
     def run(self, server: Server) -> Process:
         """See `RoundPolicy.run`."""
         yardstick_s = deadline_s(self.deadline, server)
