@@ -48,6 +48,9 @@ class Meter:
     _began: float = field(default_factory=time.perf_counter)
     _said: float = field(default_factory=time.perf_counter)
 
+    def __post_init__(self) -> None:
+        self.show.begin(self.title)
+
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Take note of one event."""
         if kind == "evaluated":
@@ -81,6 +84,12 @@ class Display:
         self._task: TaskID | None = None
         self._title = ""
         self._said = 0.0
+
+    def begin(self, title: str) -> None:
+        """Show that `title` is being prepared: its data loaded, its fleet drawn."""
+        if self._progress is not None:
+            self._title = title
+            self._task = self._progress.add_task(title, total=1.0, text="preparing")
 
     def update(self, title: str, done: float, text: str) -> None:
         """Show that `title` is `done` (0 to 1)."""
