@@ -58,6 +58,7 @@ class Learner(Door):
         self._aggregator = aggregator
         self._models: dict[int, Params] = {0: initial}
         self._trial: Params | None = None
+        self._asked: dict[tuple[int, int], int] = {}  # which model a selection's question is about
         self._evaluate = evaluate
         self._nominal = nominal
         self._uplink = Uplink(compressor)
@@ -71,33 +72,47 @@ class Learner(Door):
         """`(p,)` the present global model."""
         return self._models[self.version]
 
+    def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
+        """See `Coordinator.next_probe`."""
+        probe = super().next_probe(view, reports)
+        if probe is not None:
+            self._asked[view.round, view.turn] = self.version
+        return probe
+
     def answer(
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
-        """See `Coordinator.answer`."""
+        """See `Coordinator.answer`.
+
+        Clients answer about the model that they were sent, whatever was aggregated meanwhile.
+        """
+        version = self._asked.pop((view.round, view.turn))
+        model = self._models[version]
         ids, took = np.array(clients, dtype=np.int64), np.array(durations_s)
         if not len(ids):
             return Reports(probe, ids, np.zeros(0), took)
         if probe.report in ("update", "trial"):
-            results = self._train_aside(ids, view.round)
+            results = self._train_aside(ids, view.round, version)
             models = np.stack([result.params for result in results])
             if probe.report == "update":
-                return Reports(probe, ids, models.astype(np.float64) - self.model, took)
+                return Reports(probe, ids, models.astype(np.float64) - model, took)
             self._trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
             return Reports(probe, ids, np.zeros((len(ids), 0)), took)
-        params = self._trial if probe.model == "trial" and self._trial is not None else self.model
+        params = self._trial if probe.model == "trial" and self._trial is not None else model
         batch = None
         if probe.samples is not None:
             batch = MiniBatch(probe.samples, self._seeds.number("minibatch", view.round))
         values = self._executor.measure(probe.report, params, ids.tolist(), batch)
         return Reports(probe, ids, values, took)
 
-    def _train_aside(self, clients: NDArray[np.int64], round_: int) -> Sequence[WorkResult]:
+    def _train_aside(
+        self, clients: NDArray[np.int64], round_: int, version: int
+    ) -> Sequence[WorkResult]:
         """Train for a probe: real work, accounted for like any other."""
         orders = []
         for client in clients.tolist():
             seed = self._seeds.number("probe", client, round_)
-            order = WorkOrder(client, -round_, round_, self.version, self._nominal, seed)
+            order = WorkOrder(client, -round_, round_, version, self._nominal, seed)
             orders.append(self.ledger.issue(order))
         return self.ledger.collect(orders)
 
@@ -204,7 +219,8 @@ class Learner(Door):
 
     def _forget_old_models(self) -> None:
         early = [order for order, _ in self._early.values()]
-        needed = {order.base for order in [*self.ledger.open, *early]} | {self.version}
+        needed = {order.base for order in [*self.ledger.open, *early]}
+        needed |= {self.version, *self._asked.values()}
         self._models = {v: params for v, params in self._models.items() if v in needed}
 
     def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
