@@ -122,8 +122,8 @@ class Learner(Door):
         """See `Coordinator.aggregate`."""
         results = self._collect([arrival.order for arrival in arrivals])
         by_key = {arrival.order.key: arrival for arrival in arrivals}
-        good = [result for result in results if np.isfinite(result.params).all()]
-        discarded = [r.order.key for r in results if not np.isfinite(r.params).all()]
+        good = [result for result in results if _is_sound(result)]
+        discarded = [result.order.key for result in results if not _is_sound(result)]
         if good:
             contributions = self._kept([self._received(r, by_key) for r in good], round_)
             model = self._aggregator.aggregate(self.model, contributions)
@@ -267,3 +267,9 @@ class Learner(Door):
         self._last_change = state["last_change"]
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])
+
+
+def _is_sound(result: WorkResult) -> bool:
+    """Whether neither the update nor the loss has left the finite numbers (algorithms.md, 0.1)."""
+    diverged = result.steps > 0 and not np.isfinite(result.loss)
+    return bool(np.isfinite(result.params).all()) and not diverged

@@ -165,3 +165,11 @@ def test_a_time_only_run_does_not_replace_a_trained_one(tmp_path: Path) -> None:
     run(Scenario.from_dict(TINY), tmp_path)
     with pytest.raises(InputError, match="--overwrite"):
         run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+
+
+def test_diverged_updates_are_discarded_and_the_model_survives(run_tiny: RunTiny) -> None:
+    result = run_tiny({"training.optimizer.lr": 1e30})
+    assert (result.clients.outcome == "discarded").all()
+    assert result.rounds.discarded.sum() == len(result.clients)
+    state = torch.load(result.folder / "model.pt", weights_only=True)
+    assert all(tensor.isfinite().all() for tensor in state.values())
