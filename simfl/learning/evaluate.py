@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import nn
 
 from simfl.learning.program import Program, program_of
 from simfl.learning.task import Task
@@ -17,8 +16,10 @@ from simfl.work import Floats, Params
 
 BATCH = 1000
 """Rows per forward pass of fully connected models."""
-SMALL_BATCH = 100
-"""Rows per forward pass of all others: a CNN's activations then stay in the cache."""
+IMAGES = 50
+"""Rows per forward pass of convolutions: their activations then stay in the cache."""
+OTHERS = 250
+"""Rows per forward pass of all other models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,10 @@ def evaluate(
         return Evaluation(float("nan"), float("nan"))
     program = program_of(task)
     hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
-    losses, hits = np.empty(len(x)), np.empty(len(x))
-    for rows, logits in forward(program, program.to_device(x), None):
-        labels = program.to_device(y)[rows]
-        losses[rows] = row_losses(logits, labels)
-        hits[rows] = (logits.argmax(1) == labels).cpu().numpy()
+    labels = program.to_device(y)
+    logits = torch.cat([part for _, part in forward(program, program.to_device(x), None)])
+    losses = row_losses(logits, labels)
+    hits = (logits.argmax(1) == labels).double().cpu().numpy()
     if weights is None:
         return Evaluation(float(hits.mean()), float(losses.mean()))
     return Evaluation(*(float(np.average(value, weights=weights)) for value in (hits, losses)))
@@ -80,8 +80,7 @@ def forward(
         rows: `(m,)` which of them, in which order; None: all.
     """
     module = program.module
-    has_convolution = any(isinstance(layer, nn.Conv2d) for layer in module.modules())
-    size = BATCH if program.stacked else SMALL_BATCH
+    size = BATCH if program.stacked else IMAGES if program.channels_last else OTHERS
     n = len(x) if rows is None else len(rows)
     with torch.no_grad():
         for first in range(0, n, size):
@@ -91,7 +90,7 @@ def forward(
                 batch = torch.cat(
                     [batch, batch[:1].expand(size - (last - first), *batch.shape[1:])]
                 )
-            if has_convolution and batch.dim() == 4:
+            if program.channels_last and batch.dim() == 4:
                 batch = batch.contiguous(memory_format=torch.channels_last)
             yield slice(first, last), module(batch)[: last - first]
 

@@ -60,7 +60,7 @@ def _chunk_features(
     def look(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
         seen.append(inputs[0].detach())
         seen.append(output.detach().requires_grad_())
-        return seen[1]
+        return seen[1].clone()  # for the layer after may work in place
 
     handle = last.register_forward_hook(look)
     try:

@@ -97,7 +97,8 @@ def _profiles(program: Program, cohort: Cohort) -> Floats:
     layer = profile_layer(program.module)
     rows, starts = _joined(cohort)
     seen: list[torch.Tensor] = []
-    handle = layer.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
+    # A copy: the layer after may work in place.
+    handle = layer.register_forward_hook(lambda _module, _inputs, out: seen.append(out.clone()))
     profiles = np.empty((len(rows), layer.out_features))
     try:
         for batch, _ in forward(program, program.to_device(cohort.x), rows):

@@ -22,6 +22,12 @@ class Program:
         self.device = torch.device(task.device)
         self._task = task
         self.module = self._module()
+        self.channels_last = self.device.type == "cpu" and any(
+            isinstance(layer, nn.Conv2d) for layer in self.module.modules()
+        )
+        """Whether images go through it in the channels-last layout: several times as fast."""
+        if self.channels_last:
+            self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.layout = Layout.of(self.module)
         self.convex = is_convex(self.module)
         self.stacked = stages_of(self.module, task.shape) is not None
@@ -45,7 +51,27 @@ class Program:
         return known[1]
 
     def _module(self) -> nn.Module:
-        return build(self._task.model, self._task.shape, self._task.classes).to(self.device)
+        module = build(self._task.model, self._task.shape, self._task.classes)
+        for part in list(module.modules()):
+            if isinstance(part, nn.Sequential):
+                hasten(part)
+        return module.to(self.device)
+
+
+def hasten(layers: nn.Sequential) -> None:
+    """Rearrange `layers` so that they compute the very same numbers sooner.
+
+    The maximum of rectified numbers is the rectified maximum, and so are the gradients: pooling
+    first leaves a quarter of the numbers to rectify.  A rectifier may work in place after a layer
+    whose gradient does not need its output, since within a `Sequential` nobody else sees it.
+    """
+    for i in range(len(layers) - 1):
+        if type(layers[i]) is nn.ReLU and type(layers[i + 1]) is nn.MaxPool2d:
+            layers[i], layers[i + 1] = layers[i + 1], layers[i]
+    for i in range(1, len(layers)):
+        before = type(layers[i - 1])
+        if type(layers[i]) is nn.ReLU and before in (nn.Conv2d, nn.Linear, nn.MaxPool2d):
+            layers[i] = nn.ReLU(inplace=True)
 
 
 def is_convex(module: nn.Module) -> bool:

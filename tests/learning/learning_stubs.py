@@ -157,7 +157,7 @@ def initial(task, seed=1):
     return initial_params(task.model, task.shape, task.classes, seed)
 
 
-def reference(task, base, order, coreset=None):
+def reference(task, base, order, coreset=None, correction=None):
     """Train one order with ``torch.optim.SGD`` on the same batches; return (params, loss)."""
     module = build(task.model, task.shape, task.classes)
     load(module, base)
@@ -191,7 +191,11 @@ def reference(task, base, order, coreset=None):
             pull = sum(
                 ((p - a) ** 2).sum() for p, a in zip(module.parameters(), anchor, strict=True)
             )
-            (loss + training.proximal / 2 * pull).backward()
+            objective = loss + training.proximal / 2 * pull
+            if correction is not None:  # the gradient of a linear term
+                flat = torch.cat([p.flatten() for p in module.parameters()])
+                objective = objective + flat @ torch.from_numpy(correction)
+            objective.backward()
             if training.clip is not None:
                 torch.nn.utils.clip_grad_norm_(module.parameters(), training.clip)
             optimizer.step()

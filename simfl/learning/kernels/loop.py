@@ -3,7 +3,7 @@
 On a CPU, convolutions run in the channels-last layout, about 1.5 times as fast as the default.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -16,12 +16,14 @@ from simfl.learning.kernels.sgd import LaneSGD
 from simfl.learning.passes import Segment, stream
 from simfl.work import Floats, LocalTraining
 
+BLOCK_BYTES = 4 * 2**20
+"""Inputs gathered at once."""
+
 
 class LoopKernel(Kernel):
     """Any module at all.
 
-    The module's parameters and their gradients are views of two flat vectors, so that an update is
-    a few operations on vectors whatever the number of layers.
+    The module's parameters are views of one flat vector.
 
     Args:
         module: the model; its parameters are taken over.
@@ -35,11 +37,10 @@ class LoopKernel(Kernel):
         self.channels_last = self.device.type == "cpu" and any(
             isinstance(layer, nn.Conv2d) for layer in module.modules()
         )
-        self._flat = torch.zeros(1, self.layout.size, device=self.device)
-        self._gradient = torch.zeros_like(self._flat)
+        self._flat = torch.zeros(self.layout.size, device=self.device)
         self._order = self._storage_order()
         self._inverse = None if self._order is None else torch.argsort(self._order)
-        self._adopt()
+        self._parameters = self._adopt(self._flat)
 
     def run(
         self,
@@ -72,35 +73,52 @@ class LoopKernel(Kernel):
         training: LocalTraining,
         offset: torch.Tensor | None,
     ) -> tuple[float, float]:
-        self._flat[0] = self._stored(start)
-        anchor = [self._stored(base).unsqueeze(0)]
-        extra = None if offset is None else [self._stored(offset).unsqueeze(0)]
-        optimizer = LaneSGD(training, [self._flat], anchor, extra)
-        minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1, 1)
+        self._flat.copy_(self._stored(start))
+        anchor = self._lane(self._stored(base) if training.proximal else self._flat)
+        extra = None if offset is None else self._lane(self._stored(offset))
+        optimizer = LaneSGD(training, self._lane(self._flat), anchor, extra)
+        minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1)
         weights = None
         if segment.weights is not None:
             weights = torch.from_numpy(segment.normalised).to(self.device, torch.float32)
-        rows = torch.from_numpy(segment.rows).to(self.device)
         losses: list[torch.Tensor] = []
         devices = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices):
             # Dropout layers draw from PyTorch's global generator.
             seed = int(stream(segment.seed, segment.dropout).integers(2**63))
             torch.manual_seed(seed)  # noqa: TID251
-            ends = np.cumsum(segment.sizes)
-            for step, (first, last) in enumerate(zip(ends - segment.sizes, ends, strict=True)):
-                batch = rows[first:last]
-                inputs, labels = x[batch], y[batch]
-                if self.channels_last and inputs.dim() == 4:
-                    inputs = inputs.contiguous(memory_format=torch.channels_last)
+            for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
                 each = F.cross_entropy(self.module(inputs), labels, reduction="none")
                 losses.append(each.detach())
-                self._gradient.zero_()
+                last = first + each.shape[0]
                 loss = each.mean() if weights is None else each @ weights[first:last]
-                torch.autograd.backward(loss)
+                gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
                 with torch.no_grad():
-                    optimizer.step([self._gradient], minus_rates[step])
+                    parts = [part.unsqueeze(0) for part in gradients]
+                    optimizer.step(parts, minus_rates[step : step + 1])
         return _sums(torch.cat(losses).cpu().numpy().astype(np.float64), segment)
+
+    def _batches(
+        self, x: torch.Tensor, y: torch.Tensor, segment: Segment
+    ) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
+        """Yield where each batch begins among the segment's rows, its inputs and its targets."""
+        rows = torch.from_numpy(segment.rows).to(self.device)
+        room = BLOCK_BYTES // (x[:1].numel() * x.element_size())
+        ends = np.cumsum(segment.sizes)
+        begin = t = 0
+        while t < segment.steps:  # gathered a few batches at once
+            last = max(int(np.searchsorted(ends, begin + room, side="right")), t + 1)
+            some = rows[begin : ends[last - 1]]
+            inputs = x.index_select(0, some)
+            if self.channels_last and inputs.dim() == 4:
+                inputs = inputs.contiguous(memory_format=torch.channels_last)
+            sizes = segment.sizes[t:last].tolist()
+            batches = torch.split_with_sizes(inputs, sizes)
+            labels = torch.split_with_sizes(y.index_select(0, some), sizes)
+            for size, batch, targets in zip(sizes, batches, labels, strict=True):
+                yield begin, batch, targets
+                begin += size
+            t = last
 
     def _storage_order(self) -> torch.Tensor | None:
         """Return where each number of the channels-last vector is in the flat one."""
@@ -113,23 +131,33 @@ class LoopKernel(Kernel):
             parts.append(moved.reshape(-1))
         return torch.cat(parts)
 
-    def _adopt(self) -> None:
-        """Make the module's parameters and gradients views of the flat vectors."""
-        for name, shape, offset in zip(
-            self.layout.names, self.layout.shapes, self.layout.offsets, strict=True
-        ):
+    def _adopt(self, flat: torch.Tensor) -> list[nn.Parameter]:
+        """Make the module's parameters views of `flat` and return them."""
+        parameters = []
+        for name, view in zip(self.layout.names, self._views(flat), strict=True):
             parameter = self.module.get_parameter(name)
-            stride = torch.empty(shape, device="meta")
+            parameter.data = view
+            parameters.append(parameter)
+        return parameters
+
+    def _views(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        """Return the parameters that lie in `flat` `(p,)`, convolutions channels last."""
+        views = []
+        for shape, offset in zip(self.layout.shapes, self.layout.offsets, strict=True):
+            like = torch.empty(shape, device="meta")
             if self.channels_last and len(shape) == 4:
-                stride = stride.to(memory_format=torch.channels_last)
-            parameter.data = self._flat.as_strided(shape, stride.stride(), offset)
-            parameter.grad = self._gradient.as_strided(shape, stride.stride(), offset)
+                like = like.to(memory_format=torch.channels_last)
+            views.append(flat.as_strided(shape, like.stride(), offset))
+        return views
+
+    def _lane(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        return [view.unsqueeze(0) for view in self._views(flat)]
 
     def _stored(self, flat: torch.Tensor) -> torch.Tensor:
         return flat if self._order is None else flat[self._order]
 
     def _leave(self) -> torch.Tensor:
-        return self._flat[0].clone() if self._inverse is None else self._flat[0][self._inverse]
+        return self._flat.clone() if self._inverse is None else self._flat[self._inverse]
 
 
 def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:

@@ -14,7 +14,7 @@ class LaneSGD:
 
     Args:
         training: the settings.
-        params: parts `(l, n_i)` of the models, updated in place.
+        params: parts `(l, ...)` of the models, updated in place.
         base: the same parts of what the proximal term pulls towards.
         offset: the same parts of what is added to every gradient (SCAFFOLD); None: nothing.
     """
@@ -50,7 +50,7 @@ class LaneSGD:
         """Update the lanes.
 
         Args:
-            gradients: parts `(a, n_i)` of the mean gradients; overwritten.
+            gradients: parts `(a, ...)` of the mean gradients; overwritten.
             minus_rates: `(a, 1)` negative learning rates.
         """
         if not self.plain:
