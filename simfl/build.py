@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from simfl.scenario.scenario import Scenario
 from simfl.seeds import Seeds
 from simfl.sim.coordinator import Coordinator, Evaluation
 from simfl.sim.fleet import Fleet
+from simfl.sim.networks.base import Links
+from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.probing import Prices
 from simfl.sim.server import Server, Settings, Stop
 from simfl.sim.timeline import Timeline
@@ -254,9 +257,7 @@ class Builder:
 
     def server(self, timeline: Timeline, coordinator: Coordinator) -> Server:
         """Return the server of a run on `timeline`, answered by `coordinator`."""
-        links = self.scenario.network.bind(
-            timeline, self.fleet.downlink_bps, self.fleet.uplink_bps, self.fleet.latency_s
-        )
+        links = self._links(timeline)
         server = Server(
             timeline,
             self.fleet,
@@ -271,6 +272,32 @@ class Builder:
             if (counts := self.federation.label_counts) is not None:
                 server.truth["label_counts"] = counts
         return server
+
+    def _links(self, timeline: Timeline) -> Links:
+        network, groups = self.scenario.network, self.scenario.fleet
+        extra: dict[str, Any] = {}
+        if any(group.cell is not None for group in groups):
+            places = [
+                -1 if group.cell is None else network.cell_names.index(group.cell)
+                for group in groups
+            ]
+            extra["cells"] = np.repeat(places, [group.count for group in groups])
+        if any(group.link_jitter is not None for group in groups):
+            extra["variation"] = Jitter(
+                [
+                    JitterGroup(
+                        drawn.name,
+                        drawn.first,
+                        0.0 if group.link_jitter is None else group.link_jitter.sigma,
+                    )
+                    for group, drawn in zip(groups, self.fleet.groups, strict=True)
+                ],
+                self.seeds,
+            )
+        fleet = self.fleet
+        return network.bind(
+            timeline, fleet.downlink_bps, fleet.uplink_bps, fleet.latency_s, **extra
+        )
 
 
 def versions() -> dict[str, str]:

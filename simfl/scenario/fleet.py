@@ -35,6 +35,14 @@ class PowerDraw(Part):
     upload: Power = Field(0.0, description="while it sends")
 
 
+class LinkJitter(Part):
+    """How a device's own rates differ from transfer to transfer: by a log-normal factor."""
+
+    sigma: float = Field(
+        gt=0, le=5, description="standard deviation of the factor's logarithm; its median is 1"
+    )
+
+
 def _known(name: str) -> str:
     device_class(name)
     return name
@@ -70,6 +78,12 @@ class Group(Part):
     latency: DurationDraw = Field(
         default_factory=lambda: constant("0 s", DURATION),
         description="one-way, before the first byte of each transfer",
+    )
+    cell: Name | None = Field(
+        None, description="one of the network's cells; all devices of the group share its links"
+    )
+    link_jitter: LinkJitter | None = Field(
+        None, description="how rates vary from transfer to transfer; omitted: not at all"
     )
     availability: Annotated[Availability, _AVAILABILITY] = Field(
         default_factory=_AVAILABILITY.factory, description="when devices are online"

@@ -220,6 +220,12 @@ def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]
                 )
             )
         first.setdefault(group.name, index)
+        cells = scenario.network.cell_names
+        if group.cell is not None and group.cell not in cells:
+            hint = nearest(group.cell, cells) or "; it has no cells"
+            found.append(
+                (("fleet", index, "cell"), f"the network has no cell {group.cell!r}{hint}")
+            )
         for name in Correlations.of(scenario.correlate).names:
             if name in group.traced:
                 found.append(

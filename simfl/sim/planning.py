@@ -1,14 +1,13 @@
 """What a client is to do, in numbers: its plan, its errand, how long that should take."""
 
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
 
 from simfl.seeds import Seeds
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
-from simfl.sim.networks.base import Direction, Links
+from simfl.sim.networks.base import Links
 from simfl.sim.participation import Participation
 from simfl.sim.probing import extras
 from simfl.sim.settings import Settings
@@ -120,9 +119,9 @@ class Planner:
             size = self._settings.batch_size
             units = np.array([plan.units(int(n), size) for n in sizes])[index]
         download, units = self._settings.prices.down_bytes, units + self._extra_units
-        if None not in [self._links.duration_s(0, way, 1) for way in get_args(Direction)]:
+        if self._links.lone:
             return self._fleet.round_s(download, units, self._upload_bytes)
-        # The server's own links are shared, and may be the narrowest.
+        # The server's links or a cell's are shared, and may be the narrowest.
         devices, expected_s = range(len(self._fleet)), self._links.expected_s
         down_s = np.array([expected_s(i, "down", download) for i in devices])
         up_s = np.array([expected_s(i, "up", self._upload_bytes) for i in devices])

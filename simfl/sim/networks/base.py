@@ -1,7 +1,7 @@
 """The seam of networks: transfers as events.  A network does not know what it carries."""
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import simpy
@@ -11,6 +11,16 @@ from simfl.registry import Component, Registry
 from simfl.sim.timeline import Timeline
 
 Direction = Literal["down", "up"]
+
+
+class Variation(Protocol):
+    """How devices' own rates differ from transfer to transfer."""
+
+    def varies(self, device: int) -> bool:
+        """Return whether those of `device` do."""
+
+    def factor(self, device: int, direction: Direction) -> float:
+        """Return what the rate of the transfer that starts now is multiplied by until it ends."""
 
 
 class Transfer(simpy.Event):
@@ -28,12 +38,20 @@ class Links(ABC):
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
         """Return how long a transfer of `size` bytes takes, latency included.
 
-        None where links are shared, so that what others do can change it.
+        None where links are shared, so that what others do can change it, or where it is drawn.
         """
+
+    @property
+    def lone(self) -> bool:
+        """Whether `expected_s` is nothing but latency and bytes over the device's own rate."""
+        return None not in [self.duration_s(0, way, 1) for way in get_args(Direction)]
 
     @abstractmethod
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
-        """Return how long it takes with every link to itself (for planning and deadlines)."""
+        """Return how long it takes with every link to itself (for planning and deadlines).
+
+        At nominal rates: what varies over time is not known beforehand.
+        """
 
     @abstractmethod
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
@@ -50,15 +68,28 @@ class Network(Component, ABC):
         downlink_bps: NDArray[np.float64],
         uplink_bps: NDArray[np.float64],
         latency_s: NDArray[np.float64],
+        *,
+        cells: NDArray[np.int64] | None = None,
+        variation: Variation | None = None,
     ) -> Links:
         """Return the links of `n` devices.
+
+        The arguments by keyword are only given where a scenario asks for them.
 
         Args:
             timeline: the clock.
             downlink_bps: `(n,)` each device's own downlink, bit/s (inf: unlimited).
             uplink_bps: `(n,)` uplink, bit/s.
             latency_s: `(n,)` one-way latency, seconds, spent before the first byte moves.
+            cells: `(n,)` where each device stands among `cell_names`, -1: beside them all (None:
+                every device).
+            variation: how rates differ from transfer to transfer (None: not at all).
         """
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """The cells or access points that groups of devices may share."""
+        return ()
 
 
 networks: Registry[Network] = Registry("network", "simfl.sim.networks", default="shared")

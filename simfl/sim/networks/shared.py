@@ -1,27 +1,44 @@
-"""A star network: every device has links of its own, all share the server's two, max-min fairly."""
+"""Every device has links of its own; cells' links and the server's are shared max-min fairly."""
 
 import math
+from typing import Any
 
 import numpy as np
 import simpy
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from simfl.sim.networks.base import Direction, Links, Network, Transfer, networks
-from simfl.sim.networks.fair_link import FairLink, Flow
+from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
+from simfl.sim.networks.fair_link import FairLink
+from simfl.sim.networks.fair_tree import FairTree
 from simfl.sim.timeline import Timeline
 from simfl.units import LinkRate
+from simfl.work import Ids
+
+
+class Cell(BaseModel):
+    """A cell or access point: one link each way, shared by all devices of the groups in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    downlink: LinkRate = Field(
+        math.inf, description="towards the devices, shared by their downloads (default: unlimited)"
+    )
+    uplink: LinkRate = Field(
+        math.inf, description="towards the server, shared by their uploads (default: unlimited)"
+    )
 
 
 @networks.register("shared")
 class Shared(Network):
-    """Flow-level transfers: latency first, then bytes at a fair share of the server's link.
+    """Flow-level transfers: latency first, then bytes at a fair share of the links on the way.
 
     Rates change only when a transfer starts, ends or is aborted; between two such instants they are
-    constant.  Where the server's link is unlimited a transfer takes ``latency + 8 * bytes / rate``.
+    constant.  Where no link is shared a transfer takes ``latency + 8 * bytes / rate``.
     A device has at most one transfer under way in each direction.
 
-    Cost: O(log n) host time an event, n the transfers under way.
+    Cost: O(log n) host time an event, n the transfers under way over the link (the server's or a
+    cell's); O(n) array operations where the server's and cells' links limit the same direction.
     """
 
     server_downlink: LinkRate = Field(
@@ -30,6 +47,15 @@ class Shared(Network):
     server_uplink: LinkRate = Field(
         math.inf, description="the server's uplink, shared by all downloads (default: unlimited)"
     )
+    cells: dict[str, Cell] = Field(
+        default_factory=dict,
+        description="cells or access points: a name, as `cell` of fleet groups -> downlink, uplink",
+    )
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """See `Network.cell_names`."""
+        return tuple(self.cells)
 
     def bind(
         self,
@@ -37,13 +63,24 @@ class Shared(Network):
         downlink_bps: NDArray[np.float64],
         uplink_bps: NDArray[np.float64],
         latency_s: NDArray[np.float64],
+        *,
+        cells: Ids | None = None,
+        variation: Variation | None = None,
     ) -> Links:
         """See `Network.bind`."""
+        if cells is None or not self.cells:
+            cells = np.full(len(latency_s), -1)
+        down = [cell.downlink for cell in self.cells.values()] if (cells >= 0).any() else []
+        up = [cell.uplink for cell in self.cells.values()] if (cells >= 0).any() else []
         return _SharedLinks(
             timeline,
             {"down": downlink_bps, "up": uplink_bps},
             latency_s,
-            {"down": self.server_uplink, "up": self.server_downlink},
+            {
+                "down": _Lines(timeline, self.server_uplink, down, cells),
+                "up": _Lines(timeline, self.server_downlink, up, cells),
+            },
+            variation,
         )
 
 
@@ -53,31 +90,40 @@ class _SharedLinks(Links):
         timeline: Timeline,
         device_bps: dict[Direction, NDArray[np.float64]],
         latency_s: NDArray[np.float64],
-        server_bps: dict[Direction, float],
+        lines: dict[Direction, "_Lines"],
+        variation: Variation | None,
     ) -> None:
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
-        self._lines: dict[Direction, _Line] = {
-            way: _Line(timeline, bps) for way, bps in server_bps.items() if math.isfinite(bps)
-        }
+        self._lines = lines
+        self._variation = variation
+
+    @property
+    def lone(self) -> bool:
+        return not any(lines.any for lines in self._lines.values())
+
+    def _varies(self, device: int) -> bool:
+        return self._variation is not None and self._variation.varies(device)
 
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
-        if direction in self._lines:
+        if self._lines[direction].of(device) is not None or self._varies(device):
             return None
         return float(self._latency_s[device] + 8 * size / self._device_bps[direction][device])
 
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
-        bps = self._device_bps[direction][device]
-        if direction in self._lines:
-            bps = min(bps, self._lines[direction].link.capacity)
+        bps = min(self._device_bps[direction][device], self._lines[direction].bps(device))
         return float(self._latency_s[device] + 8 * size / bps)
 
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
         latency = float(self._latency_s[device])
         bps = float(self._device_bps[direction][device])
-        if direction in self._lines and size > 0:
-            return _SharedTransfer(self._timeline, self._lines[direction], size, latency, bps)
+        if self._variation is not None:
+            bps *= self._variation.factor(device, direction)
+        line = self._lines[direction].of(device)
+        if line is not None and size > 0:
+            cell = self._lines[direction].cell(device)
+            return _SharedTransfer(self._timeline, line, cell, size, latency, bps)
         return _LoneTransfer(self._timeline, size, latency, bps)
 
 
@@ -111,11 +157,17 @@ class _SharedTransfer(Transfer):
     """Bytes that share a line."""
 
     def __init__(
-        self, timeline: Timeline, line: "_Line", size: int, latency_s: float, bps: float
+        self,
+        timeline: Timeline,
+        line: "_Line",
+        cell: int,
+        size: int,
+        latency_s: float,
+        bps: float,
     ) -> None:
         super().__init__(timeline)
-        self._line, self._size, self._bps = line, size, bps
-        self._flow: Flow | None = None
+        self._line, self._cell, self._size, self._bps = line, cell, size, bps
+        self._flow: Any = None
         self._aborted = False
         if latency_s > 0:
             timeline.at(timeline.now + latency_s).callbacks.append(self._begin)
@@ -124,7 +176,7 @@ class _SharedTransfer(Transfer):
 
     def _begin(self, _: simpy.Event | None = None) -> None:
         if not self._aborted:
-            self._flow = self._line.join(8.0 * self._size, self._bps, self)
+            self._flow = self._line.join(8.0 * self._size, self._bps, self, self._cell)
 
     def abort(self) -> int:
         """See `Transfer.abort`."""
@@ -141,21 +193,68 @@ _ROUNDING = 1e-6
 """Of a byte: what floating point may fall short of a whole byte that has moved."""
 
 
-class _Line:
-    """A `FairLink` on the timeline."""
+class _Lines:
+    """What is shared in one direction: nothing, one link, a link for each cell, or a tree of them.
 
-    def __init__(self, timeline: Timeline, bps: float) -> None:
-        self.link = FairLink(bps)
+    Args:
+        timeline: the clock.
+        server_bps: the server's link.
+        cells_bps: the cells' links.
+        cells: `(n,)` each device's cell, -1: none.
+    """
+
+    def __init__(
+        self, timeline: Timeline, server_bps: float, cells_bps: list[float], cells: Ids
+    ) -> None:
+        self._cells, self._cells_bps, self._server_bps = cells, cells_bps, server_bps
+        self._server: _Line | None = None
+        self._own: list[_Line | None] = [None] * len(cells_bps)
+        limited = [math.isfinite(bps) for bps in cells_bps]
+        if not math.isfinite(server_bps):  # then cells have nothing to do with each other
+            self._own = [
+                _Line(timeline, FairLink(bps)) if finite else None
+                for bps, finite in zip(cells_bps, limited, strict=True)
+            ]
+        elif any(limited):
+            self._server = _Line(timeline, FairTree(server_bps, cells_bps))
+        else:
+            self._server = _Line(timeline, FairLink(server_bps))
+        self.any = self._server is not None or any(limited)
+
+    def cell(self, device: int) -> int:
+        """Return the cell of `device`, -1 if there is none."""
+        return int(self._cells[device]) if self._cells_bps else -1
+
+    def of(self, device: int) -> "_Line | None":
+        """Return the line that transfers of `device` share, if any."""
+        if self._server is not None or not self._cells_bps:
+            return self._server
+        cell = self.cell(device)
+        return self._own[cell] if cell >= 0 else None
+
+    def bps(self, device: int) -> float:
+        """Return the narrowest capacity beside the device's own."""
+        cell = self.cell(device)
+        return self._server_bps if cell < 0 else min(self._server_bps, self._cells_bps[cell])
+
+
+class _Line:
+    """A `FairLink` or a `FairTree` on the timeline."""
+
+    def __init__(self, timeline: Timeline, link: FairLink | FairTree) -> None:
+        self.link: Any = link
+        self._where = isinstance(link, FairTree)
         self._timeline = timeline
         self._armed_s = math.inf
 
-    def join(self, bits: float, limit: float, transfer: Transfer) -> Flow:
-        flow = self.link.join(self._timeline.now, bits, limit, transfer)
+    def join(self, bits: float, limit: float, transfer: Transfer, cell: int) -> Any:
+        where = (cell,) if self._where else ()
+        flow = self.link.join(self._timeline.now, bits, limit, transfer, *where)
         self._arm()
         return flow
 
-    def leave(self, flow: Flow) -> float:
-        moved = self.link.leave(self._timeline.now, flow)
+    def leave(self, flow: Any) -> float:
+        moved: float = self.link.leave(self._timeline.now, flow)
         self._arm()
         return moved
 

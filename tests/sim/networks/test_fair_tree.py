@@ -1,0 +1,219 @@
+"""Links on two floors against hand computations, the definition of max-min and a slow filling."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simfl.sim.networks.fair_tree import FairTree, TreeFlow, level
+
+INF = math.inf
+
+
+def fill(capacity: float, cells: list[float], flows: list[tuple[int, float]]) -> list[float]:
+    """Progressive filling, the obvious way: raise all rates together, freeze who is held back."""
+    links = [(capacity, set(range(len(flows))))] + [
+        (bps, {i for i, (mine, _) in enumerate(flows) if mine == cell})
+        for cell, bps in enumerate(cells)
+    ]
+    links += [(limit, {i}) for i, (_, limit) in enumerate(flows)]
+    rates, rising = [0.0] * len(flows), set(range(len(flows)))
+    while rising:
+        room = [
+            ((bps - sum(rates[i] for i in users)) / len(users & rising), users)
+            for bps, users in links
+            if users & rising
+        ]
+        step = min(more for more, _ in room)
+        for i in rising:
+            rates[i] += step
+        full = [users for more, users in room if more <= step * (1 + 1e-12) + 1e-12]
+        rising -= set().union(*full)
+    return rates
+
+
+def check_max_min(
+    capacity: float, cells: list[float], rates: list[tuple[int, float, float]]
+) -> None:
+    """Assert that every flow is held back by its limit or by a full link on which none is faster.
+
+    That is max-min fairness: nobody can be raised without lowering somebody no faster.
+    """
+    links = [(capacity, [rate for _, _, rate in rates])] + [
+        (bps, [rate for mine, _, rate in rates if mine == cell]) for cell, bps in enumerate(cells)
+    ]
+    for bps, users in links:
+        assert math.fsum(users) <= bps * (1 + 1e-9)
+    for cell, limit, rate in rates:
+        assert rate > 0
+        crossed = [links[0]] + ([links[1 + cell]] if cell >= 0 else [])
+        assert rate == limit or any(
+            math.fsum(users) >= bps * (1 - 1e-9) and rate >= max(users) * (1 - 1e-9)
+            for bps, users in crossed
+        )
+
+
+def play(
+    capacity: float,
+    cells: list[float],
+    starts: list[tuple[float, float, float, int]],
+    aborts: dict[int, float] | None = None,
+) -> tuple[list[float], dict[int, float]]:
+    """Return when each flow (start, bits, limit, cell) ends, and the bits that aborted ones moved.
+
+    At every event the rates must be max-min fair.
+    """
+    tree, flows = FairTree(capacity, cells), {}
+    ends, moved = [INF] * len(starts), {}
+    todo = sorted([(each[0], 1, i) for i, each in enumerate(starts)]
+                  + [(at, 0, i) for i, at in (aborts or {}).items()])  # fmt: skip
+    while todo or len(tree):
+        end = tree.next_end()
+        if todo and todo[0][0] < end:
+            now, joins, i = todo.pop(0)
+            if joins:
+                _, bits, limit, cell = starts[i]
+                flows[i] = tree.join(now, bits, limit, i, cell)
+            elif i in flows and math.isinf(ends[i]):
+                moved[i] = tree.leave(now, flows[i])
+        else:
+            done = tree.finish(end)
+            assert done
+            for flow in done:
+                ends[flow.owner] = end
+        check_max_min(capacity, cells, tree.rates())
+    return ends, moved
+
+
+def ends_brute(
+    capacity: float,
+    cells: list[float],
+    starts: list[tuple[float, float, float, int]],
+    aborts: dict[int, float],
+) -> tuple[list[float], dict[int, float]]:
+    """The same by `fill`, updating everything at each event."""
+    left = [bits for _, bits, _, _ in starts]
+    ends, moved, active, now = [INF] * len(starts), {}, set(), 0.0
+    todo = sorted([(each[0], 1, i) for i, each in enumerate(starts)]
+                  + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
+    while todo or active:
+        ids = sorted(active)
+        rates = fill(capacity, cells, [(starts[i][3], starts[i][2]) for i in ids])
+        first = min((now + left[i] / r for i, r in zip(ids, rates, strict=True)), default=INF)
+        nxt = min(first, todo[0][0] if todo else INF)
+        for i, rate in zip(ids, rates, strict=True):
+            over = now + left[i] / rate <= nxt * (1 + 1e-13)
+            left[i] -= rate * (nxt - now)
+            if over:
+                ends[i] = nxt
+                active.remove(i)
+        now = nxt
+        while todo and todo[0][0] <= now:
+            _, joins, i = todo.pop(0)
+            if joins:
+                active.add(i)
+            elif i in active:
+                active.remove(i)
+                moved[i] = starts[i][1] - left[i]
+    return ends, moved
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ([INF], 12.0),
+        ([INF, INF, INF], 4.0),
+        ([2.0, INF, INF], 5.0),
+        ([2.0, 4.0, INF], 6.0),
+        ([5.0, 5.0, 5.0], 4.0),
+        ([6.0, 6.0], 6.0),
+    ],
+)
+def test_the_level_by_hand(limits: list[float], expected: float) -> None:
+    assert level(12.0, np.array(limits)) == expected
+
+
+def test_a_link_with_room_holds_nobody_back() -> None:
+    assert level(12.0, np.array([1.0, 3.0])) >= 3.0
+
+
+@settings(deadline=None, max_examples=60)
+@given(n=st.integers(1, 20), n_cells=st.integers(1, 5), seed=st.integers(0, 10**6))
+def test_agrees_with_the_slow_simulation(n: int, n_cells: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = [float(bps) for bps in rng.choice([2.0, 7.0, 20.0, INF], n_cells)]
+    few = rng.random() < 0.5
+    limits = rng.choice([2.0, 5.0, INF], n) if few else rng.uniform(0.5, 20, n)
+    at, bits = np.sort(rng.uniform(0, 20, n)), rng.uniform(1, 60, n)
+    where = rng.integers(-1, n_cells, n)
+    starts = [(float(at[i]), float(bits[i]), float(limits[i]), int(where[i])) for i in range(n)]
+    aborts = {i: float(at[i] + rng.uniform(0, 10)) for i in range(n) if rng.random() < 0.3}
+    capacity = float(rng.uniform(1, 40))
+    expected_ends, expected_moved = ends_brute(capacity, cells, starts, aborts)
+    found_ends, found_moved = play(capacity, cells, starts, aborts)
+    assert found_ends == pytest.approx(expected_ends, rel=1e-9)
+    assert found_moved.keys() == expected_moved.keys()
+    for i, expected in expected_moved.items():
+        assert found_moved[i] == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 100])
+def test_n_equal_flows_in_a_cell_take_n_times_as_long(n: int) -> None:
+    ends, _ = play(1000.0, [10.0], [(0.0, 80.0, INF, 0)] * n)
+    assert ends == pytest.approx([n * 80 / 10] * n, rel=1e-12)
+    assert len(set(ends)) == 1
+
+
+def test_a_full_cell_leaves_the_rest_to_others_by_hand() -> None:
+    """The cell gives its two 2 bit/s each; the other two get 4 each of the server's 12.
+
+    At 10 s all but the last end; it has 60 bits to go and the link to itself.
+    """
+    starts = [(0.0, 20.0, INF, 0)] * 2 + [(0.0, 40.0, INF, 1), (0.0, 100.0, INF, -1)]
+    assert play(12.0, [4.0, INF], starts)[0] == [10, 10, 10, 15]
+
+
+def test_the_server_is_the_bottleneck_by_hand() -> None:
+    """Three flows at 2 bit/s each; a cell of 5 bit/s would give its two 2.5."""
+    starts = [(0.0, 20.0, INF, 0)] * 2 + [(0.0, 20.0, INF, -1)]
+    assert play(6.0, [5.0], starts)[0] == [10, 10, 10]
+
+
+def test_staggered_starts_by_hand() -> None:
+    """A flow of 100 bits has its cell (10 bit/s) alone until 5 s, then shares it with another.
+
+    It ends at 15 s; the other has 50 bits left then, and ends at 20 s.
+    """
+    assert play(100.0, [10.0], [(0, 100, INF, 0), (5, 100, INF, 0)])[0] == [15, 20]
+
+
+def test_an_abort_frees_the_cell_and_counts_what_moved() -> None:
+    ends, moved = play(100.0, [10.0], [(0, 100, INF, 0), (0, 100, INF, 0)], {1: 10.0})
+    assert ends[0] == 15
+    assert moved == {1: 50}
+
+
+def test_what_others_do_leaves_the_end_of_a_limited_flow_alone_to_the_last_bit() -> None:
+    rng = np.random.default_rng(0)
+    starts = [(0.1, 7.0, 0.3, 0)]
+    starts += [(float(at), 1.0, 9.0, 1) for at in rng.uniform(0.2, 20, 200)]
+    assert play(10.0, [5.0, 3.0], starts)[0][0] == 0.1 + 7.0 / 0.3
+
+
+def test_a_thousand_flows_over_twenty_cells_are_fast() -> None:
+    rng = np.random.default_rng(0)
+    bits, limits = rng.uniform(1, 100, 3000).tolist(), rng.lognormal(1.6, 1, 3000).tolist()
+    tree = FairTree(2000.0, [100.0] * 20)
+    began = time.perf_counter()
+    flows: list[TreeFlow] = [tree.join(0.0, bits[i], limits[i], cell=i % 20) for i in range(1000)]
+    ended = 0
+    while ended < 2000:
+        now = tree.next_end()
+        for flow in tree.finish(now):
+            ended += 1
+            tree.join(now, bits[flow.number % 3000], limits[flow.number % 3000], cell=ended % 20)
+    assert len(flows) == len(tree) == 1000
+    assert time.perf_counter() - began < 2.0
