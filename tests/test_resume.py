@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import TINY
+from tiny import TINY
 
 from simfl import Options, Scenario
 from simfl.checkpoint import FILE
@@ -37,6 +37,7 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": "fedbuff",
     },
     "power_of_choice": {"selection": "power_of_choice", "aggregation": "fedavgm"},
+    "scaffold": {"aggregation": "scaffold", "rounds.stop.rounds": 6, **FLAKY},
     "afl": {"selection": "afl", "aggregation": "fedadam", **FLAKY},
     "fedbuff": {
         "rounds.policy": {"name": "fedbuff", "buffer": 2, "max_staleness": 3},

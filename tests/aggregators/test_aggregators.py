@@ -8,7 +8,9 @@ from pydantic import ValidationError
 
 from simfl.aggregators import Aggregator, aggregators
 from simfl.aggregators.base import Contribution
-from simfl.work import Plan, WorkOrder, WorkResult
+from simfl.aggregators.fednova import FedNova
+from simfl.errors import InputError
+from simfl.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
 
 NAMES = aggregators.names()
 MEANS = ["fedavg", {"name": "fedavgm", "momentum": 0}, "fednova", {"name": "fedbuff", "lr": 1.0}]
@@ -122,6 +124,32 @@ def test_fednova_by_hand() -> None:
     assert aggregate("fednova", opposed) == pytest.approx([0.0])
     assert aggregate("fednova", [*two, contribution(99, 5, 2, steps=0)]) == pytest.approx([tau])
     assert aggregate("fednova", [contribution(9, steps=0)], 3.0).tolist() == [3.0]
+
+
+def test_fednova_learns_of_local_training() -> None:
+    """Momentum and learning rate times mu as local training has them; options go before."""
+
+    def reach(local: LocalTraining, round_: int = 1, **options: float) -> float:
+        aggregator = FedNova(**options)
+        aggregator.prepare(local, 10)
+        return aggregator._reach(7, round_)
+
+    schedule = Schedule(0.5, milestones=(3,), factor=0.5)
+    heavy, pulled = (
+        LocalTraining(8, schedule, momentum=0.5),
+        LocalTraining(8, schedule, proximal=0.5),
+    )
+    assert reach(LocalTraining(8, schedule)) == 7
+    assert reach(heavy) == FedNova(momentum=0.5)._reach(7)
+    assert reach(pulled) == FedNova(proximal=0.25)._reach(7)
+    assert reach(pulled, 4) == FedNova(proximal=0.125)._reach(7)  # the rate was cut
+    assert reach(heavy, momentum=0) == reach(pulled, proximal=0) == 7
+    both = LocalTraining(8, schedule, momentum=0.5, proximal=0.5)
+    with pytest.raises(InputError, match="can't both be above 0"):
+        reach(both)
+    assert reach(both, momentum=0) == reach(pulled)
+    with pytest.raises(InputError, match=r"below 1, but it is 1\.5"):
+        reach(LocalTraining(8, schedule, proximal=3.0))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7])

@@ -38,13 +38,13 @@ class Adversarial(Executor):
     def start(self, task):
         self._inner.start(task)
 
-    def train(self, bases, orders):
+    def train(self, bases, orders, corrections=None):
         rng = np.random.default_rng(self.seed)
         found = {}
         pieces = np.array_split(rng.permutation(len(orders)), rng.integers(1, len(orders) + 1))
         for piece in reversed(pieces):
             if len(piece):
-                results = self._inner.train(bases, [orders[at] for at in piece])
+                results = self._inner.train(bases, [orders[at] for at in piece], corrections)
                 found.update(zip(piece.tolist(), results, strict=True))
         return [found[at] for at in range(len(orders))]
 
@@ -86,16 +86,17 @@ def same(results, others):
         assert one.params.tobytes() == other.params.tobytes()
         assert np.array([one.loss]).tobytes() == np.array([other.loss]).tobytes()
         assert (one.steps, one.samples) == (other.steps, other.samples)
+        assert one.lr_sum == other.lr_sum
         assert one.extras.keys() == other.extras.keys()
         for name, value in one.extras.items():
             assert value.tobytes() == other.extras[name].tobytes()
 
 
-def run(executor, task, orders):
+def run(executor, task, orders, corrections=None):
     executor.start(task)
     try:
         bases = {0: initial(task), 1: initial(task, seed=2)}
-        return executor.train(bases, orders)
+        return executor.train(bases, orders, corrections)
     finally:
         executor.close()
 
@@ -110,6 +111,22 @@ def test_company_and_order_change_no_bit(name, seed):
 def test_two_processes_equal_inline():
     task, orders = task_of("dropout"), mixed_orders()
     same(run(Inline(), task, orders), run(Processes(workers=2), task, orders))
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [Adversarial(seed=1), Adversarial(seed=2), Processes(workers=2)],
+    ids=["shuffled", "in pieces", "processes"],
+)
+def test_corrections_travel_with_their_orders(executor):
+    task, orders = task_of("logistic"), mixed_orders()
+    rng, size = np.random.default_rng(0), len(initial(task))
+    corrections = {o.key: rng.normal(size=size).astype(np.float32) for o in orders}
+    expected = run(Inline(), task, orders, corrections)
+    same(expected, run(executor, task, orders, corrections))
+    plain = run(Inline(), task, orders)
+    for one, other in zip(expected, plain, strict=True):
+        assert np.array_equal(one.params, other.params) == (one.steps == 0)
 
 
 @pytest.mark.slow
