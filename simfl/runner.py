@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,18 +152,35 @@ def run(
         RunError: a run failed; its folder stays readable and can be resumed.
     """
     options = options or Options()
-    results = []
     todo = jobs(scenario, out, seeds)
     kept = [go_on and _is_begun(job, options) for job in todo]
     for job, keep in zip(todo, kept, strict=True):
         if not keep:
             check_free(job.folder, job.scenario.to_yaml(), options.time_only, overwrite)
-    for job, keep in zip(todo, kept, strict=True):
-        listeners = listen(job) if listen else ()
-        results.append(
-            resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
-        )
-    return results
+    if options.executor == "ray" and len(todo) > 1:
+        _spread(todo, kept, options)
+        return [Result(job.folder) for job in todo]
+    return [
+        _do(job, keep, options, listen(job) if listen else ())
+        for job, keep in zip(todo, kept, strict=True)
+    ]
+
+
+def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+    return resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
+
+
+def _spread(todo: Sequence[Job], kept: Sequence[bool], options: Options) -> None:
+    """Do several jobs at a time, each clock in a process of its own, training on one cluster."""
+    from simfl.executors.ray import at_once
+
+    # Another process may have another working directory, and other variables.
+    needs_files = any(job.scenario.data.dataset.needs_files for job in todo)
+    folder = options.data_folder() if needs_files else None
+    options = replace(options, data_dir=None if folder is None else folder.resolve())
+    there = [replace(job, folder=job.folder.resolve()) for job in todo]
+    calls = [partial(_do, job, keep, options) for job, keep in zip(there, kept, strict=True)]
+    at_once(calls, options.executor_options.get("address"), options.workers)
 
 
 def _is_begun(job: Job, options: Options) -> bool:

@@ -8,7 +8,7 @@ again wherever it likes when a worker or a node is lost: no bit changes.
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,6 +167,50 @@ def connect(address: str | None = None, cpus: int | None = None) -> Any:
         where = "start a local Ray" if address is None else f"reach the Ray cluster at {address}"
         raise InputError(f"can't {where}: {error}") from None
     return ray
+
+
+def at_once(
+    calls: Sequence[Callable[[], object]], address: str | None = None, cpus: int | None = None
+) -> None:
+    """Make `calls` in processes of this machine, several at a time, each connected to the cluster.
+
+    They take no CPU of the cluster's: what they do is wait for the orders that they issue.
+
+    Args:
+        calls: functions that can be pickled, as can what they raise.
+        address: see `connect`.
+        cpus: see `connect`.
+
+    Raises:
+        SimflError: what the first of them raised that failed; those under way are ended.
+    """
+    ray = connect(address, cpus)
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    make = ray.remote(num_cpus=0, max_retries=0, scheduling_strategy=here)(_call)
+    waiting, under_way = list(reversed(calls)), list[Any]()
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < (os.cpu_count() or 1):
+                under_way.append(make.remote(waiting.pop()))
+            done, under_way = ray.wait(under_way)
+            for one in done:
+                failure = ray.get(one)
+                if failure is not None:
+                    raise failure
+    except ray.exceptions.RayError as error:
+        raise RunError(f"Ray gave up on a run: {error}") from None
+    finally:
+        _cancel(ray, under_way)
+
+
+def _call(call: Callable[[], object]) -> SimflError | None:
+    try:
+        call()
+    except SimflError as error:
+        return error
+    return None
 
 
 def _cpus(ray: Any) -> int:

@@ -16,6 +16,7 @@ from simfl.executors.inline import Inline
 from simfl.executors.ray import Ray
 from simfl.runner import Options, run
 from simfl.scenario import Scenario
+from simfl.selectors import selectors
 from simfl.work import Plan
 
 HERE = Path(__file__).parent
@@ -137,6 +138,36 @@ def test_a_run_that_loses_a_node_ends_with_the_same_digest(cluster, tmp_path):
     assert spread.summary == alone.summary
     for name in ("events.jsonl", "rounds.csv", "clients.csv", "model.pt"):
         assert (spread.folder / name).read_bytes() == (alone.folder / name).read_bytes()
+
+
+@slow
+@quiet
+def test_variants_and_seeds_run_at_once_into_the_same_folders(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scenario = Scenario.from_dict(
+        {
+            "name": "spread",
+            "data": {"dataset": "synthetic"},
+            "model": "logistic_regression",
+            "fleet": {"count": 30},
+            "rounds": {"stop": {"rounds": 2}},
+            "variants": {"short": {}, "long": {"training.epochs": 2}},
+            "seeds": [0, 1],
+        }
+    )
+    options = Options(executor="ray", executor_options={"address": cluster.address})
+    spread = run(scenario, Path("spread"), options)
+    alone = run(scenario, Path("alone"))
+    for one, other in zip(spread, alone, strict=True):
+        assert one.folder.relative_to("spread") == other.folder.relative_to("alone")
+        assert one.summary == other.summary
+    with pytest.raises(InputError, match="power_of_choice"):
+        run(
+            scenario.model_copy(update={"selection": selectors.get("power_of_choice")()}),
+            Path("never"),
+            Options(executor="ray", time_only=True),
+        )
+    assert not Path("never").exists()
 
 
 def test_says_what_to_install(monkeypatch):
