@@ -181,7 +181,8 @@ class Builder:
 
         shape, classes = self._shape
         module = build(self.scenario.model, shape, classes)
-        return training_bytes(module, shape, self.scenario.training.local())
+        corrects = self.scenario.aggregation.corrects
+        return training_bytes(module, shape, self.scenario.training.local(), corrects)
 
     @cached_property
     def learner(self) -> Learner | Clockwork:
@@ -294,6 +295,8 @@ class Builder:
                 ],
                 self.seeds,
             )
+        if network.reads_files:
+            extra["folder"] = self.scenario.root
         fleet = self.fleet
         return network.bind(
             timeline, fleet.downlink_bps, fleet.uplink_bps, fleet.latency_s, **extra

@@ -1,11 +1,12 @@
 """How much memory a client needs to train: an estimate from the module itself.
 
 Training holds, in float32, the parameters, their gradients, a momentum buffer if the optimizer has
-momentum, the global model if it is proximal, and for one mini-batch all that autograd keeps from
-the forward pass for the backward pass: activations, indices and masks.  The last is measured, by
-letting PyTorch tell what it saves for one and for two samples; it grows linearly with the batch.
-Left out is what lives for a moment only (a layer's workspace and the gradient of its activations)
-and what the runtime itself takes, so the true peak is somewhat higher.
+momentum, the global model if it is proximal, two control variates if the aggregator corrects
+gradients (SCAFFOLD: the server's and the client's own), and for one mini-batch all that autograd
+keeps from the forward pass for the backward pass: activations, indices and masks.  The last is
+measured, by letting PyTorch tell what it saves for one and for two samples; it grows linearly with
+the batch.  Left out is what lives for a moment only (a layer's workspace and the gradient of its
+activations) and what the runtime itself takes, so the true peak is somewhat higher.
 """
 
 import torch
@@ -16,16 +17,19 @@ from simfl.learning.flat import example_input
 from simfl.work import LocalTraining
 
 
-def training_bytes(module: nn.Module, shape: tuple[int, ...], training: LocalTraining) -> int:
+def training_bytes(
+    module: nn.Module, shape: tuple[int, ...], training: LocalTraining, corrects: bool = False
+) -> int:
     """Return the bytes that training `module` takes at its peak, about.
 
     Args:
         module: the model.
         shape: of one input.
         training: batch size, momentum and proximal term.
+        corrects: whether the aggregator corrects gradients.
     """
     parameters = sum(p.numel() * p.element_size() for p in module.parameters())
-    copies = 2 + (training.momentum > 0) + (training.proximal > 0)
+    copies = 2 + (training.momentum > 0) + (training.proximal > 0) + 2 * corrects
     one, two = (saved_bytes(module, shape, n) for n in (1, 2))
     return copies * parameters + one + (two - one) * (training.batch_size - 1)
 

@@ -39,6 +39,7 @@ def test_momentum_and_the_proximal_term_keep_a_copy_each() -> None:
     module = nn.Sequential(nn.Flatten(), nn.Linear(8, 3))
     plain = training_bytes(module, (8,), local(4))
     assert training_bytes(module, (8,), local(4, momentum=0.9)) == plain + 4 * 27
+    assert training_bytes(module, (8,), local(4), corrects=True) == plain + 8 * 27
     assert training_bytes(module, (8,), local(4, momentum=0.9, proximal=1)) == plain + 8 * 27
 
 
