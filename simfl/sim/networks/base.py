@@ -1,6 +1,7 @@
 """The seam of networks: transfers as events.  A network does not know what it carries."""
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -71,6 +72,7 @@ class Network(Component, ABC):
         *,
         cells: NDArray[np.int64] | None = None,
         variation: Variation | None = None,
+        folder: Path | None = None,
     ) -> Links:
         """Return the links of `n` devices.
 
@@ -84,7 +86,16 @@ class Network(Component, ABC):
             cells: `(n,)` where each device stands among `cell_names`, -1: beside them all (None:
                 every device).
             variation: how rates differ from transfer to transfer (None: not at all).
+            folder: where relative files are looked up; given if it `reads_files`.
+
+        Raises:
+            InputError: a file can't be read or makes no sense.
         """
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether `bind` needs to know where files are."""
+        return False
 
     @property
     def cell_names(self) -> tuple[str, ...]:

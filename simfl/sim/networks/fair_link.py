@@ -110,6 +110,13 @@ class FairLink:
         self._level()
         return min(max(moved, 0.0), flow.bits)
 
+    def resize(self, now: float, capacity: float) -> None:
+        """Give the link another capacity from now on."""
+        self._advance(now)
+        self._spare += round(capacity * _SCALE) - round(self.capacity * _SCALE)
+        self.capacity = capacity
+        self._level()
+
     def next_end(self) -> float:
         """Return the instant at which the next flow ends, if none starts or leaves (inf: none)."""
         return min(self._next(True), self._next(False))

@@ -108,6 +108,11 @@ class FairTree:
         self._fill(now, [self._remove(flow)])
         return float(min(max(flow.bits - left, 0.0), flow.bits))
 
+    def resize(self, now: float, capacity: float, *cells: float) -> None:
+        """Give the links other capacities from now on; arguments as of the class."""
+        self.capacity, self.cells = capacity, list(cells)
+        self._fill(now, range(len(cells)))
+
     def next_end(self) -> float:
         """Return the instant at which the next flow ends, if none starts or leaves (inf: none)."""
         return self._next_s

@@ -1,6 +1,8 @@
 """Every device has links of its own; cells' links and the server's are shared max-min fairly."""
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
+from simfl.sim.networks.rate_trace import Factors, RateTrace
 from simfl.sim.timeline import Timeline
 from simfl.units import LinkRate
 from simfl.work import Ids
@@ -27,14 +30,22 @@ class Cell(BaseModel):
     uplink: LinkRate = Field(
         math.inf, description="towards the server, shared by their uploads (default: unlimited)"
     )
+    rates: RateTrace | None = Field(
+        None, description="how both vary over time: {file, period}; omitted: not at all"
+    )
+
+
+def _rates(cell: Cell) -> RateTrace | None:
+    return cell.rates
 
 
 @networks.register("shared")
 class Shared(Network):
     """Flow-level transfers: latency first, then bytes at a fair share of the links on the way.
 
-    Rates change only when a transfer starts, ends or is aborted; between two such instants they are
-    constant.  Where no link is shared a transfer takes ``latency + 8 * bytes / rate``.
+    Rates change only when a transfer starts, ends or is aborted, and when a trace says so; between
+    two such instants they are constant.  Deadlines are planned with nominal rates.  Where no link
+    is shared a transfer takes ``latency + 8 * bytes / rate``.
     A device has at most one transfer under way in each direction.
 
     Cost: O(log n) host time an event, n the transfers under way over the link (the server's or a
@@ -49,13 +60,24 @@ class Shared(Network):
     )
     cells: dict[str, Cell] = Field(
         default_factory=dict,
-        description="cells or access points: a name, as `cell` of fleet groups -> downlink, uplink",
+        description="cells or access points: a name, as `cell` of fleet groups -> downlink, uplink "
+        "and rates",
+    )
+    rates: RateTrace | None = Field(
+        None,
+        description="how the server's two links vary over time: {file: a CSV with time_s, factor; "
+        "period: start again after so long}; omitted: not at all",
     )
 
     @property
     def cell_names(self) -> tuple[str, ...]:
         """See `Network.cell_names`."""
         return tuple(self.cells)
+
+    @property
+    def reads_files(self) -> bool:
+        """See `Network.reads_files`."""
+        return any(rates is not None for rates in [self.rates, *map(_rates, self.cells.values())])
 
     def bind(
         self,
@@ -66,19 +88,25 @@ class Shared(Network):
         *,
         cells: Ids | None = None,
         variation: Variation | None = None,
+        folder: Path | None = None,
     ) -> Links:
         """See `Network.bind`."""
-        if cells is None or not self.cells:
+        if cells is None:
             cells = np.full(len(latency_s), -1)
-        down = [cell.downlink for cell in self.cells.values()] if (cells >= 0).any() else []
-        up = [cell.uplink for cell in self.cells.values()] if (cells >= 0).any() else []
+        within = list(self.cells.values()) if (cells >= 0).any() else []
+        rates = [
+            None if trace is None else trace.read(folder or Path())
+            for trace in [self.rates, *map(_rates, within)]
+        ]
+        down = [self.server_uplink, *(cell.downlink for cell in within)]
+        up = [self.server_downlink, *(cell.uplink for cell in within)]
         return _SharedLinks(
             timeline,
             {"down": downlink_bps, "up": uplink_bps},
             latency_s,
             {
-                "down": _Lines(timeline, self.server_uplink, down, cells),
-                "up": _Lines(timeline, self.server_downlink, up, cells),
+                "down": _Lines(timeline, down, rates, cells),
+                "up": _Lines(timeline, up, rates, cells),
             },
             variation,
         )
@@ -198,27 +226,32 @@ class _Lines:
 
     Args:
         timeline: the clock.
-        server_bps: the server's link.
-        cells_bps: the cells' links.
+        bps: of the server's link, then of each cell's.
+        rates: what each of them is multiplied by as time goes by (None: nothing).
         cells: `(n,)` each device's cell, -1: none.
     """
 
     def __init__(
-        self, timeline: Timeline, server_bps: float, cells_bps: list[float], cells: Ids
+        self,
+        timeline: Timeline,
+        bps: Sequence[float],
+        rates: Sequence[Factors | None],
+        cells: Ids,
     ) -> None:
-        self._cells, self._cells_bps, self._server_bps = cells, cells_bps, server_bps
+        self._cells = cells
+        self._server_bps, *self._cells_bps = bps
         self._server: _Line | None = None
-        self._own: list[_Line | None] = [None] * len(cells_bps)
-        limited = [math.isfinite(bps) for bps in cells_bps]
-        if not math.isfinite(server_bps):  # then cells have nothing to do with each other
+        self._own: list[_Line | None] = [None] * len(self._cells_bps)
+        limited = [math.isfinite(each) for each in self._cells_bps]
+        if not math.isfinite(self._server_bps):  # then cells have nothing to do with each other
             self._own = [
-                _Line(timeline, FairLink(bps)) if finite else None
-                for bps, finite in zip(cells_bps, limited, strict=True)
+                _Line(timeline, FairLink(each), [each], [factors]) if finite else None
+                for each, factors, finite in zip(self._cells_bps, rates[1:], limited, strict=True)
             ]
         elif any(limited):
-            self._server = _Line(timeline, FairTree(server_bps, cells_bps))
+            self._server = _Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)
         else:
-            self._server = _Line(timeline, FairLink(server_bps))
+            self._server = _Line(timeline, FairLink(bps[0]), bps[:1], rates[:1])
         self.any = self._server is not None or any(limited)
 
     def cell(self, device: int) -> int:
@@ -239,15 +272,32 @@ class _Lines:
 
 
 class _Line:
-    """A `FairLink` or a `FairTree` on the timeline."""
+    """A `FairLink` or a `FairTree` on the timeline.
 
-    def __init__(self, timeline: Timeline, link: FairLink | FairTree) -> None:
+    Args:
+        timeline: the clock.
+        link: what is shared.
+        bps: its capacities, as its `resize` takes them.
+        rates: what each of them is multiplied by as time goes by.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        link: FairLink | FairTree,
+        bps: Sequence[float],
+        rates: Sequence[Factors | None],
+    ) -> None:
         self.link: Any = link
+        self._bps, self._rates = bps, rates
+        self._followed = not any(rates)
         self._where = isinstance(link, FairTree)
         self._timeline = timeline
         self._armed_s = math.inf
 
     def join(self, bits: float, limit: float, transfer: Transfer, cell: int) -> Any:
+        if not self._followed:
+            self._follow()
         where = (cell,) if self._where else ()
         flow = self.link.join(self._timeline.now, bits, limit, transfer, *where)
         self._arm()
@@ -269,6 +319,27 @@ class _Line:
         if self._timeline.now < self._armed_s:  # left over from before an earlier end came up
             return
         self._armed_s = math.inf
+        self._finish()
+        self._arm()
+
+    def _finish(self) -> None:
         for flow in self.link.finish(self._timeline.now):
             flow.owner.succeed()
+
+    def _follow(self) -> None:
+        """Give the link the capacities of now, and again at the next change."""
+        now = self._timeline.now
+        pairs = list(zip(self._bps, self._rates, strict=True))
+        self.link.resize(now, *(bps * (rate.at(now) if rate else 1.0) for bps, rate in pairs))
+        change_s = min(rate.next_change_s(now) for rate in self._rates if rate)
+        self._followed = True
+        if change_s < math.inf:
+            self._timeline.at(change_s).callbacks.append(self._change)
+
+    def _change(self, _: simpy.Event) -> None:
+        self._finish()  # what ends at this very instant has ended
+        if len(self.link):
+            self._follow()
+        else:  # nobody needs to know until somebody comes
+            self._followed = False
         self._arm()

@@ -1,7 +1,9 @@
 """Cells on the timeline: shared by a group's devices, below the server's link or without one."""
 
 import math
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl import Scenario
+from simfl import Options, Scenario, run
 from simfl.errors import ScenarioError
+from simfl.seeds import Seeds
 from simfl.sim.networks import networks
 from simfl.sim.networks.base import Links, Transfer
+from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.timeline import Timeline
 
 HOME = {"home": {"downlink": "1 kB/s", "uplink": "500 B/s"}}
@@ -125,12 +129,60 @@ def test_a_cell_without_limits_changes_nothing() -> None:
     assert links.duration_s(0, "down", 3) == 4.0
 
 
+def test_a_thousand_transfers_over_twenty_cells_are_fast() -> None:
+    timeline, rng = Timeline(), np.random.default_rng(0)
+    cells = {f"cell-{i}": {"downlink": "10 Mbit/s"} for i in range(20)}
+    links = networks.parse({"server_uplink": "150 Mbit/s", "cells": cells}).bind(
+        timeline,
+        rng.lognormal(14, 1, 1000),
+        np.ones(1000),
+        np.zeros(1000),
+        cells=np.arange(1000) % 20,
+    )
+    sizes = rng.integers(10**5, 10**6, 1000)
+    began = time.perf_counter()
+    times = ends(timeline, [links.transfer(i, "down", int(sizes[i])) for i in range(1000)])
+    assert time.perf_counter() - began < 2.0
+    assert max(times) < math.inf
+
+
 CAFE: dict[str, Any] = {
     "data": {"dataset": {"name": "synthetic", "clients": 4}},
     "model": "logistic_regression",
     "network": {"cells": {"cafe": {"downlink": "1 Mbit/s"}}},
     "rounds": {"clients": 2, "stop": {"rounds": 1}},
 }
+
+
+def test_a_run_meets_cells_traces_and_jitter(tmp_path: Path) -> None:
+    """By hand: two download over a cell of half the rate, two beside it; uploads vary."""
+    (tmp_path / "half.csv").write_text("time_s,factor\n0,0.5\n")
+    scenario = Scenario.from_dict(
+        {
+            **CAFE,
+            "network": {"cells": {"cafe": {"downlink": "1 Mbit/s", "rates": {"file": "half.csv"}}}},
+            "fleet": [
+                {"name": "in", "count": 2, "cell": "cafe", "downlink": "1 Gbit/s"},
+                {
+                    "name": "out",
+                    "count": 2,
+                    "downlink": "1 Mbit/s",
+                    "uplink": "1 Mbit/s",
+                    "link_jitter": {"sigma": 0.4},
+                },
+            ],
+            "rounds": {"clients": 4, "stop": {"rounds": 1}},
+        },
+        folder=tmp_path,
+    )
+    [result] = run(scenario, tmp_path / "out", Options(time_only=True))
+    rows = result.clients.sort_values("client")
+    jitter = Jitter([JitterGroup("in", 0, 0.0), JitterGroup("out", 2, 0.4)], Seeds(0))
+    alone_s = 8 * float(rows.download_bytes.iloc[0]) / 1e6
+    down = [4 * alone_s] * 2 + [alone_s / jitter.factor(device, "down") for device in (2, 3)]
+    up = [0.0] * 2 + [alone_s / jitter.factor(device, "up") for device in (2, 3)]
+    assert rows.download_end_s.tolist() == pytest.approx(down, rel=1e-9)
+    assert (rows.upload_end_s - rows.compute_end_s).tolist() == pytest.approx(up, abs=1e-9)
 
 
 def test_a_scenario_with_a_cell() -> None:

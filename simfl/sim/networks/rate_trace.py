@@ -1,0 +1,98 @@
+"""Capacities that vary over time: a factor, constant between instants that a file gives."""
+
+import csv
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from simfl.errors import InputError
+from simfl.units import Duration
+
+
+class RateTrace(BaseModel):
+    """Where a link's factors stand: a CSV with columns ``time_s, factor``, the first row at 0."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: Path = Field(description="the CSV, relative to the scenario")
+    period: Duration | None = Field(
+        None, gt=0, description="start again after so long; omitted: the last factor lasts"
+    )
+
+    def read(self, folder: Path) -> "Factors":
+        """Return what the file says.
+
+        Raises:
+            InputError: it can't be read or makes no sense.
+        """
+        try:
+            with open(folder / self.file, newline="") as text:
+                reader = csv.DictReader(text, skipinitialspace=True)
+                rows = [(row["time_s"], row["factor"]) for row in reader]
+            times = [float(time) for time, _ in rows]
+            factors = [float(factor) for _, factor in rows]
+        except KeyError as error:
+            raise InputError(f"{self.file} has no column {error}") from None
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self.file}: expected a number: {error}") from None
+        except (OSError, csv.Error) as error:
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"can't read {folder / self.file}: {why}") from None
+        if not times or times[0] != 0:
+            raise InputError(f"{self.file}: the first row must be at time_s 0")
+        ends = [*times[1:], math.inf if self.period is None else self.period]
+        for line, (start, end, factor) in enumerate(zip(times, ends, factors, strict=True), 2):
+            if not start < end:
+                raise InputError(
+                    f"{self.file}, row {line}: time_s must grow from row to row, and stay below "
+                    "the period"
+                )
+            if not 0 < factor < math.inf:
+                raise InputError(f"{self.file}, row {line}: factor must be above 0, got {factor}")
+        return Factors(times, factors, self.period)
+
+
+class Factors:
+    """A factor of time.
+
+    Args:
+        times_s: `(m,)` when each factor begins, from 0, growing.
+        factors: `(m,)` what holds until the next one begins.
+        period_s: when it all begins again (None: never).
+    """
+
+    def __init__(
+        self, times_s: Sequence[float], factors: Sequence[float], period_s: float | None
+    ) -> None:
+        self._times_s, self._factors, self._period_s = times_s, factors, period_s
+
+    def at(self, now_s: float) -> float:
+        """Return the factor that holds now; at the instant of a change, the new one."""
+        return self._factors[self._number(now_s) % len(self._factors)]
+
+    def next_change_s(self, now_s: float) -> float:
+        """Return the first instant after `now_s` at which the next factor begins (inf: never)."""
+        return self._instant_s(self._number(now_s) + 1)
+
+    def _instant_s(self, number: int) -> float:
+        cycle, place = divmod(number, len(self._times_s))
+        if not cycle:
+            return self._times_s[place]
+        return math.inf if self._period_s is None else cycle * self._period_s + self._times_s[place]
+
+    def _number(self, now_s: float) -> int:
+        """Return how many changes there were by now.
+
+        Rounding can put ``now - cycles * period`` beside the file's time, so the instants decide.
+        """
+        cycle = 0 if self._period_s is None else int(now_s // self._period_s)
+        since_s = now_s - cycle * (self._period_s or 0.0)
+        number = cycle * len(self._times_s) + bisect_right(self._times_s, since_s) - 1
+        while self._instant_s(number + 1) <= now_s:
+            number += 1
+        while number > 0 and self._instant_s(number) > now_s:
+            number -= 1
+        return number
