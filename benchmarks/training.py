@@ -27,7 +27,6 @@ from simfl.executors.base import Executor
 from simfl.executors.inline import Inline
 from simfl.executors.processes import Processes
 from simfl.learning.data import Partitioned
-from simfl.learning.evaluate import evaluate
 from simfl.learning.flat import build, initial_params, parameter_count
 from simfl.learning.task import Task
 from simfl.models.base import Model
@@ -162,7 +161,7 @@ class Contest:
             for result, weight in zip(results, weights / weights.sum(), strict=True):
                 total += weight * result.params
             model[0] = total.astype(np.float32)
-            evaluate(self.task, model[0], self.test_x, self.test_y)
+            executor.evaluate(self.task, model[0], self.test_x, self.test_y)
 
         return run
 

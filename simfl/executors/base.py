@@ -12,6 +12,9 @@ from simfl.selectors.base import Report
 from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
+    import torch
+
+    from simfl.learning.evaluate import Evaluation
     from simfl.learning.task import Task
 
 
@@ -57,6 +60,21 @@ class Executor(Component, ABC):
             `(m,)` mean losses on their validation part, or `(m, d)` profiles or gradients of their
             training part.
         """
+
+    def evaluate(
+        self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"
+    ) -> "Evaluation":
+        """Return accuracy and loss of the model `params` on a data set.
+
+        Args:
+            task: whose model and device are used.
+            params: `(p,)` the model.
+            x: `(n, ...)` inputs; the same tensor each time, if they are the same inputs.
+            y: `(n,)` targets.
+        """
+        from simfl.learning.evaluate import evaluate
+
+        return evaluate(task, params, x, y)
 
     def close(self) -> None:
         """Give back workers; safe to call twice."""

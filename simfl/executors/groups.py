@@ -1,6 +1,7 @@
 """How orders are split among workers: in groups of about equal work."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from simfl.work import WorkOrder
@@ -32,3 +33,15 @@ def lane_groups(work: Sequence[float], workers: int) -> list[list[int]]:
         loads[least] += work[index]
     heaviest = sorted(range(len(groups)), key=lambda g: (-loads[g], g))
     return [sorted(groups[g]) for g in heaviest]
+
+
+def even_parts(n: int, workers: int, unit: int) -> list[slice]:
+    """Return up to one slice of ``range(n)`` per worker, cut at multiples of `unit`.
+
+    >>> even_parts(2500, 2, 1000)
+    [slice(0, 2000, None), slice(2000, 2500, None)]
+    """
+    units = -(-n // unit)
+    parts = max(min(workers, units), 1)
+    cuts = [min(-(-units * i // parts) * unit, n) for i in range(parts + 1)]
+    return [slice(first, last) for first, last in pairwise(cuts)]

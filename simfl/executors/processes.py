@@ -9,6 +9,7 @@ worker that dies is replaced and its group computed again: orders are pure.
 import os
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,15 @@ from pydantic import Field, PrivateAttr
 
 from simfl.errors import RunError
 from simfl.executors.base import Executor, executors
-from simfl.executors.groups import lane_groups_of
+from simfl.executors.groups import even_parts, lane_groups_of
 from simfl.selectors.base import Report
 from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
+    import torch
+
     from simfl.executors.worker import Worker
+    from simfl.learning.evaluate import Evaluation
     from simfl.learning.task import Task
 
 DEATHS = 3
@@ -41,6 +45,7 @@ class Processes(Executor):
     _task: "Task | None" = PrivateAttr(None)
     _pack: "tuple[bytes, list[int]] | None" = PrivateAttr(None)
     _pool: "list[Worker]" = PrivateAttr(default_factory=list)
+    _judged: "tuple[torch.Tensor, tuple[bytes, list[int]]] | None" = PrivateAttr(None)
 
     def start(self, task: "Task") -> None:
         """See `Executor.start`."""
@@ -87,13 +92,52 @@ class Processes(Executor):
             raise RunError("the executor was not started")
         return measure(self._task, report, params, clients, batch)
 
+    def evaluate(
+        self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"
+    ) -> "Evaluation":
+        """See `Executor.evaluate`; the inputs are shared once, then each worker takes a part."""
+        import torch
+
+        from simfl.executors.sharing import pack
+        from simfl.learning.data import Partitioned
+        from simfl.learning.evaluate import BATCH, judge, logits_of
+
+        parts = even_parts(len(x), len(self._pool), BATCH)
+        if len(parts) < 2:
+            return super().evaluate(task, params, x, y)
+        if self._judged is None or self._judged[0] is not x:
+            self._forget_judged()
+            nobody = Partitioned(x[:0], y[:0], (), ())
+            alone = replace(task, data=nobody, static_coresets={})
+            self._judged = x, pack((alone, x))
+        try:
+            for worker, part in zip(self._pool, parts, strict=False):
+                worker.ask_logits(self._judged[1], params, part)
+            answers = [worker.answer() for worker, _ in zip(self._pool, parts, strict=False)]
+        except BaseException:
+            self._dismiss()
+            raise
+        found = [
+            # The part of a dead worker is done here; the next training replaces it.
+            logits_of(task, params, x, part) if answer is None else torch.from_numpy(answer)
+            for answer, part in zip(answers, parts, strict=True)
+        ]
+        return judge(torch.cat([logits.cpu() for logits in found]), y.cpu())
+
     def close(self) -> None:
         """See `Executor.close`."""
         self._dismiss()
+        self._forget_judged()
         if self._pack is not None:
             for fd in self._pack[1]:
                 os.close(fd)
         self._pack = self._task = None
+
+    def _forget_judged(self) -> None:
+        if self._judged is not None:
+            for fd in self._judged[1][1]:
+                os.close(fd)
+        self._judged = None
 
     def _train(
         self,

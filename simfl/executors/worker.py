@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simfl.errors import InputError, RunError, SimflError
 from simfl.work import Corrections, Params, WorkOrder, WorkResult
@@ -18,6 +18,8 @@ from simfl.work import Corrections, Params, WorkOrder, WorkResult
 if TYPE_CHECKING:
     from simfl.learning.task import Task
 
+Packed = tuple[bytes, list[int]]
+"""A pickle and the file descriptors of its large tensors, see `sharing.pack`."""
 _SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -35,6 +37,7 @@ class Worker:
         self._process.start()
         far.close()
         self._versions: set[int] = set()
+        self._inputs: Packed | None = None
         with contextlib.suppress(OSError):  # if it is dead already, the first answer says so
             self.channel.send((payload, len(fds)))
             for fd in fds:
@@ -58,10 +61,21 @@ class Worker:
         old = self._versions - set(bases)
         self._versions = (self._versions | used) - old
         with contextlib.suppress(OSError):
-            self.channel.send((new, old, list(orders), corrections_of(orders, corrections)))
+            chosen = corrections_of(orders, corrections)
+            self.channel.send(("train", new, old, list(orders), chosen))
 
-    def answer(self) -> list[WorkResult] | None:
-        """Return the results of what was asked, or None if the process is dead.
+    def ask_logits(self, inputs: "Packed", params: Params, part: slice) -> None:
+        """Ask for the logits of rows `part` of `inputs`, which it is given once."""
+        with contextlib.suppress(OSError):
+            if self._inputs is not inputs:
+                payload, fds = self._inputs = inputs
+                self.channel.send(("inputs", payload, len(fds)))
+                for fd in fds:
+                    send_handle(self.channel, fd, self._process.pid)
+            self.channel.send(("logits", params, part))
+
+    def answer(self) -> Any:
+        """Return the answer to what was asked, or None if the process is dead.
 
         Raises:
             SimflError: training failed there.
@@ -72,8 +86,7 @@ class Worker:
             return None
         if isinstance(answer, SimflError):
             raise answer
-        results: list[WorkResult] = answer
-        return results
+        return answer
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
@@ -95,17 +108,26 @@ def _serve(channel: Connection) -> None:
         import torch
 
         from simfl.executors.sharing import unpack
+        from simfl.learning.evaluate import logits_of
 
         torch.set_num_threads(1)
         task = unpack(payload, fds)
         for fd in fds:
             os.close(fd)
         while True:
-            new, old, orders, corrections = channel.recv()
-            models.update(new)
-            for version in old:
-                models.pop(version, None)
-            channel.send(attempt(task, models, orders, corrections))
+            match channel.recv():
+                case ("train", new, old, orders, corrections):
+                    models.update(new)
+                    for version in old:
+                        models.pop(version, None)
+                    channel.send(attempt(task, models, orders, corrections))
+                case ("inputs", payload, n):
+                    fds = [recv_handle(channel) for _ in range(n)]
+                    judged, x = unpack(payload, fds)
+                    for fd in fds:
+                        os.close(fd)
+                case ("logits", params, part):
+                    channel.send(logits_of(judged, params, x, part).cpu().numpy())
 
 
 def corrections_of(

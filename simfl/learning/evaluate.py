@@ -15,7 +15,7 @@ from simfl.learning.task import Task
 from simfl.work import Floats, Params
 
 BATCH = 1000
-"""Rows per forward pass of fully connected models."""
+"""Rows per forward pass of fully connected models; a multiple of those below."""
 IMAGES = 50
 """Rows per forward pass of convolutions: their activations then stay in the cache."""
 OTHERS = 250
@@ -47,12 +47,29 @@ def evaluate(
         y: `(n,)` targets.
         weights: `(n,)` weight of each row in both means; None: all equal.
     """
-    if not len(x):
-        return Evaluation(float("nan"), float("nan"))
+    return judge(logits_of(task, params, x, slice(0, len(x))), y, weights)
+
+
+def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch.Tensor:
+    """Return the logits of rows `part` of `x`; how `x` is cut changes no bit.
+
+    Args:
+        task: whose model and device are used.
+        params: `(p,)` the model.
+        x: `(n, ...)` inputs.
+        part: begins at a multiple of `BATCH`, and ends at one or at n.
+    """
     program = program_of(task)
     hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
-    labels = program.to_device(y)
-    logits = torch.cat([part for _, part in forward(program, program.to_device(x), None)])
+    found = [logits for _, logits in forward(program, program.to_device(x), None, part)]
+    return torch.cat(found) if found else torch.empty(0, task.classes, device=program.device)
+
+
+def judge(logits: torch.Tensor, y: torch.Tensor, weights: Floats | None = None) -> Evaluation:
+    """Return how right `logits` `(n, classes)` are about targets `y` `(n,)`."""
+    if not len(logits):
+        return Evaluation(float("nan"), float("nan"))
+    labels = y.to(logits.device)
     losses = row_losses(logits, labels)
     hits = (logits.argmax(1) == labels).double().cpu().numpy()
     if weights is None:
@@ -70,7 +87,7 @@ def hold(program: Program, params: torch.Tensor) -> None:
 
 
 def forward(
-    program: Program, x: torch.Tensor, rows: torch.Tensor | None
+    program: Program, x: torch.Tensor, rows: torch.Tensor | None, part: slice | None = None
 ) -> Iterator[tuple[slice, torch.Tensor]]:
     """Yield ``(slice of rows, logits)`` of the program's module over `x`, batch by batch.
 
@@ -78,12 +95,14 @@ def forward(
         program: its module holds the parameters.
         x: `(n, ...)` inputs.
         rows: `(m,)` which of them, in which order; None: all.
+        part: only so many of the rows, from a multiple of the batch size on.
     """
     module = program.module
     size = BATCH if program.stacked else IMAGES if program.channels_last else OTHERS
     n = len(x) if rows is None else len(rows)
     with torch.no_grad():
-        for first in range(0, n, size):
+        begin, end = (0, n) if part is None else (part.start, part.stop)
+        for first in range(begin, end, size):
             last = min(first + size, n)
             batch = x[first:last] if rows is None else x[rows[first:last]]
             if last - first < size and n > size:

@@ -1,5 +1,8 @@
 """Whatever computes an order, and in whatever company: equal bytes."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from learning_stubs import (
@@ -111,6 +114,29 @@ def test_company_and_order_change_no_bit(name, seed):
 def test_two_processes_equal_inline():
     task, orders = task_of("dropout"), mixed_orders()
     same(run(Inline(), task, orders), run(Processes(workers=2), task, orders))
+
+
+@pytest.mark.parametrize("name", ["convolutional", pytest.param("dropout", marks=pytest.mark.slow)])
+def test_evaluations_are_equal_too(name):
+    task = task_of(name)
+    other = make_task(MODELS[name][0], [3337], MODELS[name][1], seed=9)
+    inline, pair = Inline(), Processes(workers=2)
+    pair.start(task)
+    try:
+        for seed in (1, 2):
+            params = initial(task, seed)
+            for data in (other.data, task.data, other.data):
+                one = inline.evaluate(task, params, data.x, data.y)
+                assert one == pair.evaluate(task, params, data.x, data.y)
+        os.kill(pair._pool[1].pid, signal.SIGKILL)  # its part is done here, then it is replaced
+        assert one == pair.evaluate(task, params, data.x, data.y)
+        bases = {0: initial(task), 1: initial(task, seed=2)}
+        results = pair.train(bases, mixed_orders())
+        other = pair.evaluate(task, params, data.x, data.y)
+    finally:
+        pair.close()
+    assert one == other
+    same(run(inline, task, mixed_orders()), results)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import torch
 from learning_stubs import Logistic, initial, make_orders, make_task
 
 from simfl.errors import InputError, RunError
-from simfl.executors.groups import lane_groups
+from simfl.executors.groups import even_parts, lane_groups
 from simfl.executors.inline import Inline
 from simfl.executors.processes import Processes
 from simfl.executors.sharing import pack, unpack
@@ -161,3 +161,14 @@ def test_lane_groups_balance_work_and_keep_every_order():
         assert max(loads) <= 4 / 3 * max(sum(work) / workers, max(work))  # Graham's bound
     assert lane_groups([1.0], 4) == [[0]]
     assert lane_groups([], 4) == []
+
+
+def test_even_parts_cover_everything_at_multiples_of_the_unit():
+    for n in (0, 1, 999, 1000, 1001, 9999, 10000):
+        for workers in (1, 2, 3, 7):
+            parts = even_parts(n, workers, 1000)
+            assert len(parts) <= workers
+            assert [i for part in parts for i in range(n)[part]] == list(range(n))
+            assert all(part.start % 1000 == 0 for part in parts)
+            sizes = [part.stop - part.start for part in parts]
+            assert max(sizes) - min(sizes) <= 1000 + (n % 1000 > 0) * 999
