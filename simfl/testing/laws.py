@@ -12,6 +12,7 @@ from simfl.seeds import Seeds
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power
 from simfl.sim.networks.fair_link import FairLink
+from simfl.sim.networks.fair_tree import FairTree
 from simfl.testing.virtual import make_fleet, simulate, transfer_ends
 from simfl.work import Floats
 
@@ -49,6 +50,21 @@ def staggered_transfers() -> Pair:
 def limited_transfers() -> Pair:
     """Four devices of 10 bit/s on a link of 100 bit/s are limited by their own links."""
     return 80.0, max(transfer_ends(100.0, [(0.0, 800.0)] * 4, device_bps=10.0))
+
+
+def cell_below_server() -> Pair:
+    """Two floors: a cell of 4 bit/s below a server's link of 12 bit/s.
+
+    The cell gives its two flows 2 bit/s each, the two beside it have 4 each of what is left.  At
+    10 s all have moved what they wanted but the last, which has 60 of its 100 bit to go, alone.
+    """
+    tree = FairTree(12.0, [4.0])
+    for bits, cell in ((20.0, 0), (20.0, 0), (40.0, -1), (100.0, -1)):
+        tree.join(0.0, bits, math.inf, cell=cell)
+    ends = []
+    while len(tree):
+        ends += [tree.next_end()] * len(tree.finish(tree.next_end()))
+    return 10.0 + 60.0 / 12.0, ends[-1] if np.allclose(ends[:3], 10.0, rtol=1e-12) else math.nan
 
 
 def _traffic(n: int, load: float) -> tuple[Floats, Floats]:

@@ -54,6 +54,11 @@ LAWS: tuple[tuple[str, float, Callable[[], tuple[float, float]]], ...] = (
     ("n equal transfers over a shared link C: n*B/C, s", EXACT, laws.equal_transfers),
     ("staggered transfers: the last ends as by hand, s", EXACT, laws.staggered_transfers),
     ("devices' own links limit what they take of C, s", EXACT, laws.limited_transfers),
+    (
+        "a full cell leaves the rest of the server's link to others, s",
+        EXACT,
+        laws.cell_below_server,
+    ),
     ("sum of rates / capacity, at most", 1e-9, laws.sum_of_rates),
     ("work conservation: end of a busy period, s", 1e-9, laws.busy_period),
     ("bytes moved until the deadline cuts a transfer off", 0.0, laws.cut_off),

@@ -92,7 +92,7 @@ class Shared(Network):
     ) -> Links:
         """See `Network.bind`."""
         if cells is None:
-            cells = np.full(len(latency_s), -1)
+            cells = np.zeros(0, dtype=np.int64)  # never looked at
         within = list(self.cells.values()) if (cells >= 0).any() else []
         rates = [
             None if trace is None else trace.read(folder or Path())
