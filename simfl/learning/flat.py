@@ -37,7 +37,7 @@ class Layout:
         """Return the layout of `module`.
 
         Raises:
-            InputError: the module has buffers or parameters that are not float32.
+            InputError: the module has buffers, or parameters that are frozen or not float32.
         """
         if buffers := [name for name, _ in module.named_buffers()]:
             raise InputError(
@@ -48,6 +48,8 @@ class Layout:
         for name, parameter in module.named_parameters():
             if parameter.dtype != torch.float32:
                 raise InputError(f"parameter {name} is {parameter.dtype}, expected float32")
+            if not parameter.requires_grad:
+                raise InputError(f"parameter {name} is frozen, but clients train the whole model")
             names.append(name)
             shapes.append(tuple(parameter.shape))
             offsets.append(size)

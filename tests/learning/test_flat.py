@@ -57,6 +57,8 @@ def test_buffers_are_refused():
         Layout.of(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)))
     with pytest.raises(InputError, match="float64"):
         Layout.of(nn.Linear(2, 3).double())
+    with pytest.raises(InputError, match="parameter weight is frozen"):
+        Layout.of(nn.Linear(2, 3).requires_grad_(False))
     assert Layout.of(nn.GroupNorm(1, 4)).size == 8
 
 

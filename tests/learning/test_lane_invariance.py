@@ -146,6 +146,16 @@ DEVICES = [
 ]
 
 
+@pytest.mark.parametrize("device", DEVICES[:1])
+@pytest.mark.parametrize("case", LINEAR[:4], ids=str)
+def test_linear_stacks_on_a_gpu(device, case):
+    hidden, activation, dropout, inputs, classes, batch = case
+    model = Perceptron(hidden=hidden, activation=activation, dropout=dropout)
+    training = LocalTraining(batch, Schedule(0.1))
+    task = make_task(model, RAGGED, (inputs,), classes, training, device=device)
+    assert_company_changes_nothing(task, make_orders(RAGGED), np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_lanes_through_vmap(device):
     # On a CPU a lane's place within its group may show (the kernel is not used there), so here
