@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from simfl.errors import InputError
+from simfl.errors import InputError, nearest
 from simfl.result import Result
 from simfl.rundir import is_run
 
@@ -90,9 +90,44 @@ def compare(results: Sequence[Result], targets: Sequence[float] | None = None) -
     return [_line(name, runs, wanted) for name, runs in groups.items()]
 
 
+def against(lines: Sequence[Line], baseline: str, ideal: str | None = None) -> list[Line]:
+    """Return `lines` with their gain over a baseline.
+
+    Adds, for each target, `rounds_speedup_to_X%` and `time_speedup_to_X%`, the baseline's mean over
+    the line's own, and with an `ideal` `relative_improvement`, (accuracy - baseline's) / (ideal's -
+    baseline's) in terminal accuracy: 1 is as good as the ideal (FedACS, section VI).
+
+    Raises:
+        InputError: there is no such line.
+    """
+    by_name = {line.variant: line for line in lines}
+    for name in filter(None, (baseline, ideal)):
+        if name not in by_name:
+            raise InputError(f"no variant {name!r} was run{nearest(name, by_name)}")
+    base = by_name[baseline].figures
+    found = []
+    for line in lines:
+        figures = dict(line.figures)
+        for column, figure in line.figures.items():
+            what, _, target = column.partition("_to_")
+            if target and what in ("round", "time_s"):
+                name = "rounds" if what == "round" else "time"
+                gain = base[column].mean / figure.mean if figure.mean else math.nan
+                figures[f"{name}_speedup_to_{target}"] = Figure(gain, math.nan, 0)
+        if ideal is not None:
+            reach = (
+                by_name[ideal].figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean
+            )
+            gain = (figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean) / reach
+            figures["relative_improvement"] = Figure(gain, math.nan, 0)
+        found.append(Line(line.variant, line.seeds, figures))
+    return found
+
+
 def _line(name: str, runs: Sequence[Result], targets: Sequence[float]) -> Line:
     figures = {
         "accuracy": Figure.of(run.summary["final_accuracy"] for run in runs),
+        "terminal_accuracy": Figure.of(run.summary["terminal_accuracy"] for run in runs),
         "rounds": Figure.of(run.summary["rounds"] for run in runs),
         "time_s": Figure.of(run.summary["virtual_time_s"] for run in runs),
         "bytes": Figure.of(run.total_bytes for run in runs),
@@ -173,7 +208,7 @@ def _number(column: str, value: float) -> str:
         return f"{value:.4g} TB"
     if column.startswith("time_s"):
         return f"{value:,.1f} s"
-    if column == "accuracy":
+    if column in ("accuracy", "terminal_accuracy", "relative_improvement"):
         return f"{100 * value:.2f}%"
     if column == "normalised_time":
         return f"{value:.4f}"

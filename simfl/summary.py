@@ -6,6 +6,8 @@ from typing import Any
 
 from simfl.rows import ClientRow, RoundRow
 
+TERMINAL_ROUNDS = 50
+
 
 class Summary:
     """Listens to everything and keeps the totals.
@@ -25,6 +27,7 @@ class Summary:
         self.end_s = 0.0
         self.accuracy: float | None = None
         self.best: float | None = None
+        self._judged: list[tuple[int, float]] = []
         self._paper: list[float] = []
         self._wall: list[float] = []
         self._clients = clients
@@ -43,6 +46,7 @@ class Summary:
         elif kind == "evaluated":
             self.accuracy = facts["accuracy"]
             self.best = max(self.best or 0.0, facts["accuracy"])
+            self._judged.append((facts["round"], facts["accuracy"]))
         elif kind == "refused":
             self.refused[facts["reason"]] += 1
         elif kind == "target":
@@ -70,6 +74,13 @@ class Summary:
             self._paper.append((last - row.start_s) / row.deadline_s)
             self._wall.append((row.end_s - row.start_s) / row.deadline_s)
 
+    def _terminal(self) -> float | None:
+        """Return the mean accuracy over the last `TERMINAL_ROUNDS` rounds (FedACS, section VI)."""
+        last = [
+            accuracy for round_, accuracy in self._judged if round_ > self.rounds - TERMINAL_ROUNDS
+        ]
+        return sum(last) / len(last) if last else None
+
     def as_dict(self) -> dict[str, Any]:
         """Return the summary, ready for JSON."""
         result: dict[str, Any] = {
@@ -77,6 +88,7 @@ class Summary:
             "rounds": self.rounds,
             "final_accuracy": self.accuracy,
             "best_accuracy": self.best,
+            "terminal_accuracy": self._terminal(),
             "targets": self.targets,
             "totals": {
                 name: self.totals[name]

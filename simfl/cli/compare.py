@@ -18,10 +18,17 @@ def compare_command(
     targets: Annotated[
         str | None, typer.Option("--targets", help="Accuracies such as 0.7,0.9 or 70%.")
     ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Variant that speed-ups are over.")
+    ] = None,
+    ideal: Annotated[
+        str | None,
+        typer.Option("--ideal", help="Variant whose accuracy is a relative improvement of 100%."),
+    ] = None,
     form: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "table",
 ) -> None:
     """Compare runs: mean and spread over seeds."""
-    from simfl.compare import compare, find_runs, render
+    from simfl.compare import against, compare, find_runs, render
     from simfl.errors import InputError, nearest
     from simfl.units import Share
 
@@ -31,4 +38,9 @@ def compare_command(
         wanted = None if targets is None else [Share().parse(text) for text in targets.split(",")]
     except ValueError as error:
         raise InputError(f"--targets: {error}") from None
-    typer.echo(render(compare(find_runs(folders), wanted), form))  # type: ignore[arg-type]
+    if ideal is not None and baseline is None:
+        raise InputError("--ideal needs a --baseline")
+    lines = compare(find_runs(folders), wanted)
+    if baseline is not None:
+        lines = against(lines, baseline, ideal)
+    typer.echo(render(lines, form))  # type: ignore[arg-type]
