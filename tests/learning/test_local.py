@@ -314,3 +314,17 @@ def test_wanted_extras(name):
     assert not empty.extras["gradient"].any()
     with pytest.raises(InputError, match="can't measure 'mood'"):
         train(replace(task, wants=("mood",)), {0: base}, one_step)
+
+
+@pytest.mark.parametrize("name", ["relu", "residual"])
+def test_a_client_that_diverges_says_so_and_harms_nobody(name):
+    sizes = [30, 20]
+    task = task_of(name, sizes, training=LocalTraining(8, Schedule(0.1)))
+    base, orders = initial(task), make_orders(sizes, Plan(full_epochs=4))
+    (alone,) = train(task, {1: base}, [replace(orders[1], base=1)])
+    spoiled, well = train(
+        task, {0: np.full_like(base, 1e30), 1: base}, [orders[0], replace(orders[1], base=1)]
+    )
+    assert not np.isfinite(spoiled.loss)
+    assert well.params.tobytes() == alone.params.tobytes()
+    assert well.loss == alone.loss

@@ -163,6 +163,7 @@ class LoopKernel(Kernel):
 def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:
     starts = np.cumsum(segment.sizes) - segment.sizes
     weighted = segment.normalised * np.repeat(segment.sizes, segment.sizes)
-    batch = np.add.reduceat(weighted * losses, starts)
-    square = np.add.reduceat(weighted * losses**2, starts)
+    with np.errstate(over="ignore", invalid="ignore"):  # of a client that diverged
+        batch = np.add.reduceat(weighted * losses, starts)
+        square = np.add.reduceat(weighted * losses**2, starts)
     return float(batch.sum()), float(square.sum())

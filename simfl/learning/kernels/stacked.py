@@ -372,9 +372,10 @@ class _Steps:
     def sums(self, losses: Floats) -> tuple[Floats, Floats]:
         """Return per lane the sums of losses and of squared losses, each batch in its turn."""
         lanes = len(self.lengths)
-        weighted = self.weights.astype(np.float64) * losses
-        batch = weighted.sum(axis=1) * self.sizes
-        square = (weighted * losses).sum(axis=1) * self.sizes
+        with np.errstate(over="ignore", invalid="ignore"):  # of a client that diverged
+            weighted = self.weights.astype(np.float64) * losses
+            batch = weighted.sum(axis=1) * self.sizes
+            square = (weighted * losses).sum(axis=1) * self.sizes
         loss, squared = np.zeros(lanes), np.zeros(lanes)
         np.add.at(loss, self.lane, batch)
         np.add.at(squared, self.lane, square)
