@@ -235,7 +235,6 @@ class Builder:
     def _evaluator(self) -> Callable[[Params], Evaluation]:
         import torch
 
-        from simfl.learning.evaluate import evaluate
         from simfl.learning.task import Task
 
         shape, classes = self._shape
@@ -251,7 +250,7 @@ class Builder:
         )
 
         def judge(params: Params) -> Evaluation:
-            found = evaluate(task, params, x, y)
+            found = self.executor.evaluate(task, params, x, y)
             return Evaluation(found.accuracy, found.loss)
 
         return judge
