@@ -12,8 +12,10 @@ vectorised `sigmoid` or `exp` rounds otherwise in the few left over at the end o
 """
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -27,7 +29,9 @@ from simfl.work import Floats, Ids, LocalTraining
 LANE_BYTES = 64 * 2**20
 """Most memory that the parameters and gradients of the lanes of one chunk may take."""
 BLOCK_BYTES = 4 * 2**20
-"""Inputs gathered at once."""
+"""Targets, dropout masks and logits that are there at once."""
+INPUT_BYTES = 2**19
+"""Inputs gathered at once: they are read twice, and should still be in the cache then."""
 MOST_LANES = 1024
 ALIGNED = 64
 """Numbers that the memory of a lane's parameters is a multiple of."""
@@ -228,11 +232,12 @@ class StackedKernel(Kernel):
         starts = steps.starts.tolist()
         minus_rates = torch.from_numpy(-steps.rates).to(device).unsqueeze(1)
         losses = np.empty((len(steps.rates), width))
-        room = BLOCK_BYTES // (width * x[:1].numel() * x.element_size())
-        blocks = list(steps.blocks(room))
-        room = max(starts[t1] - starts[t0] for t0, t1 in blocks)
-        buffer = x.new_empty(room * width, *x.shape[1:])
-        record = Record(room, width, self.classes, device)
+        numbers = width * (self.classes + workspace.masks + 4)
+        blocks = list(steps.blocks(BLOCK_BYTES // (4 * numbers)))
+        record = Record(
+            max(starts[t1] - starts[t0] for t0, t1 in blocks), width, self.classes, device
+        )
+        reader = _Reader(x, width, int(steps.active[0]))
         streams = []
         if workspace.masks:
             streams = [stream(segment.seed, segment.dropout) for segment in segments]
@@ -242,7 +247,6 @@ class StackedKernel(Kernel):
             begin, end = starts[t0], starts[t1]
             counts = steps.active[t0:t1].tolist()
             rows = torch.from_numpy(steps.rows[begin:end].ravel()).to(device)
-            inputs = torch.index_select(x, 0, rows, out=buffer[: len(rows)])
             labels = y.index_select(0, rows).view(-1, width, 1)
             weights = torch.from_numpy(steps.weights[begin:end]).to(device).unsqueeze(2)
             if fused:
@@ -255,7 +259,7 @@ class StackedKernel(Kernel):
                 masks = torch.split_with_sizes(drawn, counts)
             for count, step_x, step_targets, step_weights, step_masks, rates, rows_of in zip(
                 counts,
-                torch.split_with_sizes(inputs.view(-1, width, *x.shape[1:]), counts),
+                reader.read(rows, counts),
                 torch.split_with_sizes(targets, counts),
                 torch.split_with_sizes(weights, counts),
                 masks,
@@ -291,6 +295,38 @@ class StackedKernel(Kernel):
             at = steps.starts[t0:ends] - begin + lane
             masks[at] = self.draw_masks(streams[lane], ends - t0, width)
         return torch.from_numpy(masks)
+
+
+class _Reader:
+    """Gathers inputs, a few steps at a time, always into the same memory.
+
+    Args:
+        x: `(n, ...)` inputs.
+        width: rows of each batch.
+        lanes: batches of the largest step.
+    """
+
+    def __init__(self, x: torch.Tensor, width: int, lanes: int) -> None:
+        self._x, self._width = x, width
+        self._room = max(INPUT_BYTES // (width * x[:1].numel() * x.element_size()), lanes)
+        self._buffer = x.new_empty(self._room * width, *x.shape[1:])
+
+    def read(self, rows: torch.Tensor, counts: Sequence[int]) -> Iterator[torch.Tensor]:
+        """Yield the inputs `(a, width, ...)` of each step.
+
+        Args:
+            rows: of all the steps' batches, one after the other.
+            counts: batches of each step.
+        """
+        ends = list(accumulate(counts))
+        first = begin = 0
+        while first < len(counts):
+            last = max(bisect_right(ends, begin + self._room), first + 1)
+            some = rows[begin * self._width : ends[last - 1] * self._width]
+            inputs = torch.index_select(self._x, 0, some, out=self._buffer[: some.shape[0]])
+            matrices = inputs.view(-1, self._width, *self._x.shape[1:])
+            yield from torch.split_with_sizes(matrices, counts[first:last])
+            first, begin = last, ends[last - 1]
 
 
 def batch_width(segment: Segment, batch: int, multiple: int = 1) -> int:
