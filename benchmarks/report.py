@@ -76,3 +76,12 @@ def leave(name: str, tables: Mapping[str, Sequence[Row]], notes: Sequence[str] =
     (RESULTS / f"{name}.txt").write_text(text, encoding="utf-8")
     document = {"machine": where, "tables": tables, "notes": list(notes)}
     (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def known(name: str) -> dict[str, Sequence[Row]]:
+    """Return the tables that `leave` wrote last, to be added to; empty if there are none."""
+    path = RESULTS / f"{name}.json"
+    tables: dict[str, Sequence[Row]] = {}
+    if path.exists():
+        tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+    return tables

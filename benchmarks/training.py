@@ -1,6 +1,6 @@
 """Rounds per second of W1, W2 and W3 (issue 5) against two plain loops, one thread each.
 
-    python -m benchmarks.training [--rounds N] [--only W1 W3] [--workers 2] [--out FILE.json]
+    python -m benchmarks.training [--rounds N] [--only W1 W3] [--workers 2]
 
 All contenders train like models on like data, interleaved round by round, each round followed by an
 evaluation on 10,000 samples; what is compared is the median of the ratios within a round, for times
@@ -10,29 +10,31 @@ does not depend on them.
 """
 
 import argparse
-import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
+from benchmarks.report import Row, known, leave
 from simfl.executors.base import Executor
 from simfl.executors.inline import Inline
 from simfl.executors.processes import Processes
 from simfl.learning.data import Partitioned
-from simfl.learning.flat import build, initial_params, parameter_count
+from simfl.learning.flat import build, initial_params
 from simfl.learning.task import Task
 from simfl.models.base import Model
 from simfl.work import LocalTraining, Plan, Schedule, WorkOrder
+
+NOTES = (
+    "Each round: local training of all selected clients, averaging, evaluation on 10,000 samples.",
+    "Interleaved round by round; medians of the ratios within a round to the DataLoader loop.",
+    "One thread each; workers are processes of one thread each.",
+)
 
 
 class Mlp(Model):
@@ -168,8 +170,8 @@ class Contest:
         return run
 
 
-def measure(name: str, rounds: int, workers: int) -> dict[str, object]:
-    """Return the seconds per round of each contender, interleaved, and their ratios."""
+def measure(name: str, rounds: int, workers: int) -> list[Row]:
+    """Return each contender's time per round, interleaved, and its ratio to the first's."""
     contest = Contest(WORKLOADS[name])
     executors = {"simfl": Inline(), f"simfl, {workers} workers": Processes(workers=workers)}
     if workers < 2:
@@ -192,18 +194,17 @@ def measure(name: str, rounds: int, workers: int) -> dict[str, object]:
     finally:
         for executor in executors.values():
             executor.close()
-    one_process = [label for label in contenders if "workers" not in label]
-    return {
-        "parameters": parameter_count(build(contest.workload.model, contest.workload.shape, 10)),
-        "rounds": rounds,
-        "load_average": os.getloadavg()[0],
-        "median_seconds_per_round": {
-            label: statistics.median(times[1:]) for label, times in seconds.items()
-        },
-        "rounds_per_second_against_dataloader_loop": _ratios(seconds),
-        "the_same_by_cpu_time": _ratios({label: cpu[label] for label in one_process}),
-        "target": contest.workload.target,
-    }
+    ratios = _ratios(seconds)
+    by_cpu = _ratios({label: cpu[label] for label in contenders if "workers" not in label})
+    return [
+        {
+            "contender": label,
+            "ms_per_round": 1e3 * statistics.median(times[1:]),
+            "rounds_per_second_x": ratios[label],
+            "by_cpu_time_x": by_cpu.get(label),
+        }
+        for label, times in seconds.items()
+    ]
 
 
 def _ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
@@ -215,48 +216,17 @@ def _ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
     }
 
 
-def machine() -> dict[str, object]:
-    """Return what the numbers depend on."""
-    model = platform.processor()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = cpuinfo.read_text().splitlines()
-        model = next((s.split(":")[1].strip() for s in lines if s.startswith("model name")), model)
-    return {
-        "cpu": model,
-        "vector": torch.backends.cpu.get_cpu_capability(),
-        "python": platform.python_version(),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
-        "threads": 1,
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--only", nargs="+", choices=sorted(WORKLOADS), default=sorted(WORKLOADS))
-    parser.add_argument("--workers", type=int, default=1, help="also measure so many processes")
-    results = Path(__file__).parent / "results" / "training.json"
-    parser.add_argument("--out", type=Path, default=results)
+    parser.add_argument("--workers", type=int, default=2, help="also measure so many processes")
     options = parser.parse_args()
-    known = json.loads(options.out.read_text())["workloads"] if options.out.exists() else {}
+    tables = known("training")
     for name in options.only:
-        known[name] = found = measure(name, options.rounds, options.workers)
-        ratios = found["rounds_per_second_against_dataloader_loop"]
-        cpu = found["the_same_by_cpu_time"]
-        times = found["median_seconds_per_round"]
-        print(f"{name}  (target {found['target']}x, {found['rounds']} rounds)")
-        for label, ratio in ratios.items():
-            by_cpu = f"  ({cpu[label]:.2f}x by CPU time)" if label in cpu else ""
-            print(
-                f"  {label:20s} {1e3 * times[label]:9.1f} ms/round {ratio:7.2f}x{by_cpu}",
-                flush=True,
-            )
-        text = json.dumps(
-            {"machine": machine(), "workloads": dict(sorted(known.items()))}, indent=2
-        )
-        options.out.write_text(text + "\n")
+        title = f"{name}, target {WORKLOADS[name].target:g}x"
+        tables[title] = measure(name, options.rounds, options.workers)
+        leave("training", dict(sorted(tables.items())), NOTES)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from torch import nn
 
 from simfl.learning.flat import Layout, build
 from simfl.learning.kernels import Kernel, choose_kernel
-from simfl.learning.kernels.linear import stages_of
+from simfl.learning.kernels.stages import stages_of
 from simfl.learning.task import Task
 
 

@@ -45,6 +45,26 @@ class Perceptron(Model):
         return nn.Sequential(*layers, nn.Linear(width, classes, bias=self.bias))
 
 
+class Chained(Model):
+    """Every elementwise layer behind every other, at the end too."""
+
+    def build(self, shape, classes):
+        return nn.Sequential(
+            nn.Linear(shape[0], 9),
+            nn.ReLU(),
+            nn.Sigmoid(),
+            nn.Linear(9, 16, bias=False),
+            nn.Tanh(),
+            nn.ReLU(),
+            nn.Dropout(0.0),
+            nn.Linear(16, 12),
+            nn.Linear(12, classes),
+            nn.Tanh(),
+            nn.Sigmoid(),
+            nn.Dropout(0.0),
+        )
+
+
 class Convolutional(Model):
     """Two small convolutions and a linear layer, with dropout on request."""
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 from learning_stubs import (
+    Chained,
     Convolutional,
     Logistic,
     Perceptron,
@@ -17,8 +18,8 @@ from torch import nn
 
 from simfl.learning.flat import build
 from simfl.learning.kernels import LinearKernel, LoopKernel, VmapKernel, choose_kernel
-from simfl.learning.kernels.linear import stages_of
-from simfl.learning.kernels.stacked import batch_width
+from simfl.learning.kernels.stages import stages_of
+from simfl.learning.kernels.steps import batch_width
 from simfl.learning.kernels.vmap import can_vmap
 from simfl.learning.passes import full_segment
 from simfl.work import LocalTraining, Plan, Schedule
@@ -57,6 +58,7 @@ def test_every_kernel_equals_torch_sgd(kind, model, shape):
         (Logistic(), (20,), LinearKernel),
         (Perceptron(dropout=0.5), (1, 4, 5), LinearKernel),
         (Perceptron(hidden=(1,)), (20,), LoopKernel),  # a single unit: see stages_of
+        (Chained(), (20,), LinearKernel),
         (Convolutional(), (1, 8, 8), LoopKernel),
         (Reader(), (6,), LoopKernel),
         (Residual(), (20,), LoopKernel),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from learning_stubs import (
+    Chained,
     Convolutional,
     FirstRows,
     Logistic,
@@ -89,6 +90,7 @@ def test_every_number_of_lanes(lanes):
 @pytest.mark.parametrize(
     ("model", "shape", "tokens"),
     [
+        (Chained(), (20,), False),
         (Convolutional(dropout=0.5), (1, 8, 8), False),
         (Convolutional(), (3, 12, 12), False),
         (Residual(), (20,), False),

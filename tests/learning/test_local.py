@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from learning_stubs import (
+    Chained,
     Convolutional,
     Everything,
     FirstRows,
@@ -23,7 +24,8 @@ from torch.nn import functional as F
 from simfl.errors import InputError
 from simfl.learning.features import sample_features
 from simfl.learning.flat import Layout, build, load
-from simfl.learning.kernels.linear import LinearKernel, stages_of
+from simfl.learning.kernels.linear import LinearKernel
+from simfl.learning.kernels.stages import stages_of
 from simfl.learning.local import train
 from simfl.learning.passes import Purpose, stream
 from simfl.models.base import Model
@@ -37,6 +39,7 @@ MODELS = {
     "tanh": (Perceptron(activation="Tanh", bias=False), (20,), False),
     "dropout": (Perceptron(dropout=0.5), (4, 5), False),
     "sigmoid": (Perceptron(activation="Sigmoid"), (20,), False),
+    "chained": (Chained(), (20,), False),
     "convolutional": (Convolutional(), (1, 8, 8), False),
     "residual": (Residual(), (20,), False),
     "reader": (Reader(), (6,), True),

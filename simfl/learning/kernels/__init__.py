@@ -4,8 +4,9 @@ from torch import nn
 
 from simfl.learning.flat import Layout
 from simfl.learning.kernels.base import Kernel, Progress
-from simfl.learning.kernels.linear import LinearKernel, stages_of
+from simfl.learning.kernels.linear import LinearKernel
 from simfl.learning.kernels.loop import LoopKernel
+from simfl.learning.kernels.stages import stages_of
 from simfl.learning.kernels.vmap import VmapKernel, can_vmap
 
 __all__ = ["Kernel", "LinearKernel", "LoopKernel", "Progress", "VmapKernel", "choose_kernel"]

@@ -1,13 +1,12 @@
 """Fully connected stacks: hand-written forward and backward over lanes.
 
 Autograd's bookkeeping costs more than the arithmetic of a small layer, so the few products are
-written out: per layer one `baddbmm` forward and two or three `bmm` backward, for all lanes.
+written out: per layer one `baddbmm` forward and two backward, for all lanes.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import gcd
 
 import numpy as np
 import torch
@@ -15,62 +14,10 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simfl.learning.flat import Layout
-from simfl.learning.kernels.stacked import Lanes, StackedKernel, Workspace
-
-_OPS = torch.ops.aten
-ELEMENTWISE = (nn.ReLU, nn.Sigmoid, nn.Tanh, nn.Dropout)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One linear layer and the elementwise layers after it."""
-
-    weight: str
-    bias: str | None
-    inputs: int
-    outputs: int
-    after: tuple[nn.Module, ...]
-
-
-def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
-    """Return the stages of a stack of linear and elementwise layers; None: it is no such stack."""
-    if isinstance(module, nn.Linear):
-        module = nn.Sequential(module)
-    if not isinstance(module, nn.Sequential):
-        return None
-    layers = [(name, layer) for name, layer in _leaves(module) if type(layer) is not nn.Identity]
-    if layers and isinstance(layers[0][1], nn.Flatten) and layers[0][1].start_dim == 1:
-        layers = layers[1:]
-    elif len(shape) != 1:
-        return None
-    stages: list[Stage] = []
-    for name, layer in layers:
-        if type(layer) is nn.Linear:
-            bias = None if layer.bias is None else f"{name}bias"
-            stages.append(Stage(f"{name}weight", bias, layer.in_features, layer.out_features, ()))
-        elif type(layer) in ELEMENTWISE and stages:
-            last = stages.pop()
-            after = (*last.after, layer)
-            stages.append(Stage(last.weight, last.bias, last.inputs, last.outputs, after))
-        else:
-            return None
-    weights = [layer.weight for _, layer in layers if isinstance(layer, nn.Linear)]
-    shared = len({id(weight) for weight in weights}) < len(stages)
-    # A product with a single column is the one shape whose bits depend on more than alignment.
-    single = any(min(stage.inputs, stage.outputs) == 1 for stage in stages)
-    return None if shared or single or not stages else stages
-
-
-def _leaves(module: nn.Sequential, prefix: str = "") -> list[tuple[str, nn.Module]]:
-    found: list[tuple[str, nn.Module]] = []
-    for name, layer in module._modules.items():  # `named_children` leaves out repeated layers
-        if layer is None:
-            continue
-        if type(layer) is nn.Sequential:
-            found += _leaves(layer, f"{prefix}{name}.")
-        else:
-            found.append((f"{prefix}{name}.", layer))
-    return found
+from simfl.learning.kernels.elementwise import Pair, Undo, apply, undo_all
+from simfl.learning.kernels.lanes import Lanes, row_multiple
+from simfl.learning.kernels.stacked import StackedKernel, Workspace
+from simfl.learning.kernels.stages import Stage
 
 
 class LinearKernel(StackedKernel):
@@ -84,7 +31,7 @@ class LinearKernel(StackedKernel):
             (stage.outputs, layer.p)
             for stage in stages
             for layer in stage.after
-            if isinstance(layer, nn.Dropout) and layer.p > 0
+            if isinstance(layer, nn.Dropout)
         ]
 
     def inputs(self, x: torch.Tensor) -> torch.Tensor:
@@ -94,7 +41,7 @@ class LinearKernel(StackedKernel):
     def row_multiple(self) -> int:
         """See `StackedKernel.row_multiple`: every matrix of a lane begins at a full 64 bytes."""
         columns = [self.stages[0].inputs, *(stage.outputs for stage in self.stages)]
-        return max(_multiple(n) for n in columns)
+        return max(row_multiple(n) for n in columns)
 
     def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
         """See `StackedKernel.workspace`."""
@@ -125,7 +72,7 @@ class _LinearWorkspace(Workspace):
         self._kernel, self._width = kernel, width
         lanes, device, stages = len(start), start[0].device, kernel.stages
         self.masks = sum(outputs for outputs, _ in kernel.dropouts)
-        self._padded = [_padded_outputs(stage) for stage in stages]
+        self._padded = [stage.padded_outputs for stage in stages]
         self._weights, self._biases = self._storage(start)
         self.params = self._parts(self._weights, self._biases)
         self._outputs = [Lanes(lanes, width, s.outputs, device) for s in stages]
@@ -160,8 +107,8 @@ class _LinearWorkspace(Workspace):
                 weight[:, : stage.outputs].transpose(1, 2),
                 None if stage.bias is None else self._biases[i][:lanes],
                 None if stage.bias is None else self._biases[i][:lanes, None, : stage.outputs],
-                _Pair(*self._outputs[i].take(0, lanes)),
-                _Pair(*self._below[i].take(0, lanes)),
+                Pair(*self._outputs[i].take(0, lanes)),
+                Pair(*self._below[i].take(0, lanes)),
                 delta,
                 delta[:, :, : stage.outputs],
                 delta.transpose(1, 2),
@@ -224,17 +171,18 @@ class _LinearWorkspace(Workspace):
                 torch.bmm(activation, layer.transposed, out=output.matrix)
             else:
                 torch.baddbmm(layer.bias_row, activation, layer.transposed, out=output.matrix)
-            applied: _Undo = []
+            applied: Undo = []
             if stage.after:
-                output, applied = _apply(stage.after, output, sites)
+                output, applied = apply(stage.after, output, sites)
             activation = output.matrix
             activations.append(activation)
             undo.append(applied)
-        self._loss_gradient(output, targets, weights, record)
+        into = layers[-1].below.matrix if undo[-1] else layers[-1].delta
+        self._loss_gradient(output, targets, weights, record, into)
         for i in range(len(stages) - 1, -1, -1):
             layer = layers[i]
             if undo[i]:
-                _undo(undo[i], layer.below.matrix, layer.delta)
+                undo_all(undo[i], layer.below.matrix, layer.delta)
             if i:
                 # Without an elementwise layer between, this is the next delta already.
                 below = layers[i - 1].below.matrix if undo[i - 1] else layers[i - 1].delta
@@ -243,16 +191,16 @@ class _LinearWorkspace(Workspace):
 
     def _loss_gradient(
         self,
-        output: "_Pair",
+        output: Pair,
         targets: torch.Tensor,
         weights: torch.Tensor,
         record: tuple[torch.Tensor, ...],
+        into: torch.Tensor,
     ) -> None:
         """Write the gradient of the weighted mean cross-entropy: w (softmax - one-hot)."""
         logits, sums, shifts = record
         logits.copy_(output.matrix)
-        top = self._layers[-1]
-        exp = top.below
+        exp = self._layers[-1].below
         if self._bounded:
             torch.exp(output.whole, out=exp.whole)
         else:
@@ -262,8 +210,7 @@ class _LinearWorkspace(Workspace):
         torch.sum(exp.matrix, 2, keepdim=True, out=sums)
         torch.div(weights, sums, out=self._factor)
         exp.matrix.mul_(self._factor)
-        after = self._kernel.stages[-1].after
-        torch.sub(exp.matrix, targets, out=exp.matrix if after else top.delta)
+        torch.sub(exp.matrix, targets, out=into)
 
     def _names(self) -> list[str]:
         """Return the names of the parameters, in the order of `params`."""
@@ -322,72 +269,8 @@ class _Layer:
     transposed: torch.Tensor
     bias: torch.Tensor | None
     bias_row: torch.Tensor | None
-    output: "_Pair"
-    below: "_Pair"
+    output: Pair
+    below: Pair
     padded_delta: torch.Tensor
     delta: torch.Tensor
     delta_transposed: torch.Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Matrices, and the flat memory that begins like them (see `Lanes.take`)."""
-
-    matrix: torch.Tensor
-    whole: torch.Tensor
-
-    def copy(self) -> "_Pair":
-        whole = self.whole.clone()
-        return _Pair(whole[: self.matrix.numel()].view(self.matrix.shape), whole)
-
-
-_Undo = list[tuple[nn.Module, torch.Tensor]]
-
-
-def _apply(
-    layers: tuple[nn.Module, ...], z: _Pair, sites: list[torch.Tensor]
-) -> tuple[_Pair, _Undo]:
-    """Run elementwise `layers` on `z`, in place where the backward pass allows."""
-    undo: _Undo = []
-    for layer in layers:
-        saved = any(not isinstance(former, nn.Dropout) for former, _ in undo)
-        if saved and not (isinstance(undo[-1][0], nn.ReLU) and isinstance(layer, nn.Dropout)):
-            z = z.copy()  # the backward pass needs the output of the layer before as it is
-        if isinstance(layer, nn.Dropout):
-            if layer.p:
-                mask = sites.pop(0)
-                z.matrix.mul_(mask)
-                undo.append((layer, mask))
-            continue
-        if isinstance(layer, nn.ReLU):
-            z.whole.relu_()
-        elif isinstance(layer, nn.Sigmoid):
-            z.whole.sigmoid_()
-        else:
-            z.whole.tanh_()
-        undo.append((layer, z.matrix))
-    return z, undo
-
-
-def _undo(applied: _Undo, delta: torch.Tensor, out: torch.Tensor) -> None:
-    """Write the gradient with respect to the layers' input, given that to their output."""
-    for layer, saved in reversed(applied):
-        if isinstance(layer, nn.Dropout):
-            torch.mul(delta, saved, out=out)
-        elif isinstance(layer, nn.ReLU):
-            _OPS.threshold_backward.grad_input(delta, saved, 0, grad_input=out)
-        elif isinstance(layer, nn.Sigmoid):
-            _OPS.sigmoid_backward.grad_input(delta, saved, grad_input=out)
-        else:
-            _OPS.tanh_backward.grad_input(delta, saved, grad_input=out)
-        delta = out
-
-
-def _multiple(columns: int) -> int:
-    """Return what the rows of a matrix with so many columns must be a multiple of."""
-    return 16 // gcd(16, columns)
-
-
-def _padded_outputs(stage: Stage) -> int:
-    multiple = _multiple(stage.inputs)
-    return -(-stage.outputs // multiple) * multiple

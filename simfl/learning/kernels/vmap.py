@@ -2,7 +2,7 @@
 
 A batched operation may round otherwise when its batch has another size, so lanes always come in
 groups of exactly `LANES`, the last one filled up with copies.  On a CPU even the place within the
-group shows in the last bits (memory alignment, see `stacked`), and autograd over one client at a
+group shows in the last bits (memory alignment, see `lanes`), and autograd over one client at a
 time is about as fast, so there this kernel is never chosen.
 """
 
