@@ -116,7 +116,7 @@ def laziness(rounds: int) -> list[dict[str, Any]]:
         CALLS.clear()
         with tempfile.TemporaryDirectory() as folder:
             found = run(scenario("W1", rounds, changes), Path(folder) / "out", Options("recorded"))
-        trainings = found[0].summary["trainings"]
+            trainings = found[0].summary["trainings"]
         spent = sum(seconds for kind, _, seconds in CALLS if kind == "training")
         rows.append(
             {

@@ -1,4 +1,4 @@
-"""Rounds per second of W1, W2 and W3 (issue 5) against two plain loops, one thread each.
+"""Rounds per second of W1, W2 and W3 (docs/performance.md) against two loops, one thread each.
 
     python -m benchmarks.training [--rounds N] [--only W1 W3] [--workers 2]
 

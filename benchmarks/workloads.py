@@ -1,4 +1,4 @@
-"""W1, W2 and W3 (issue 5) as whole scenarios, and their data for simulators that are not simfl."""
+"""W1, W2 and W3 (docs/performance.md) as whole scenarios, and their data for other simulators."""
 
 import json
 from collections.abc import Mapping
