@@ -38,7 +38,12 @@ format: .venv/ready ## format and mend what lint can mend
 	$(BIN)/ruff check --fix .
 
 bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one run
-	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.training --rounds 7
+	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.scale
+
+bench-peers: .venv/ready ## other simulators beside simfl, each in an environment of its own
+	$(BIN)/python -m benchmarks.peers
 
 golden: .venv/ready ## rewrite the golden event logs; read the diff like code
 	SIMFL_GOLDEN=write $(BIN)/pytest tests/test_golden.py
