@@ -1,0 +1,217 @@
+"""simfl beside other simulators: rounds per second on W1, W2 and W3, interleaved.
+
+    python -m benchmarks.peers [--rounds N] [--only W1 W3] [--peers pfl fedjax] [--install-only]
+
+Each simulator is installed from PyPI into an environment of its own below ``.venvs`` (or
+``$SIMFL_PEERS``) and run by one small file beside this one, as its own documentation would.  All
+are kept to one core, and take turns: a round of one, a round of the next, while the others wait.
+What is compared is the median over rounds of simfl's time against each other's in the same turn.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.report import leave
+from benchmarks.workloads import export, scenario
+from simfl.runner import Options, run
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+PACKAGES = {
+    "pfl": ["pfl[pytorch]"],
+    "fedjax": ["fedjax", "jax==0.4.30", "jaxlib==0.4.30", "dm-haiku==0.0.12"],  # needs jax.tree_map
+    "fedlab": ["fedlab"],
+    "flower": ["flwr[simulation]", "torch"],
+    "flgo": ["flgo", "torch", "torchvision"],
+}
+WARM_UP = 2
+PATIENCE_S = 120
+"""A simulator that is not ready, or whose round is not done, by then is given up."""
+
+
+class Peer:
+    """A simulator in a process of its own, at its gate."""
+
+    def __init__(self, name, python, folder, core):
+        self.name, self.versions, self.why_not = name, {}, None
+        self._log = (folder / f"{name}.log").open("w+")
+        ours, theirs = os.pipe(), os.pipe()
+        environment = {
+            **os.environ,
+            "PEER_DATA": str(folder),
+            "GATE_IN": str(ours[0]),
+            "GATE_OUT": str(theirs[1]),
+            "PYTHONPATH": os.pathsep.join([str(HERE), *([str(ROOT)] if name == "simfl" else [])]),
+            "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+            "RAY_USAGE_STATS_ENABLED": "0",
+            **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        }
+
+        def pin():
+            if core is not None and core >= 0:
+                os.sched_setaffinity(0, {core})
+
+        self._process = subprocess.Popen(
+            [str(python), str(HERE / f"{name}_.py")],
+            env=environment, pass_fds=(ours[0], theirs[1]), preexec_fn=pin, cwd=folder,
+            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+        )
+        os.close(ours[0])
+        os.close(theirs[1])
+        self._out, self._in = os.fdopen(ours[1], "w"), os.fdopen(theirs[0], "r")
+        ready = self._hear()
+        if ready is not None:
+            self.versions = ready["ready"]
+
+    def _hear(self):
+        import select
+
+        heard = select.select([self._in], [], [], PATIENCE_S)[0]
+        line = self._in.readline() if heard else ""
+        if line:
+            return json.loads(line)
+        self._log.seek(0)
+        said = [text for text in self._log.read().splitlines() if text.strip()]
+        print("\n".join(said[-40:]), file=sys.stderr)
+        why = "too slow" if not heard else said[-1] if said else "ended without a word"
+        self.why_not = why[:200]
+        self.stop()
+        return None
+
+    def round(self):
+        """Let it do one round; return what it says of it, or None."""
+        try:
+            print("go", file=self._out, flush=True)
+        except OSError:
+            pass
+        return self._hear()
+
+    def stop(self):
+        """Let it go."""
+        try:
+            print("stop", file=self._out, flush=True)
+            self._out.close()
+        except OSError:
+            pass
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def install(name, venvs):
+    """Return the Python of a simulator's environment, or why there is none."""
+    folder = venvs / name
+    python = folder / "bin" / "python"
+    if (folder / "ready").exists():
+        return python, None
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--constraint"]
+    try:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        subprocess.run(
+            [*pip, str(ROOT / "constraints.txt"), *PACKAGES[name]],
+            check=True, capture_output=True, text=True,
+        )
+    except subprocess.CalledProcessError as error:
+        said = [line for line in (error.stderr or "").splitlines() if "ERROR" in line]
+        return None, (said or [f"pip install {' '.join(PACKAGES[name])} failed"])[-1][:200]
+    (folder / "ready").touch()
+    return python, None
+
+
+def prepare(name, rounds, folder):
+    """Write the data and the cohorts: those that simfl's own uniform selection chooses."""
+    export(name, folder)
+    cohorts = []
+
+    def listen(_job):
+        def note(_time_s, kind, facts):
+            if kind == "selected":
+                cohorts.append(sorted(facts["clients"]))
+
+        return [note]
+
+    run(scenario(name, rounds), folder / "cohorts", Options(time_only=True), listen=listen)
+    spec = json.loads((folder / "spec.json").read_text()) | {"cohorts": cohorts}
+    (folder / "spec.json").write_text(json.dumps(spec))
+
+
+def contest(name, pythons, rounds, core):
+    """Return rows for one workload."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        prepare(name, rounds + WARM_UP, folder)
+        peers = []
+        try:
+            for label, python in pythons.items():
+                began = time.perf_counter()
+                peers.append(Peer(label, python, folder, core))
+                took = time.perf_counter() - began
+                print(f"{name} {label}: {peers[-1].why_not or f'{took:.0f} s'}", file=sys.stderr)
+            seconds = {peer.name: [] for peer in peers}
+            accuracy = {}
+            for _ in range(rounds + WARM_UP):
+                for peer in peers:
+                    if peer.why_not is None and (said := peer.round()) is not None:
+                        seconds[peer.name].append(said["seconds"])
+                        accuracy[peer.name] = said["accuracy"]
+        finally:
+            for peer in peers:
+                if peer.why_not is None:
+                    peer.stop()
+    ours = seconds["simfl"][WARM_UP:]
+    rows = []
+    for peer in peers:
+        theirs = seconds[peer.name][WARM_UP:]
+        row = {"workload": name, "simulator": peer.name, "version": "", "ms_per_round": None}
+        row |= {"simfl_is_faster": None, "accuracy": None, "note": peer.why_not or ""}
+        if peer.why_not is None and theirs:
+            row["version"] = next(iter(peer.versions.values()))
+            row["ms_per_round"] = 1e3 * statistics.median(theirs)
+            row["simfl_is_faster"] = statistics.median(
+                their / our for their, our in zip(theirs, ours, strict=True)
+            )
+            row["accuracy"] = accuracy[peer.name]
+        rows.append(row)
+    return rows
+
+
+def main():
+    """Install, measure, print, write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=8, help="measured, of each workload")
+    parser.add_argument("--only", nargs="+", default=["W1", "W2", "W3"])
+    parser.add_argument("--peers", nargs="*", default=list(PACKAGES), choices=list(PACKAGES))
+    parser.add_argument("--install-only", action="store_true")
+    parser.add_argument("--core", type=int, help="to keep all to (default: the last; -1: to none)")
+    given = parser.parse_args()
+    venvs = Path(os.environ.get("SIMFL_PEERS") or HERE / ".venvs")
+    venvs.mkdir(parents=True, exist_ok=True)
+    pythons, missing = {"simfl": Path(sys.executable)}, {}
+    for name in given.peers:
+        python, why_not = install(name, venvs)
+        if python is None:
+            missing[name] = why_not
+        else:
+            pythons[name] = python
+    if given.install_only:
+        print("\n".join(f"{name}: {missing.get(name, 'ready')}" for name in given.peers))
+        return
+    core = given.core
+    if core is None and hasattr(os, "sched_getaffinity"):
+        core = max(os.sched_getaffinity(0))
+    tables = {name: contest(name, pythons, given.rounds, core) for name in given.only}
+    notes = [f"{name} could not be installed: {why}" for name, why in missing.items()]
+    leave("peers", tables, [f"Median of {given.rounds} rounds after {WARM_UP}, one core.", *notes])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,3 @@
+"""A benchmark in FLGo's sense: the data of the workload."""
+
+visualize = None
