@@ -120,8 +120,8 @@ class Contest:
         y = torch.randint(10, (total,), generator=generator)
         self.test_x = torch.randn(10_000, *workload.shape, generator=generator)
         self.test_y = torch.randint(10, (10_000,), generator=generator)
-        rows = np.split(np.random.default_rng(1).permutation(total), np.cumsum(workload.sizes)[:-1])
-        self.clients = [(x[r], y[r]) for r in rows]
+        rows = np.split(np.arange(total), np.cumsum(workload.sizes)[:-1])
+        self.clients = [(x[r], y[r]) for r in rows]  # client by client, as `federate` has it
         self.task = Task(
             workload.model,
             workload.shape,

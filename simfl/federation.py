@@ -1,6 +1,6 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -176,7 +176,25 @@ def federate(
     held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
     train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
     validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
-    return Dealt(corpus, train, validation)
+    return _client_by_client(Dealt(corpus, train, validation))
+
+
+def _client_by_client(dealt: Dealt) -> Dealt:
+    """Lay each client's samples side by side: its batches are gathered faster from there.
+
+    Samples that nobody holds are left behind.  Where some have several owners nothing is moved.
+    """
+    parts = [
+        part for pair in zip(dealt.train_rows, dealt.validation_rows, strict=True) for part in pair
+    ]
+    order = np.concatenate(parts)
+    train = dealt.corpus.train
+    if np.bincount(order, minlength=len(train)).max() > 1:
+        return dealt
+    ends = np.cumsum([len(part) for part in parts])
+    rows = np.split(np.arange(len(order), dtype=np.int64), ends[:-1])
+    corpus = replace(dealt.corpus, train=Samples(train.x[order], train.y[order]), natural=None)
+    return Dealt(corpus, rows[::2], rows[1::2])
 
 
 def _pooled(corpus: Corpus) -> Corpus:
