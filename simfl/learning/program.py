@@ -8,6 +8,7 @@ from torch import nn
 from simfl.learning.flat import Layout, build
 from simfl.learning.kernels import Kernel, choose_kernel
 from simfl.learning.kernels.stages import stages_of
+from simfl.learning.onednn import with_onednn
 from simfl.learning.task import Task
 
 
@@ -32,6 +33,7 @@ class Program:
         self.convex = is_convex(self.module)
         self.stacked = stages_of(self.module, task.shape) is not None
         """Whether it is a stack of linear layers."""
+        self.module = with_onednn(self.module)
         self._resident: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     @cached_property
