@@ -165,6 +165,20 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Augmentation:
+    """How a client's images are changed each time it trains on them.
+
+    Attributes:
+        crop: pixels by which an image is padded on each side before one of its own size is cut
+            out of it at random.
+        flip: whether every other image, at random, is mirrored.
+    """
+
+    crop: int = 0
+    flip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LocalTraining:
     """How every client of a run trains: SGD as in ``torch.optim.SGD`` (see algorithms.md, B.1).
 
@@ -176,6 +190,7 @@ class LocalTraining:
         proximal: FedProx's mu: the gradient gains ``mu * (w - w_base)``.
         clip: largest global L2 norm of a client's gradient step (None: no clipping).
         lr_epochs: the scenario's nominal local epochs, for per-epoch decay.
+        augmentation: how images are changed (None: not at all).
     """
 
     batch_size: int
@@ -185,3 +200,4 @@ class LocalTraining:
     proximal: float = 0.0
     clip: float | None = None
     lr_epochs: int = 1
+    augmentation: Augmentation | None = None

@@ -43,6 +43,13 @@ class Diurnal(Availability):
             raise ValueError(f"low must be at most high, but got {self.low} and {self.high}")
         return self
 
+    @property
+    def ever(self) -> tuple[float, float]:
+        """Probabilities of being online when it is least and when it is most likely."""
+        if self.shape == "plateau" and self.length in (0.0, _DAY_S):
+            return (self.high, self.high) if self.length else (self.low, self.low)
+        return self.low, self.high
+
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         """See `Availability.schedule`."""
         return _Days(self, devices, group, seeds)
@@ -68,7 +75,8 @@ class _Days(Spells):
         until = np.where(is_on, end, np.where(now_s < start, start, origin + (day + 1) * _DAY_S))
         # A spell that lasts to the end of the day may go on into the next ones.
         open_ = np.flatnonzero(until >= origin + (day + 1) * _DAY_S)
-        if options.high <= 0 or options.low >= 1:
+        least, most = options.ever
+        if most <= 0 or least >= 1:
             until[open_] = np.inf
             return is_on, until
         while len(open_):

@@ -20,6 +20,8 @@ class Purpose(IntEnum):
     CORESET = 3
     CORESET_BATCHES = 4
     CORESET_DROPOUT = 5
+    AUGMENTATION = 6
+    CORESET_AUGMENTATION = 7
 
 
 def stream(seed: int, purpose: Purpose) -> np.random.Generator:
@@ -40,6 +42,7 @@ class Segment:
         weights: `(r,)` weight of each row in its batch's loss, self-normalised; None: all equal.
         seed: the order's seed.
         dropout: which of the order's streams draws the dropout masks.
+        augmentation: which of them draws crops and flips.
     """
 
     rows: Ids
@@ -48,6 +51,7 @@ class Segment:
     weights: Floats | None
     seed: int
     dropout: Purpose
+    augmentation: Purpose
 
     @property
     def steps(self) -> int:
@@ -119,13 +123,15 @@ def _passes(
     shuffled = np.broadcast_to(np.arange(n, dtype=np.int64), (passes, n))
     shuffled = stream(order.seed, purpose).permuted(shuffled, axis=1).ravel()
     used = shuffled[: int(sizes.sum())]
+    full = purpose is Purpose.BATCHES
     return Segment(
         rows[used],
         sizes,
         np.repeat(rates, -(-n // training.batch_size))[:steps],
         None if weights is None else np.asarray(weights, dtype=np.float64)[used],
         order.seed,
-        Purpose.DROPOUT if purpose is Purpose.BATCHES else Purpose.CORESET_DROPOUT,
+        Purpose.DROPOUT if full else Purpose.CORESET_DROPOUT,
+        Purpose.AUGMENTATION if full else Purpose.CORESET_AUGMENTATION,
     )
 
 

@@ -39,7 +39,9 @@ class Program:
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel that trains it, with a module of its own."""
-        return choose_kernel(self._module(), self._task.shape, self._task.classes)
+        task = self._task
+        augmented = task.training.augmentation is not None
+        return choose_kernel(self._module(), task.shape, task.classes, augmented)
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return `tensor` where the model is; the copy of the last few tensors is kept."""
@@ -88,7 +90,8 @@ _PROGRAMS: dict[object, Program] = {}
 
 def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
-    key = (type(task.model), repr(task.model), task.shape, task.classes, task.device)
+    augmented = task.training.augmentation is not None
+    key = (type(task.model), repr(task.model), task.shape, task.classes, task.device, augmented)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 8:
             del _PROGRAMS[next(iter(_PROGRAMS))]

@@ -11,7 +11,7 @@ from simfl.partitions.base import Partition
 from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Part
 from simfl.units import Percent
-from simfl.work import LocalTraining, Schedule
+from simfl.work import Augmentation, LocalTraining, Schedule
 from simfl.workloads.base import Workload
 
 _WORKLOAD = Named("workloads", "full")
@@ -77,6 +77,17 @@ class Optimizer(Part):
     )
 
 
+class Augment(Part):
+    """How images are changed, anew each time a client trains on them."""
+
+    crop: int = Field(0, ge=0, description="pixels of padding before an image is cut out again")
+    flip: bool = Field(False, description="mirror every other image, at random")
+
+    def of_images(self) -> Augmentation | None:
+        """Return what executors need of this; None: nothing is changed."""
+        return Augmentation(self.crop, self.flip) if self.crop or self.flip else None
+
+
 def _named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
@@ -97,6 +108,9 @@ class Training(Part):
     )
     filter: Annotated[UpdateFilter, _FILTER] = Field(
         default_factory=_FILTER.factory, description="which updates count"
+    )
+    augmentation: Augment = Field(
+        default_factory=Augment, description="random crops and flips of images"
     )
 
     @model_validator(mode="before")
@@ -124,6 +138,7 @@ class Training(Part):
             proximal=self.proximal,
             clip=optimizer.clip,
             lr_epochs=self.epochs or 1,
+            augmentation=self.augmentation.of_images(),
         )
 
 

@@ -210,6 +210,11 @@ def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]
                 f"{scenario.devices} devices",
             )
         )
+    if scenario.training.augmentation.of_images() is not None:
+        shape = scenario.data.dataset.shape()[0]
+        if len(shape) != 3:
+            name = scenario.data.dataset.name
+            found.append((("training", "augmentation"), f"data set {name!r} has no images"))
     first: dict[str, int] = {}
     for index, group in enumerate(scenario.fleet):
         if group.name in first:

@@ -15,6 +15,10 @@ from simfl.work import Floats, Ids
 _NOTHING = 1e-9
 """Share of the capacity that rounding may leave or take."""
 
+_CHANGES = 10_000
+"""Changes of its charger after which a battery that is still too empty is given up: a charger that
+is plugged in too seldom never fills it, however long one looks ahead."""
+
 
 class Batteries:
     """The batteries of the `n` devices of one group.
@@ -84,14 +88,17 @@ class Batteries:
             plugged, until_s = self._look(device, now_s)
 
     def returns_s(self, device: int, now_s: float, base: OnlineSchedule) -> float:
-        """Return when idle `device` is next charged enough and online by `base` (inf: never)."""
+        """Return when idle `device` is next charged enough and online by `base` (inf: never).
+
+        Never, too, if not within `_CHANGES` changes of its charger.
+        """
         charge_j = float(self.level_j(np.array([device]), now_s)[0])
         least_j, full_j = float(self._least_j[device]), float(self._capacity_j[device])
         enough_j = float(self._minimum_j[device])
         plugged, until_s = bool(self._plugged[device]), float(self._until_s[device])
         if charge_j < least_j and self._charge_w <= self._idle_w:
             return math.inf
-        while now_s < math.inf:
+        for _ in range(_CHANGES):
             watts = self._charge_w * plugged - self._idle_w
             first_s, last_s = now_s, until_s
             if charge_j < least_j:
@@ -101,14 +108,13 @@ class Batteries:
             if first_s < last_s:
                 online = base.online(np.array([device]), first_s)[0]
                 online_s = first_s if online else base.next_change_s(device, first_s)
-                if online_s < last_s:
+                if online_s < last_s or online_s == math.inf:
                     return online_s
-            if until_s < math.inf:
-                charge_j = min(max(charge_j + watts * (until_s - now_s), 0.0), full_j)
-                plugged, following_s = self._look(device, until_s)
-                now_s, until_s = until_s, following_s
-            else:
+            if until_s == math.inf:
                 break
+            charge_j = min(max(charge_j + watts * (until_s - now_s), 0.0), full_j)
+            now_s = until_s
+            plugged, until_s = self._look(device, now_s)
         return math.inf
 
     def _look(self, device: int, at_s: float) -> tuple[bool, float]:

@@ -12,7 +12,9 @@ from simfl.learning.kernels.vmap import VmapKernel, can_vmap
 __all__ = ["Kernel", "LinearKernel", "LoopKernel", "Progress", "VmapKernel", "choose_kernel"]
 
 
-def choose_kernel(module: nn.Module, shape: tuple[int, ...], classes: int) -> Kernel:
+def choose_kernel(
+    module: nn.Module, shape: tuple[int, ...], classes: int, augmented: bool = False
+) -> Kernel:
     """Return the fastest kernel that can run `module` where its parameters are.
 
     The choice depends on the model and the kind of device only, never on the cohort, the executor
@@ -22,7 +24,10 @@ def choose_kernel(module: nn.Module, shape: tuple[int, ...], classes: int) -> Ke
         module: the model, on its device; the kernel may take its parameters over.
         shape: shape of one input.
         classes: number of logits.
+        augmented: whether images are changed each time, which the loop alone can do.
     """
+    if augmented:
+        return LoopKernel(module)
     layout = Layout.of(module)
     if stages := stages_of(module, shape):
         return LinearKernel(layout, stages)

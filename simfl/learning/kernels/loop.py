@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from simfl.learning.augment import Augmenter
 from simfl.learning.flat import Layout
 from simfl.learning.kernels.base import Kernel, Progress
 from simfl.learning.kernels.sgd import LaneSGD
@@ -81,6 +82,9 @@ class LoopKernel(Kernel):
         weights = None
         if segment.weights is not None:
             weights = torch.from_numpy(segment.normalised).to(self.device, torch.float32)
+        augment = None
+        if training.augmentation is not None:
+            augment = Augmenter(training.augmentation, segment)
         losses: list[torch.Tensor] = []
         devices = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices):
@@ -88,6 +92,8 @@ class LoopKernel(Kernel):
             seed = int(stream(segment.seed, segment.dropout).integers(2**63))
             torch.manual_seed(seed)  # noqa: TID251
             for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
+                if augment is not None:
+                    inputs = augment(inputs, first)
                 each = F.cross_entropy(self.module(inputs), labels, reduction="none")
                 losses.append(each.detach())
                 last = first + each.shape[0]
