@@ -105,6 +105,15 @@ def test_diurnal_over_all_time_zones_is_flat() -> None:
         assert abs(share(fleet, n, hour * 3600.0) - mean) < 4 * np.sqrt(mean * (1 - mean) / n)
 
 
+@pytest.mark.parametrize(("length", "there"), [("24 h", True), ("0 s", False)])
+def test_diurnal_that_never_changes(length: str, there: bool) -> None:
+    """A day's session may last all day, every day; nobody then waits for the end of it."""
+    fleet = schedule("diurnal", 3, high="100%", low="0%", length=length)
+    for now in (0.0, 1e6):
+        assert fleet.online(np.arange(3), now).tolist() == [there] * 3
+        assert fleet.next_change_s(1, now) == np.inf
+
+
 def test_diurnal_clock_starts_when_told() -> None:
     early = schedule("diurnal", 100)
     late = schedule("diurnal", 100, starts_at="4 h")

@@ -96,6 +96,31 @@ def test_never_returns_without_a_charger() -> None:
     assert weak.returns_s(0, 0, ALWAYS) == math.inf
 
 
+class EveryDay(Windows):
+    """Plugged in, or online, for the first hour of every day."""
+
+    def __init__(self) -> None:
+        super().__init__((0, 3600))
+
+    def online(self, devices: Any, now_s: float) -> Any:
+        return super().online(devices, now_s % 86_400)
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        day = now_s // 86_400 * 86_400
+        return day + (3600 if now_s - day < 3600 else 86_400)
+
+
+def test_never_returns_if_charged_too_seldom_or_never_online() -> None:
+    """A search that looks ahead until the charge suffices would never end."""
+    day = EveryDay()
+    # An hour's 9 W, gone by the next day, are less than the reserve.
+    seldom = Batteries(np.array([360e3]), np.zeros(1), 0.5, 10.0, 1.0, day)
+    assert seldom.returns_s(0, 0, ALWAYS) == math.inf
+    often = Batteries(np.array([360e3]), np.zeros(1), 0.05, 10.0, 1.0, day)
+    assert often.returns_s(0, 0, ALWAYS) == pytest.approx(2000)
+    assert often.returns_s(0, 0, Windows((0, 1))) == math.inf
+
+
 def test_is_there_only_until_its_idle_power_has_drained_it() -> None:
     found = battery(idle=1)
     assert found.returns_s(0, 0, Windows((50, 60))) == 50
