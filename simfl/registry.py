@@ -53,13 +53,22 @@ class Registry(Generic[C]):
         self.default = default
         self._classes: dict[str, type[C]] = {}
         self._loaded = False
+        self._installed: frozenset[type[C]] = frozenset()  # what any process finds by name
 
     def register(self, name: str) -> Callable[[type[T]], type[T]]:
-        """Class decorator: make the class known under `name`."""
+        """Class decorator: make the class known under `name`.
+
+        Raises:
+            InputError: another class has that name.
+        """
 
         def bind(component: type[T]) -> type[T]:
-            if self._classes.get(name, component).__qualname__ != component.__qualname__:
-                raise InputError(f"{self.kind} {name!r} is registered twice")
+            known = self._classes.get(name, component)
+            if _home(known) != _home(component):
+                raise InputError(
+                    f"{self.kind} {name!r} is registered twice: by {_home(known)} and by "
+                    f"{_home(component)}"
+                )
             component.name = name
             self._classes[name] = cast(type[C], component)
             return component
@@ -67,15 +76,25 @@ class Registry(Generic[C]):
         return bind
 
     def load(self) -> None:
-        """Import every built-in member and every plugin, once."""
+        """Import every built-in member and every plugin, once.
+
+        Raises:
+            InputError: a plugin can't be imported.
+        """
         if self._loaded:
             return
-        self._loaded = True
         package = importlib.import_module(self.package)
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{self.package}.{module.name}")
         for plugin in sorted(entry_points(group=self.package), key=lambda point: point.name):
-            plugin.load()
+            try:
+                plugin.load()
+            except Exception as error:
+                raise InputError(
+                    f"plugin {plugin.value!r}, installed for {self.package}, {_failure(error)}"
+                ) from error
+        self._installed = frozenset(self._classes.values())
+        self._loaded = True
 
     def names(self) -> list[str]:
         """Return the registered names, sorted."""
@@ -97,11 +116,12 @@ class Registry(Generic[C]):
         module, _, attribute = name.partition(":")
         try:
             found = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise InputError(f"{self.kind} {name!r} can't be imported: {error}") from error
+        except Exception as error:
+            raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
         if not (isinstance(found, type) and issubclass(found, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
-        if not found.name:
+        if found not in self._installed:
+            # Whatever it inherits or registered itself as: only so will another process find it.
             found.name = name
         return cast(type[C], found)
 
@@ -144,3 +164,12 @@ class Registry(Generic[C]):
     def dump(self, component: C) -> dict[str, Any]:
         """Return `component` as the mapping that `parse` accepts, every option written out."""
         return {"name": component.name, **component.model_dump(mode="json")}
+
+
+def _home(component: type) -> str:
+    return f"{component.__module__}:{component.__qualname__}"
+
+
+def _failure(error: Exception) -> str:
+    kind = "" if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: "
+    return f"can't be imported: {kind}{error}"
