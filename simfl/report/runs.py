@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simfl.errors import InputError
 from simfl.report.tables import Table, read_table
-from simfl.rows import ClientRow, RoundRow
+from simfl.rows import ClientRow, Outcome, RoundRow
 from simfl.rundir import (
     CLIENTS,
     PROVENANCE,
@@ -26,7 +26,7 @@ from simfl.rundir import (
 )
 from simfl.work import Floats
 
-OUTCOMES = ("arrived", "late", "offline", "skipped", "discarded", "unfinished")
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
 
 

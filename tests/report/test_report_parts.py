@@ -2,6 +2,8 @@
 
 import doctest
 import math
+from importlib.resources import files
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from simfl.report.axes import TIME_UNITS, linear, logarithmic
 from simfl.report.runs import Reached, gini
 from simfl.report.svg import thin
 from simfl.report.words import Standing
+from simfl.rows import Outcome
 
 
 @pytest.mark.parametrize("module", [formats, runs])
@@ -20,6 +23,14 @@ def test_examples(module: object) -> None:
     found = doctest.testmod(module, extraglobs={"np": np})  # type: ignore[arg-type]
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_every_outcome_is_told_and_has_a_colour() -> None:
+    assert get_args(Outcome) == runs.OUTCOMES
+    style = files("simfl.report").joinpath("style.css").read_text(encoding="utf-8")
+    for outcome in get_args(Outcome):
+        assert f".o-{outcome} " in style
+        assert style.count(f"--{outcome}: ") == 2  # on light and on dark
 
 
 @pytest.mark.parametrize(
