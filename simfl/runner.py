@@ -167,7 +167,10 @@ def run(
 
 
 def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> Result:
-    return resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
+    done = resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
+    # Devices, processes and events refer to each other: their data would stay for many runs.
+    gc.collect()
+    return done
 
 
 def _spread(todo: Sequence[Job], kept: Sequence[bool], options: Options) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny import RunTiny
+from tiny import TINY, RunTiny
 
-from simfl import Options, Result
+from simfl import Options, Result, Scenario, run
 from simfl.errors import InputError
 from simfl.ledger import Ledger
 from simfl.work import WorkOrder, WorkResult
@@ -134,10 +134,6 @@ def test_compression_shrinks_bytes_and_changes_the_model(run_tiny: RunTiny) -> N
 
 def test_an_interrupted_scenario_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """Finished variants are kept, the interrupted one is resumed, the rest is run."""
-    from tiny import TINY
-
-    from simfl import Scenario, run
-
     variants = {"a": {}, "b": {"training.epochs": 1}, "c": {"selection": "round_robin"}}
     scenario = Scenario.from_dict({**TINY, "variants": variants})
     whole = run(scenario, tmp_path / "whole")
@@ -158,10 +154,6 @@ def test_an_interrupted_scenario_goes_on_where_it_stopped(tmp_path: Path) -> Non
 
 
 def test_a_time_only_run_does_not_replace_a_trained_one(tmp_path: Path) -> None:
-    from tiny import TINY
-
-    from simfl import Scenario, run
-
     run(Scenario.from_dict(TINY), tmp_path)
     with pytest.raises(InputError, match="--overwrite"):
         run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
@@ -173,3 +165,20 @@ def test_diverged_updates_are_discarded_and_the_model_survives(run_tiny: RunTiny
     assert result.rounds.discarded.sum() == len(result.clients)
     state = torch.load(result.folder / "model.pt", weights_only=True)
     assert all(tensor.isfinite().all() for tensor in state.values())
+
+
+def test_a_run_leaves_no_data_behind(tmp_path: Path) -> None:
+    """Many seeds of a large data set must fit where one does."""
+    import gc
+
+    from simfl.federation import Dealt
+    from simfl.learning.data import Partitioned
+
+    def held() -> int:
+        found = [item for item in gc.get_objects() if isinstance(item, Dealt | Partitioned)]
+        return sum(not isinstance(item, Partitioned) or len(item.x) > 0 for item in found)
+
+    gc.collect()
+    before = held()
+    run(Scenario.from_dict({**TINY, "seeds": "0-2"}), tmp_path)
+    assert held() == before

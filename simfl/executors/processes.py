@@ -9,7 +9,6 @@ worker that dies is replaced and its group computed again: orders are pure.
 import os
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
@@ -99,7 +98,6 @@ class Processes(Executor):
         import torch
 
         from simfl.executors.sharing import pack
-        from simfl.learning.data import Partitioned
         from simfl.learning.evaluate import BATCH, judge, logits_of
 
         parts = even_parts(len(x), len(self._pool), BATCH)
@@ -107,9 +105,7 @@ class Processes(Executor):
             return super().evaluate(task, params, x, y)
         if self._judged is None or self._judged[0] is not x:
             self._forget_judged()
-            nobody = Partitioned(x[:0], y[:0], (), ())
-            alone = replace(task, data=nobody, static_coresets={})
-            self._judged = x, pack((alone, x))
+            self._judged = x, pack((task.without_data(), x))
         try:
             for worker, part in zip(self._pool, parts, strict=False):
                 worker.ask_logits(self._judged[1], params, part)

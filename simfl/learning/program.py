@@ -21,7 +21,7 @@ class Program:
 
     def __init__(self, task: Task) -> None:
         self.device = torch.device(task.device)
-        self._task = task
+        self._task = task.without_data()
         self.module = self._module()
         self.channels_last = self.device.type == "cpu" and any(
             isinstance(layer, nn.Conv2d) for layer in self.module.modules()

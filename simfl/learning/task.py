@@ -1,9 +1,11 @@
 """Everything that executors share during one run, besides the orders themselves."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import torch
 
 from simfl.coresets.base import Coreset
-from simfl.learning.data import ClientData
+from simfl.learning.data import ClientData, Partitioned
 from simfl.models.base import Model
 from simfl.work import Floats, Ids, LocalTraining
 
@@ -39,3 +41,10 @@ class Task:
     static_coresets: dict[tuple[int, int], tuple[Ids, Floats]] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    def without_data(self) -> "Task":
+        """Return this task with no clients: what remains is small, and may be kept or sent."""
+        nothing = Partitioned(
+            torch.empty(0, *self.shape), torch.empty(0, dtype=torch.int64), (), ()
+        )
+        return replace(self, data=nothing, static_coresets={})
