@@ -11,11 +11,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the words after `simfl` (None: those of this process).
     """
+    import os
     import sys
 
     from simfl.cli.app import invoke
     from simfl.cli.errors import guarded
 
+    if argv is None and (here := os.getcwd()) not in sys.path:
+        # As `python -m simfl` does: a scenario may name components of a module that lies here.
+        sys.path.append(here)
     words = [*(sys.argv[1:] if argv is None else argv)]
     debug = "--debug" in words  # wherever it stands: who adds it after an error adds it at the end
     return guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)

@@ -39,6 +39,19 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "--version").startswith("simfl 0.")
 
 
+def test_components_may_lie_in_the_current_folder(tmp_path: Path) -> None:
+    """Whether simfl is started as a script, which does not look there, or by `python -m`."""
+    mine = "from simfl.selectors.uniform import Uniform\nclass Mine(Uniform): ...\n"
+    (tmp_path / "of_my_own.py").write_text(mine)
+    (tmp_path / "s.yaml").write_text(
+        "{data: {dataset: synthetic}, model: logistic_regression, fleet: {count: 3}, "
+        "selection: 'of_my_own:Mine'}"
+    )
+    words = [sys.executable, "-P", "-c", RUN, "validate", "s.yaml"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "s.yaml: ok (1 variant, 1 seed)\n", done.stderr
+
+
 def cpu_seconds(*words: str, code: str = RUN) -> float:
     """Return how long a command computes: what it takes a machine with nothing else to do."""
     times = []
