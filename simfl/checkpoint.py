@@ -46,7 +46,11 @@ class Checkpoints:
 
 
 def save(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state of arrays, numbers, text and containers, whole or not at all."""
+    """Write a state of arrays, numbers, text and containers, whole or not at all.
+
+    Raises:
+        RunError: it holds something else, which could not be read again; or the disk is full.
+    """
     import torch
 
     buffer = io.BytesIO()
@@ -86,10 +90,15 @@ def _to_tensors(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
-        return {key: _to_tensors(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+        return {_to_tensors(key): _to_tensors(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
         return type(value)(_to_tensors(item) for item in value)
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise RunError(
+        f"a checkpoint can't hold a {type(value).__name__}: the `state_dict` of a selector or an "
+        "aggregator consists of arrays, numbers, text, lists, tuples and dicts"
+    )
 
 
 def _to_arrays(value: Any) -> Any:

@@ -31,12 +31,18 @@ SEEDS = st.integers(0, 2**16)
 
 
 def plain(value: Any) -> bool:
-    """Return whether `value` consists of arrays, numbers, strings and containers of these."""
-    if isinstance(value, dict):
+    """Return whether `value` can be saved, and comes back as it was.
+
+    That is: whether it consists of arrays of numbers, numbers, strings, and dicts, lists and tuples
+    of these; a `Counter` or a named tuple would come back as a mere dict or tuple.
+    """
+    if type(value) is dict:
         return all(plain(item) for pair in value.items() for item in pair)
-    if isinstance(value, (list, tuple)):
+    if type(value) in (list, tuple):
         return all(plain(item) for item in value)
-    return value is None or isinstance(value, (bool, int, float, str, np.ndarray, np.generic))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "biuf"
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def same(a: Any, b: Any) -> bool:

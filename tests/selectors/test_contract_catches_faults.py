@@ -1,5 +1,6 @@
 """The contract suite itself: each kind of fault is caught by the test meant for it."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,12 @@ def test_one_line_is_enough_for_a_good_selector() -> None:
     for name in dir(suite):
         if name.startswith("test_"):
             getattr(suite, name)()
+
+
+def test_a_state_that_would_not_be_restored_as_it_was_is_not_plain() -> None:
+    assert plain({"a": [np.arange(3), (1, 2.0, True)], 4: None, "c": {np.int64(1): np.float32(2)}})
+    for value in (Counter("abc"), np.array(["a"]), np.array([None]), {1, 2}, range(3)):
+        assert not plain({"a": [value]})
 
 
 def test_helpers() -> None:
