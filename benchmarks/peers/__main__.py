@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.report import leave
+from benchmarks.report import known, leave
 from benchmarks.workloads import export, scenario
 from simfl.runner import Options, run
 
@@ -219,10 +219,10 @@ def main():
         f"Medians over the rounds after the first {WARM_UP}; all kept to one core, taking turns.",
         *(f"{name} could not be installed: {why}" for name, why in missing.items()),
     ]
-    tables = {}
+    tables = known("peers")
     for name in given.only:
         tables[name] = contest(name, pythons, given.rounds, core)
-        leave("peers", tables, notes)
+        leave("peers", dict(sorted(tables.items())), notes)
 
 
 if __name__ == "__main__":

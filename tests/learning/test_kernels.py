@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -16,7 +18,7 @@ from learning_stubs import (
 )
 from torch import nn
 
-from simfl.learning.flat import build
+from simfl.learning.flat import Layout, build
 from simfl.learning.kernels import LinearKernel, LoopKernel, VmapKernel, choose_kernel
 from simfl.learning.kernels.stages import stages_of
 from simfl.learning.kernels.steps import batch_width
@@ -120,3 +122,14 @@ def test_the_width_of_a_lane_depends_on_itself_alone():
             if n >= batch >= 8:
                 assert width == batch
     assert np.isclose(batch_width(full_segment(order, rows[:3], training), 8, 16), 16)
+
+
+def test_lanes_of_a_gpu_are_as_many_as_its_memory_allows(monkeypatch):
+    card = SimpleNamespace(total_memory=8 * 2**30)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _device: card)
+    module = nn.Sequential(nn.Linear(2000, 100))
+    layout, stages = Layout.of(module), stages_of(module, (2000,))
+    there = LinearKernel(layout, stages, torch.device("cuda"))
+    here = LinearKernel(layout, stages, torch.device("cpu"))
+    assert there.most_lanes == 2**30 // (8 * 200_100)
+    assert here.most_lanes == 2**26 // (8 * 200_100)

@@ -218,6 +218,7 @@ def test_dropout_leaves_out_the_right_share():
     kernel = LinearKernel(
         Layout.of(Perceptron(dropout=0.3).build((20,), 5)),
         stages_of(Perceptron(dropout=0.3).build((20,), 5), (20,)),
+        torch.device("cpu"),
     )
     masks = kernel.draw_masks(np.random.default_rng(0), 50, 8)
     assert masks.shape == (50, 8 * (16 + 12))

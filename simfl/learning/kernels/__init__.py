@@ -1,5 +1,6 @@
 """Ways to run SGD over many clients, and which of them suits a model."""
 
+import torch
 from torch import nn
 
 from simfl.learning.flat import Layout
@@ -29,9 +30,9 @@ def choose_kernel(
     if augmented:
         return LoopKernel(module)
     layout = Layout.of(module)
+    device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
     if stages := stages_of(module, shape):
-        return LinearKernel(layout, stages)
-    device = next(module.parameters()).device.type
-    if device != "cpu" and can_vmap(module, shape):
+        return LinearKernel(layout, stages, device)
+    if device.type != "cpu" and can_vmap(module, shape):
         return VmapKernel(module, classes)
     return LoopKernel(module)

@@ -23,8 +23,8 @@ from simfl.learning.kernels.stages import Stage
 class LinearKernel(StackedKernel):
     """Stacks of `Linear`, `ReLU`, `Sigmoid`, `Tanh`, `Dropout`; a `Flatten` may come first."""
 
-    def __init__(self, layout: Layout, stages: list[Stage]) -> None:
-        super().__init__(layout.size, stages[-1].outputs)
+    def __init__(self, layout: Layout, stages: list[Stage], device: torch.device) -> None:
+        super().__init__(layout.size, stages[-1].outputs, device)
         self.layout = layout
         self.stages = stages
         self.dropouts = [

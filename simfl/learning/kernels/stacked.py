@@ -21,7 +21,9 @@ from simfl.learning.passes import Segment, stream
 from simfl.work import Floats, Ids, LocalTraining
 
 LANE_BYTES = 64 * 2**20
-"""Most memory that the parameters and gradients of the lanes of one chunk may take."""
+"""Most memory that the parameters and gradients of the lanes of one chunk may take on a CPU."""
+CARD_SHARE = 8
+"""On a GPU they may take this part of the card's memory: 1 / CARD_SHARE."""
 BLOCK_BYTES = 4 * 2**20
 """Targets, dropout masks and logits that are there at once."""
 MOST_LANES = 1024
@@ -81,17 +83,27 @@ class Workspace(ABC):
         """Return the models `(p,)`."""
 
 
+def lane_bytes(device: torch.device) -> int:
+    """Return how much memory the parameters and gradients of a chunk's lanes may take."""
+    if device.type == "cuda":
+        card = torch.cuda.get_device_properties(device)
+        return int(card.total_memory) // CARD_SHARE
+    return LANE_BYTES
+
+
 class StackedKernel(Kernel):
     """Schedules lanes; subclasses say how a batched gradient is computed.
 
     Args:
         size: parameters p of the model.
         classes: number of logits c.
+        device: where it runs.
     """
 
-    def __init__(self, size: int, classes: int) -> None:
+    def __init__(self, size: int, classes: int, device: torch.device) -> None:
         self.classes = classes
-        self.most_lanes = int(np.clip(LANE_BYTES // max(8 * size, 1), 2, MOST_LANES))
+        room = lane_bytes(device) // max(8 * size, 1)
+        self.most_lanes = int(np.clip(room, 2, MOST_LANES))
 
     @abstractmethod
     def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:

@@ -32,7 +32,7 @@ class VmapKernel(StackedKernel):
 
     def __init__(self, module: nn.Module, classes: int) -> None:
         self.layout = Layout.of(module)
-        super().__init__(self.layout.size, classes)
+        super().__init__(self.layout.size, classes, next(module.parameters()).device)
         self.most_lanes = max(self.most_lanes // LANES, 1) * LANES
         module.train()
 
