@@ -95,7 +95,8 @@ def against(lines: Sequence[Line], baseline: str, ideal: str | None = None) -> l
 
     Adds, for each target, `rounds_speedup_to_X%` and `time_speedup_to_X%`, the baseline's mean over
     the line's own, and with an `ideal` `relative_improvement`, (accuracy - baseline's) / (ideal's -
-    baseline's) in terminal accuracy: 1 is as good as the ideal (FedACS, section VI).
+    baseline's) in terminal accuracy: 1 is as good as the ideal (FedACS, section VI); NaN where the
+    two are equal.
 
     Raises:
         InputError: there is no such line.
@@ -105,6 +106,9 @@ def against(lines: Sequence[Line], baseline: str, ideal: str | None = None) -> l
         if name not in by_name:
             raise InputError(f"no variant {name!r} was run{nearest(name, by_name)}")
     base = by_name[baseline].figures
+    reach = 0.0
+    if ideal is not None:
+        reach = by_name[ideal].figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean
     found = []
     for line in lines:
         figures = dict(line.figures)
@@ -115,11 +119,9 @@ def against(lines: Sequence[Line], baseline: str, ideal: str | None = None) -> l
                 gain = base[column].mean / figure.mean if figure.mean else math.nan
                 figures[f"{name}_speedup_to_{target}"] = Figure(gain, math.nan, 0)
         if ideal is not None:
-            reach = (
-                by_name[ideal].figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean
-            )
-            gain = (figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean) / reach
-            figures["relative_improvement"] = Figure(gain, math.nan, 0)
+            gain = figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean
+            share = gain / reach if reach else math.nan
+            figures["relative_improvement"] = Figure(share, math.nan, 0)
         found.append(Line(line.variant, line.seeds, figures))
     return found
 

@@ -36,6 +36,14 @@ def test_fedacs_table_from_its_own_rounded_entries() -> None:
     assert "65.12%" in render(against(lines, "baseline", "IID"), "markdown")
 
 
+def test_an_ideal_that_is_no_better_than_the_baseline() -> None:
+    lines = [line("baseline", 0.5, 10), line("other", 0.6, 5)]
+    for ideal in ("baseline", "same"):
+        found = against([*lines, line("same", 0.5, 9)], "baseline", ideal)
+        assert all(math.isnan(one.figures["relative_improvement"].mean) for one in found)
+    assert "N/A" in render(found, "table")
+
+
 def test_an_unknown_baseline_is_told_with_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean 'baseline'"):
         against([line("baseline", 0.5, 1)], "basline")
