@@ -46,7 +46,6 @@ class Meter:
     _round: int = 0
     _accuracy: float | None = None
     _began: float = field(default_factory=time.perf_counter)
-    _said: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
         self.show.begin(self.title)

@@ -16,7 +16,7 @@ from simfl.registry import Component
 from simfl.scenario.catalogue import DEVICES, DeviceClass, catalogue, device_class
 from simfl.scenario.fields import component_registry
 from simfl.scenario.kinds import plural, registry
-from simfl.units import Quantity, Rate, RateQuantity, Share
+from simfl.units import Quantity, Share
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _text(documented: object) -> str:
 
 def _option(name: str, field: FieldInfo) -> Option:
     default = None if field.is_required() else field.get_default(call_default_factory=True)
-    units = [mark for mark in field.metadata if isinstance(mark, Quantity | RateQuantity)]
+    units = [mark for mark in field.metadata if isinstance(mark, Quantity)]
     return Option(
         name=field.alias or name,
         type=_type(field),
@@ -164,8 +164,6 @@ def _plain(value: Any, field: FieldInfo) -> Any:
     if isinstance(value, Component):
         return value.name
     for mark in field.metadata:
-        if isinstance(mark, RateQuantity) and isinstance(value, Rate):
-            return mark.dump(value)
         if isinstance(mark, Quantity | Share) and isinstance(value, int | float):
             return mark.dump(value)
     if isinstance(value, tuple | list):
@@ -180,8 +178,6 @@ def _type(field: FieldInfo) -> str:
     for mark in field.metadata:
         if isinstance(mark, Quantity):
             return mark.dimension.name
-        if isinstance(mark, RateQuantity):
-            return "a compute rate"
         if isinstance(mark, Share):
             return "a share, such as 30% or 0.3"
         if isinstance(mark, PlainValidator):

@@ -17,7 +17,6 @@ from simfl.units import (
     DATA_SIZE,
     DURATION,
     ENERGY,
-    POWER,
     Dimension,
     Quantity,
     compute_dimension,
@@ -139,5 +138,4 @@ ComputeDraw = Annotated[Draw, Drawn(None)]
 LinkDraw = Annotated[Draw, Drawn(DATA_RATE, unlimited=True)]
 DurationDraw = Annotated[Draw, Drawn(DURATION)]
 DataSizeDraw = Annotated[Draw, Drawn(DATA_SIZE)]
-PowerDraw = Annotated[Draw, Drawn(POWER)]
 EnergyDraw = Annotated[Draw, Drawn(ENERGY)]

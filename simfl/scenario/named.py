@@ -13,10 +13,6 @@ COMPONENT = "x-component"
 """Stands in a JSON Schema for one kind of component until all of them are written out."""
 
 
-COMPONENT = "x-component"
-"""Stands in a JSON Schema for one kind of component until all of them are written out."""
-
-
 class Named:
     """Annotation of a component field, such as ``Annotated[Selector, Named("selectors")]``.
 

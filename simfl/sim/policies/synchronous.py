@@ -7,7 +7,7 @@ first 100%.
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from simfl.sim.deadlines import Deadline, deadline_s
 from simfl.sim.participation import Participation
 from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server import Server
-from simfl.units import Share
+from simfl.units import Ratio
 
 
 @policies.register("synchronous")
@@ -34,7 +34,7 @@ class Synchronous(RoundPolicy):
         True,
         description="false: the deadline is only a yardstick (normalised time); all are waited for",
     )
-    over_select: Annotated[float, Share(None)] = Field(
+    over_select: Ratio = Field(
         1.0,
         ge=1,
         description="ask so many times rounds.clients, such as 130%, and keep those who arrive "

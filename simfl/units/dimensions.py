@@ -1,0 +1,48 @@
+"""The kinds of quantities that scenarios have, and the units that fit each."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A kind of quantity.
+
+    Attributes:
+        name: what messages call it, with its article.
+        base: the unit of the float it is kept as.
+        units: what fits, small to large; values are written in one of these.
+        example: shown where something else was found.
+        positive: whether zero makes no sense.
+    """
+
+    name: str
+    base: str
+    units: tuple[str, ...]
+    example: str
+    positive: bool = False
+
+
+DURATION = Dimension("a duration", "s", ("us", "ms", "s", "min", "h", "d"), "30 s")
+DATA_RATE = Dimension(
+    "a data rate", "bit/s", ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"), "10 Mbit/s", positive=True
+)
+DATA_SIZE = Dimension(
+    "a data size", "B", ("B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"), "512 MiB"
+)
+SAMPLE_RATE = Dimension(
+    "a compute rate", "samples/s", ("samples/s",), "100 samples/s", positive=True
+)
+FLOP_RATE = Dimension(
+    "a compute rate",
+    "FLOP/s",
+    ("FLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s"),
+    "3 GFLOP/s",
+    positive=True,
+)
+POWER = Dimension("a power", "W", ("mW", "W", "kW"), "2.5 W")
+ENERGY = Dimension("an energy", "J", ("J", "kJ", "mWh", "Wh", "kWh"), "12 Wh")
+
+DIMENSIONS = (DURATION, DATA_RATE, DATA_SIZE, SAMPLE_RATE, FLOP_RATE, POWER, ENERGY)
+
+COMPUTE = (SAMPLE_RATE, FLOP_RATE)
+"""The two ways of saying how fast a device computes."""
