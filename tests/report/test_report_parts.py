@@ -1,6 +1,5 @@
 """Formats, axes, thinning, Gini, and sentences."""
 
-import doctest
 import math
 from importlib.resources import files
 from typing import get_args
@@ -16,13 +15,6 @@ from simfl.report.runs import Reached, gini
 from simfl.report.svg import thin
 from simfl.report.words import Standing
 from simfl.rows import Outcome
-
-
-@pytest.mark.parametrize("module", [formats, runs])
-def test_examples(module: object) -> None:
-    found = doctest.testmod(module, extraglobs={"np": np})  # type: ignore[arg-type]
-    assert found.attempted > 0
-    assert found.failed == 0
 
 
 def test_every_outcome_is_told_and_has_a_colour() -> None:
