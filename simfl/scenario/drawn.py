@@ -8,8 +8,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from simfl.errors import nearest
 from simfl.registry import NESTED
-from simfl.scenario.distributions import DISTRIBUTIONS, Constant
-from simfl.scenario.distributions import Draw as Draw
+from simfl.scenario.distributions import DISTRIBUTIONS, Constant, Draw
 from simfl.scenario.named import COMPONENT
 from simfl.units import (
     COMPUTE,

@@ -9,7 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 from scipy import stats
 
 from simfl.errors import InputError
-from simfl.scenario.distributions import Draw, truncated_normal
+from simfl.scenario.distributions import Draw
+from simfl.scenario.distributions.normal import truncated_normal
 from simfl.scenario.drawn import ComputeDraw, DataSizeDraw, DurationDraw, LinkDraw
 
 COMPUTE: TypeAdapter[Draw] = TypeAdapter(ComputeDraw)

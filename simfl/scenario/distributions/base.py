@@ -1,0 +1,128 @@
+"""What every distribution is, and the two that need no more: one number for all, and truncation."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    PrivateAttr,
+    SerializationInfo,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from simfl.units import Dimension, Quantity
+from simfl.work import Floats, Ids
+
+
+def _parse(value: object, info: ValidationInfo) -> float:
+    context = info.context or {}
+    # A standard deviation may be zero even if the number itself may not.
+    dimension = replace(context["dimension"], positive=False)
+    unlimited = context.get("unlimited", False) and info.field_name in ("value", "options")
+    return Quantity(dimension, unlimited=unlimited).parse(value)
+
+
+def _dump(value: float, info: SerializationInfo) -> str:
+    return Quantity((info.context or {})["dimension"]).dump(value)
+
+
+Parameter = Annotated[
+    float,
+    PlainValidator(_parse),
+    PlainSerializer(_dump, when_used="json"),
+    WithJsonSchema({"type": "string"}),
+]
+"""A quantity of the dimension that the distribution's field has (given as validation context)."""
+
+
+class Draw(BaseModel, ABC):
+    """How one number of each device is drawn; frozen, and fully described by its parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    distribution: ClassVar[str]
+    _dimension: Dimension = PrivateAttr()
+
+    @property
+    def unit(self) -> str:
+        """Base unit of the values, such as ``bit/s``, ``samples/s`` or ``FLOP/s``."""
+        return self._dimension.base
+
+    @abstractmethod
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """Return `(n,)` numbers in base units.
+
+        Args:
+            u: `(n,)` uniform numbers in (0, 1), one of each device.
+            samples: `(n,)` training samples that each device holds.
+
+        Raises:
+            InputError: a number is not possible (a rate of zero or less).
+        """
+
+    def lowest(self) -> float:
+        """Return the infimum of the values (-inf: unbounded)."""
+        return -np.inf
+
+    @classmethod
+    def build(cls, options: dict[str, Any], dimension: Dimension, **context: Any) -> Self:
+        """Return the draw with these `options`, quantities of `dimension` as text.
+
+        Raises:
+            ValidationError: all that is wrong with them.
+        """
+        draw = cls.model_validate(options, context={"dimension": dimension, **context})
+        draw._dimension = dimension
+        return draw
+
+    def text(self) -> dict[str, Any]:
+        """Return the options that `build` accepts, with the distribution's name."""
+        context = {"dimension": self._dimension}
+        options = self.model_dump(mode="json", by_alias=True, exclude_none=True, context=context)
+        return {"distribution": self.distribution, **options}
+
+
+class Constant(Draw):
+    """The same number for every device."""
+
+    distribution = "constant"
+    value: Parameter
+
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """See `Draw.values`."""
+        return np.full(len(u), self.value)
+
+    def lowest(self) -> float:
+        """See `Draw.lowest`."""
+        return self.value
+
+
+class Truncated(Draw):
+    """A distribution that `min` and `max` truncate."""
+
+    min: Parameter | None = Field(None, description="truncate below")
+    max: Parameter | None = Field(None, description="truncate above")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min is not None and self.max is not None and not self.min < self.max:
+            raise ValueError("`min` must be below `max`")
+        return self
+
+    def lowest(self) -> float:
+        """See `Draw.lowest`."""
+        return -np.inf if self.min is None else self.min
+
+    def inside(self, values: Floats) -> Floats:
+        """Return `values` kept from leaving the bounds by rounding."""
+        low = -np.inf if self.min is None else self.min
+        high = np.inf if self.max is None else self.max
+        return np.clip(values, low, high)

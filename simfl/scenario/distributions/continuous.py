@@ -1,0 +1,45 @@
+"""Uniform and exponential numbers."""
+
+from typing import Self
+
+import numpy as np
+from pydantic import model_validator
+
+from simfl.scenario.distributions.base import Parameter, Truncated
+from simfl.work import Floats, Ids
+
+
+class Uniform(Truncated):
+    """Every number between `min` and `max` is equally likely."""
+
+    distribution = "uniform"
+    min: Parameter
+    max: Parameter
+
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """See `Draw.values`."""
+        return self.inside(self.min + u * (self.max - self.min))
+
+
+class Exponential(Truncated):
+    """The exponential distribution."""
+
+    distribution = "exponential"
+    mean: Parameter
+
+    @model_validator(mode="after")
+    def _positive(self) -> Self:
+        if self.mean == 0:
+            raise ValueError("the mean of an exponential number must be above zero")
+        return self
+
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """See `Draw.values`."""
+        low = self.min or 0.0
+        # No memory: beyond `low` it is the same distribution again, cut off at `max`.
+        share = 1.0 if self.max is None else -np.expm1(-(self.max - low) / self.mean)
+        return self.inside(low - self.mean * np.log1p(-u * share))
+
+    def lowest(self) -> float:
+        """See `Draw.lowest`."""
+        return self.min or np.finfo(float).tiny

@@ -1,0 +1,49 @@
+"""Numbers that follow how much data a device holds."""
+
+import numpy as np
+from pydantic import Field
+
+from simfl.errors import InputError
+from simfl.scenario.distributions.base import Draw, Parameter
+from simfl.work import Floats, Ids
+
+
+class DataSize(Draw):
+    """In proportion to how much data a device holds (FedCore's authors' capabilities).
+
+    ``mean + std * (correlation * z + sqrt(1 - correlation^2) * e)`` with z the device's
+    standardised number of training samples (population standard deviation over the devices) and e
+    a standard normal number of its own; see algorithms.md, F.1.  `min` and `max` clip here.
+    """
+
+    distribution = "data_size"
+    mean: Parameter
+    std: Parameter
+    correlation: float = Field(1.0, ge=-1, le=1, description="of the number with the data size")
+    min: Parameter | None = Field(None, description="clip below")
+    max: Parameter | None = Field(None, description="clip above")
+
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """See `Draw.values`."""
+        from scipy.special import ndtri
+
+        sizes = np.asarray(samples, dtype=np.float64)
+        spread = sizes.std()
+        z = (sizes - sizes.mean()) / spread if spread > 0 else np.zeros(len(sizes))
+        if abs(self.correlation) < 1:
+            z = self.correlation * z + np.sqrt(1 - self.correlation**2) * ndtri(u)
+        else:
+            z = self.correlation * z
+        low = -np.inf if self.min is None else self.min
+        high = np.inf if self.max is None else self.max
+        values: Floats = np.clip(self.mean + self.std * z, low, high)
+        if values.min(initial=np.inf) < 0 or (self._dimension.positive and not values.all()):
+            raise InputError(
+                f"a data_size distribution gives {values.min():.4g} {self.unit} to a device with "
+                f"{int(sizes[values.argmin()])} samples; give it a `min`"
+            )
+        return values
+
+    def lowest(self) -> float:
+        """See `Draw.lowest`; what the sizes allow is only known once there are data."""
+        return np.finfo(float).tiny

@@ -1,0 +1,76 @@
+"""Numbers of which there are only so many: Zipf's, and a choice of a few."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from simfl.scenario.distributions.base import Draw, Parameter, Truncated
+from simfl.work import Floats, Ids
+
+
+class Zipf(Truncated):
+    """Multiples k = 1, 2, ... of `scale`, with probability in proportion to k^-exponent."""
+
+    distribution = "zipf"
+    exponent: float = Field(gt=0, description="a pure number; larger means fewer large values")
+    scale: Parameter = Field(description="the smallest value, and the step between values")
+    max: Parameter
+
+    @model_validator(mode="after")
+    def _countable(self) -> Self:
+        if self.scale == 0 or not 1 <= self.max / self.scale <= 10_000_000:
+            raise ValueError("expected a `max` of 1 to 10,000,000 times `scale`")
+        if self.min is not None and np.ceil(self.min / self.scale) > np.floor(
+            self.max / self.scale
+        ):
+            raise ValueError("no multiple of `scale` lies between `min` and `max`")
+        return self
+
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """See `Draw.values`."""
+        first = max(1, int(np.ceil((self.min or 0.0) / self.scale)))
+        ranks = np.arange(first, int(np.floor(self.max / self.scale)) + 1, dtype=np.float64)
+        return pick(ranks * self.scale, ranks**-self.exponent, u)
+
+    def lowest(self) -> float:
+        """See `Draw.lowest`."""
+        return max(self.scale, self.min or 0.0)
+
+
+class Choice(Draw):
+    """One of `values`, with probability in proportion to `weights`."""
+
+    distribution = "choice"
+    options: tuple[Parameter, ...] = Field(alias="values", min_length=1)
+    weights: tuple[float, ...] | None = Field(None, description="none: all equally likely")
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if self.weights is None:
+            return self
+        if len(self.weights) != len(self.options):
+            raise ValueError(
+                f"expected as many `weights` as `values`, got {len(self.weights)} and "
+                f"{len(self.options)}"
+            )
+        if min(self.weights) < 0 or sum(self.weights) <= 0:
+            raise ValueError("`weights` must not be negative and not all zero")
+        return self
+
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """See `Draw.values`."""
+        options = np.array(self.options)
+        return pick(options, np.ones(len(options)) if self.weights is None else self.weights, u)
+
+    def lowest(self) -> float:
+        """See `Draw.lowest`."""
+        return min(self.options)
+
+
+def pick(values: Floats, weights: Floats | Sequence[float], u: Floats) -> Floats:
+    """Return for each uniform the value whose share of the weights it falls in."""
+    edges = np.cumsum(np.asarray(weights, dtype=np.float64))
+    places = np.searchsorted(edges, u * edges[-1], side="right")
+    return np.asarray(values[np.minimum(places, len(values) - 1)])

@@ -1,0 +1,87 @@
+"""Numbers measured elsewhere: listed, or one column of a CSV file."""
+
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+
+from simfl.errors import InputError
+from simfl.scenario.distributions.base import Parameter, Truncated
+from simfl.scenario.table import number, read_rows
+from simfl.units import Dimension, parse_quantity
+from simfl.work import Floats, Ids
+
+
+class Empirical(Truncated):
+    """Measured numbers, each equally likely: listed as `values`, or a `column` of a CSV `file`."""
+
+    distribution = "empirical"
+    file: str | None = Field(None, description="CSV (or .csv.gz) beside the scenario")
+    column: str | None = Field(None, description="name of its column")
+    per: str | None = Field(None, alias="unit", description="unit of the column's numbers")
+    listed: tuple[Parameter, ...] | None = Field(None, alias="values", min_length=1)
+    _measured: tuple[float, ...] = PrivateAttr(())
+
+    @model_validator(mode="after")
+    def _read(self, info: ValidationInfo) -> Self:
+        context = info.context or {}
+        if self.listed is not None:
+            if self.file or self.column or self.per:
+                raise ValueError(
+                    "expected either `values` or `file`, `column` and `unit`, not both"
+                )
+            numbers = np.array(self.listed)
+        else:
+            if self.file is None or self.column is None or self.per is None:
+                raise ValueError("expected either `values`, or `file`, `column` and `unit`")
+            numbers = read_column(
+                context.get("folder"), self.file, self.column, self.per, context["dimension"]
+            )
+        low = -np.inf if self.min is None else self.min
+        high = np.inf if self.max is None else self.max
+        numbers = np.sort(numbers[(numbers >= low) & (numbers <= high)])
+        if not len(numbers):
+            raise ValueError("no value lies between `min` and `max`")
+        self._measured = tuple(numbers.tolist())
+        return self
+
+    def values(self, u: Floats, samples: Ids) -> Floats:
+        """See `Draw.values`."""
+        measured = np.array(self._measured)
+        return measured[np.minimum((u * len(measured)).astype(np.int64), len(measured) - 1)]
+
+    def lowest(self) -> float:
+        """See `Draw.lowest`."""
+        return self._measured[0]
+
+
+def read_column(
+    folder: Path | None, file: str, column: str, unit: str, dimension: Dimension
+) -> Floats:
+    """Return `(n,)` the numbers of a column in base units; empty cells are left out.
+
+    Args:
+        folder: where a relative `file` is looked up (None: the working directory).
+        file: CSV with a header line, perhaps compressed (``.gz``).
+        column: name in the header.
+        unit: what the numbers are in.
+        dimension: what they must be.
+
+    Raises:
+        InputError: no such file or column, or a cell that is no fitting number (and where).
+    """
+    factor = parse_quantity(f"1 {unit}", dimension)
+    numbers = []
+    for row in read_rows(folder, file, [column]):
+        if not row.cells[column]:
+            continue
+        value = number(file, row, column)
+        if value < 0 or (dimension.positive and value == 0):
+            raise InputError(
+                f"{file}:{row.line}: {row.cells[column]!r} can't be {dimension.name} in {unit}"
+            )
+        numbers.append(value)
+    if not numbers:
+        raise InputError(f"column {column!r} of {file} is empty")
+    return np.array(numbers) * factor
