@@ -8,15 +8,11 @@ from typing import Any, Literal
 import simpy
 
 from simfl.sim.fleet import Fleet
-from simfl.sim.networks.base import Direction, Links, Transfer
+from simfl.sim.networks.base import ROUNDING, Direction, Links, Transfer
 from simfl.sim.timeline import Timeline
 
 Phase = Literal["download", "compute", "upload"]
 End = Literal["arrived", "late", "offline"]
-
-
-ROUNDING = 1e-6
-"""Of a byte: what floating point may fall short of a whole byte that has moved."""
 
 
 @dataclass(slots=True)

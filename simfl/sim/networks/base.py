@@ -13,6 +13,9 @@ from simfl.sim.timeline import Timeline
 
 Direction = Literal["down", "up"]
 
+ROUNDING = 1e-6
+"""Of a byte: what floating point may fall short of a whole byte that has moved."""
+
 
 class Variation(Protocol):
     """How devices' own rates differ from transfer to transfer."""

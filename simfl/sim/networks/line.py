@@ -1,0 +1,93 @@
+"""A link that transfers share, on the timeline."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import simpy
+
+from simfl.sim.networks.base import Transfer
+from simfl.sim.networks.fair_link import FairLink
+from simfl.sim.networks.fair_tree import FairTree
+from simfl.sim.networks.rate_trace import Factors
+from simfl.sim.timeline import Timeline
+
+
+class Line:
+    """A `FairLink` or a `FairTree` on the timeline.
+
+    Args:
+        timeline: the clock.
+        link: what is shared.
+        bps: its capacities, as its `resize` takes them.
+        rates: what each of them is multiplied by as time goes by.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        link: FairLink | FairTree,
+        bps: Sequence[float],
+        rates: Sequence[Factors | None],
+    ) -> None:
+        self._link: Any = link
+        self._bps, self._rates = bps, rates
+        self._followed = not any(rates)
+        self._where = isinstance(link, FairTree)
+        self._timeline = timeline
+        self._armed_s = math.inf
+
+    def join(self, bits: float, limit: float, transfer: Transfer, cell: int) -> Any:
+        """Let `transfer` move so many bits at `limit` bit/s or less; it succeeds when they have.
+
+        Returns:
+            What `leave` takes.
+        """
+        if not self._followed:
+            self._follow()
+        where = (cell,) if self._where else ()
+        flow = self._link.join(self._timeline.now, bits, limit, transfer, *where)
+        self._arm()
+        return flow
+
+    def leave(self, flow: Any) -> float:
+        """Take a flow off before its end; return the bits it moved."""
+        moved: float = self._link.leave(self._timeline.now, flow)
+        self._arm()
+        return moved
+
+    def _arm(self) -> None:
+        """Wake at the next end.  A wake-up that comes too early just looks again."""
+        end_s = self._link.next_end()
+        if end_s < self._armed_s:
+            self._armed_s = end_s
+            self._timeline.at(end_s).callbacks.append(self._wake)
+
+    def _wake(self, _: simpy.Event) -> None:
+        if self._timeline.now < self._armed_s:  # left over from before an earlier end came up
+            return
+        self._armed_s = math.inf
+        self._finish()
+        self._arm()
+
+    def _finish(self) -> None:
+        for flow in self._link.finish(self._timeline.now):
+            flow.owner.succeed()
+
+    def _follow(self) -> None:
+        """Give the link the capacities of now, and again at the next change."""
+        now = self._timeline.now
+        pairs = list(zip(self._bps, self._rates, strict=True))
+        self._link.resize(now, *(bps * (rate.at(now) if rate else 1.0) for bps, rate in pairs))
+        change_s = min(rate.next_change_s(now) for rate in self._rates if rate)
+        self._followed = True
+        if change_s < math.inf:
+            self._timeline.at(change_s).callbacks.append(self._change)
+
+    def _change(self, _: simpy.Event) -> None:
+        self._finish()  # what ends at this very instant has ended
+        if len(self._link):
+            self._follow()
+        else:  # nobody needs to know until somebody comes
+            self._followed = False
+        self._arm()

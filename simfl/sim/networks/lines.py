@@ -1,0 +1,61 @@
+"""Which link a transfer shares, if any: what of the server's and the cells' links is limited."""
+
+import math
+from collections.abc import Sequence
+
+from simfl.sim.networks.fair_link import FairLink
+from simfl.sim.networks.fair_tree import FairTree
+from simfl.sim.networks.line import Line
+from simfl.sim.networks.rate_trace import Factors
+from simfl.sim.timeline import Timeline
+from simfl.work import Ids
+
+
+class Lines:
+    """What is shared in one direction: nothing, one link, a link for each cell, or a tree of them.
+
+    Args:
+        timeline: the clock.
+        bps: of the server's link, then of each cell's.
+        rates: what each of them is multiplied by as time goes by (None: nothing).
+        cells: `(n,)` each device's cell, -1: none.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        bps: Sequence[float],
+        rates: Sequence[Factors | None],
+        cells: Ids,
+    ) -> None:
+        self._cells = cells
+        self._server_bps, *self._cells_bps = bps
+        self._server: Line | None = None
+        self._own: list[Line | None] = [None] * len(self._cells_bps)
+        limited = [math.isfinite(each) for each in self._cells_bps]
+        if not math.isfinite(self._server_bps):  # then cells have nothing to do with each other
+            self._own = [
+                Line(timeline, FairLink(each), [each], [factors]) if finite else None
+                for each, factors, finite in zip(self._cells_bps, rates[1:], limited, strict=True)
+            ]
+        elif any(limited):
+            self._server = Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)
+        else:
+            self._server = Line(timeline, FairLink(bps[0]), bps[:1], rates[:1])
+        self.shared = self._server is not None or any(limited)
+
+    def cell(self, device: int) -> int:
+        """Return the cell of `device`, -1 if there is none."""
+        return int(self._cells[device]) if self._cells_bps else -1
+
+    def of(self, device: int) -> Line | None:
+        """Return the line that transfers of `device` share, if any."""
+        if self._server is not None or not self._cells_bps:
+            return self._server
+        cell = self.cell(device)
+        return self._own[cell] if cell >= 0 else None
+
+    def bps(self, device: int) -> float:
+        """Return the narrowest capacity beside the device's own."""
+        cell = self.cell(device)
+        return self._server_bps if cell < 0 else min(self._server_bps, self._cells_bps[cell])

@@ -1,0 +1,71 @@
+"""Transfers: bytes that meet nobody else's, and bytes that share a line."""
+
+from typing import Any
+
+import simpy
+
+from simfl.sim.networks.base import ROUNDING, Transfer
+from simfl.sim.networks.line import Line
+from simfl.sim.timeline import Timeline
+
+
+class LoneTransfer(Transfer):
+    """Bytes that meet nobody else's: known from the start when they will have arrived."""
+
+    def __init__(self, timeline: Timeline, size: int, latency_s: float, bps: float) -> None:
+        super().__init__(timeline)
+        self._size, self._bps = size, bps
+        self._first_byte_s = timeline.now + latency_s
+        self._aborted = False
+        end = timeline.at(timeline.now + (latency_s + 8 * size / bps))
+        end.callbacks.append(self._arrive)
+
+    def _arrive(self, _: simpy.Event) -> None:
+        if not self._aborted:
+            self.succeed()
+
+    def abort(self) -> int:
+        """See `Transfer.abort`."""
+        if self.triggered:
+            return self._size
+        self._aborted = True
+        moving_s = self.env.now - self._first_byte_s
+        if moving_s <= 0:
+            return 0
+        return int(min(moving_s * self._bps / 8 + ROUNDING, self._size))
+
+
+class SharedTransfer(Transfer):
+    """Bytes that share a line."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        line: Line,
+        cell: int,
+        size: int,
+        latency_s: float,
+        bps: float,
+    ) -> None:
+        super().__init__(timeline)
+        self._line, self._cell, self._size, self._bps = line, cell, size, bps
+        self._flow: Any = None
+        self._aborted = False
+        if latency_s > 0:
+            timeline.at(timeline.now + latency_s).callbacks.append(self._begin)
+        else:
+            self._begin()
+
+    def _begin(self, _: simpy.Event | None = None) -> None:
+        if not self._aborted:
+            self._flow = self._line.join(8.0 * self._size, self._bps, self, self._cell)
+
+    def abort(self) -> int:
+        """See `Transfer.abort`."""
+        if self.triggered:
+            return self._size
+        if self._aborted or self._flow is None:
+            self._aborted = True
+            return 0
+        self._aborted = True
+        return int(min(self._line.leave(self._flow) / 8 + ROUNDING, self._size))
