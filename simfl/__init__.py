@@ -11,12 +11,13 @@ __version__ = "0.1.0"
 __all__ = ["Options", "Result", "Scenario", "load", "resume", "run"]
 
 if TYPE_CHECKING:
+    from simfl.options import Options
     from simfl.result import Result, load
-    from simfl.runner import Options, resume, run
+    from simfl.runner import resume, run
     from simfl.scenario import Scenario
 
 _HOMES = {
-    "Options": "simfl.runner",
+    "Options": "simfl.options",
     "Result": "simfl.result",
     "Scenario": "simfl.scenario",
     "load": "simfl.result",

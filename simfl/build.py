@@ -255,6 +255,14 @@ class Builder:
 
         return judge
 
+    def check(self) -> None:
+        """Make every part once, so that whatever is wrong with the input comes to light.
+
+        Raises:
+            InputError: something is.
+        """
+        self.server(Timeline(), self.learner)
+
     def server(self, timeline: Timeline, coordinator: Coordinator) -> Server:
         """Return the server of a run on `timeline`, answered by `coordinator`."""
         links = self._links(timeline)

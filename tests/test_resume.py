@@ -63,6 +63,13 @@ CASES: dict[str, dict[str, Any]] = {
         "aggregation": {"name": "fedat", "tiers": 2},
         "rounds.stop.rounds": 8,
     },
+    "filter": {
+        "training.filter": {"name": "cmfl", "threshold": 0.5},
+        "rounds.policy": {"name": "fedbuff", "buffer": 2},
+        "training.compression": {"name": "top_k", "share": "10%", "error_feedback": True},
+        "aggregation": "fedbuff",
+        **FLAKY,
+    },
 }  # fmt: skip
 
 
@@ -299,6 +306,32 @@ def test_control_c_keeps_what_is_complete_and_exits_130(
     assert rounds.count(b"\n") == 1 + 2
     assert expected["events.jsonl"].startswith((folder / "events.jsonl").read_bytes())
     assert contents(resume(folder).folder) == expected
+
+
+def test_control_c_while_a_client_judges_its_own_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its work is computed but neither kept nor dropped: nothing may be booked of it."""
+    from simfl.executors.inline import Inline
+
+    [whole] = jobs(scenario(CASES["filter"]), tmp_path / "whole")
+    expected = contents(run_one(whole, Options()).folder)
+    [job] = jobs(scenario(CASES["filter"]), tmp_path / "cut")
+    calls, train = 0, Inline.train
+
+    def interrupted(self, bases, orders):
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+        return train(self, bases, orders)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Inline, "train", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_one(job, EAGER)
+    assert expected["events.jsonl"].startswith((job.folder / "events.jsonl").read_bytes())
+    assert contents(resume(job.folder).folder) == expected
 
 
 @pytest.mark.slow

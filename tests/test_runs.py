@@ -184,3 +184,16 @@ def test_a_run_leaves_no_data_behind(tmp_path: Path) -> None:
     before = held()
     run(Scenario.from_dict({**TINY, "seeds": "0-2"}), tmp_path)
     assert held() == before
+
+
+def test_what_is_wrong_is_found_before_a_former_run_is_replaced(tmp_path: Path) -> None:
+    """Here a file that only the network reads."""
+    [former] = run(Scenario.from_dict(TINY), tmp_path)
+    kept = contents(former)
+    changed = ["network.server_uplink=1 Mbit/s", "network.rates.file=missing.csv"]
+    scenario = Scenario.from_dict(TINY, overrides=changed)
+    for out in (tmp_path, tmp_path / "new"):
+        with pytest.raises(InputError, match=r"can't read .*missing\.csv"):
+            run(scenario, out, overwrite=True)
+    assert contents(former) == kept
+    assert not (tmp_path / "new").exists()

@@ -95,6 +95,23 @@ class Peer:
             pass
         return self._hear()
 
+    def peak_mb(self):
+        """Return the most memory it has held, with the processes it started (Linux; else None)."""
+        peaks, parents = {}, {}
+        for status in Path("/proc").glob("[0-9]*/status"):
+            try:
+                facts = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            except OSError:
+                continue
+            pid = int(facts["Pid"])
+            parents[pid] = int(facts["PPid"])
+            peaks[pid] = int(facts.get("VmHWM", "0 kB").split()[0])
+
+        def is_ours(pid):
+            return pid == self._process.pid or (pid in parents and is_ours(parents[pid]))
+
+        return sum(peak for pid, peak in peaks.items() if is_ours(pid)) / 1024 or None
+
     def stop(self):
         """Let it go."""
         try:
@@ -159,7 +176,7 @@ def contest(name, pythons, rounds, core):
                 took = time.perf_counter() - began
                 print(f"{name} {label}: {peers[-1].why_not or f'{took:.0f} s'}", file=sys.stderr)
             seconds = {peer.name: [] for peer in peers}
-            accuracy = {}
+            accuracy, memory = {}, {}
             for _ in range(rounds + WARM_UP):
                 for peer in peers:
                     done = seconds[peer.name]
@@ -170,6 +187,7 @@ def contest(name, pythons, rounds, core):
                     if (said := peer.round()) is not None:
                         done.append(said["seconds"])
                         accuracy[peer.name] = said["accuracy"]
+            memory = {peer.name: peer.peak_mb() for peer in peers if peer.why_not is None}
         finally:
             for peer in peers:
                 if peer.why_not is None:
@@ -179,7 +197,8 @@ def contest(name, pythons, rounds, core):
     for peer in peers:
         theirs = seconds[peer.name][WARM_UP:]
         row = {"workload": name, "simulator": peer.name, "version": "", "ms_per_round": None}
-        row |= {"simfl_is_faster": None, "rounds": len(theirs), "note": peer.why_not or ""}
+        row |= {"simfl_is_faster": None, "rounds": len(theirs), "peak_mb": memory.get(peer.name)}
+        row |= {"note": peer.why_not or ""}
         if peer.why_not is None and theirs:
             row["version"] = next(iter(peer.versions.values()))
             row["ms_per_round"] = 1e3 * statistics.median(theirs)
@@ -217,6 +236,7 @@ def main():
         core = max(os.sched_getaffinity(0))
     notes = [
         f"Medians over the rounds after the first {WARM_UP}; all kept to one core, taking turns.",
+        "peak_mb: resident, of all of a simulator's processes together.",
         *(f"{name} could not be installed: {why}" for name, why in missing.items()),
     ]
     tables = known("peers")

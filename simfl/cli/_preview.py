@@ -55,9 +55,9 @@ def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":
     Raises:
         InputError: the data folder was named but is not there.
     """
-    from simfl import Options
     from simfl.build import Builder
     from simfl.filters.base import filters
+    from simfl.options import Options
     from simfl.selectors.base import selectors
 
     # Neither selector nor filter changes the fleet, and some can't do without training.

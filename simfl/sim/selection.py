@@ -52,9 +52,10 @@ class Selection:
         try:
             while True:
                 chosen = yield from self._choose(k, among)
+                if not chosen:  # everybody left while being asked
+                    yield from self._server.wait_for_devices(among)
                 if chosen or self._server.finished:
                     return chosen
-                yield from self._server.wait_for_devices(among)  # everybody left while being asked
         finally:
             self.under_way -= 1
 

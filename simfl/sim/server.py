@@ -283,8 +283,10 @@ class Server:
             part.errand.upload_bytes = STATUS_BYTES
         self.timeline.note("filtered", client=part.client, kept=not part.kept_back)
 
-    def _ended(self, part: Participation, inbox: Inbox | None, _: simpy.Event) -> None:
+    def _ended(self, part: Participation, inbox: Inbox | None, process: simpy.Event) -> None:
         """Take note that a device has stopped; what did not arrive is dropped at once."""
+        if not process.ok:  # it failed, or was interrupted from outside: the run is over
+            return
         del self.under_way[part.client]
         self.presence.release(part.client)
         if not part.arrived and not self._abandoning:

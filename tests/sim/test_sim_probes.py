@@ -167,3 +167,14 @@ def test_a_model_that_was_replaced_while_it_was_asked_about_is_downloaded_again(
     (row,) = [row for row in world.clients if row.client == 2]
     assert row.selected_s == pytest.approx(1 + 20 / 3 + 0.004 + 3 + 1 + 20 / 3 + 0.004)
     assert row.download_bytes == download
+
+
+def test_the_run_ends_while_a_tier_waits_for_those_who_left_while_being_asked():
+    """Device 0 leaves while it is asked; device 1, of the other tier, makes the only round."""
+    fleet = make_fleet(2, [1.0, 2.0], sessions=[[(0.0, 1.0), (500.0, INF)], ALWAYS])
+    coordinator = FakeCoordinator(probes=[lambda view: Probe("loss", view.available)])
+    policy = {"name": "tiered", "tiers": 2}
+    world = make(fleet, policy, coordinator=coordinator)
+    assert [facts["answered"] for facts in probed(world)] == [[], [1]]
+    assert world.selections == [(pytest.approx(10 / 3 / 2), [1])]
+    assert world.outcomes == {"arrived": 1}
