@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.datasets.base import Corpus, Dataset, LazyCorpus, Samples
+from simfl.datasets.rearrange import rearranged
 from simfl.errors import InputError
 from simfl.partitions.base import Partition, Source
 from simfl.seeds import Seeds
@@ -193,8 +194,8 @@ def _client_by_client(dealt: Dealt) -> Dealt:
         return dealt
     ends = np.cumsum([len(part) for part in parts])
     rows = np.split(np.arange(len(order), dtype=np.int64), ends[:-1])
-    corpus = replace(dealt.corpus, train=Samples(train.x[order], train.y[order]), natural=None)
-    return Dealt(corpus, rows[::2], rows[1::2])
+    moved = rearranged(train, order, in_place=dealt.corpus.disposable)
+    return Dealt(replace(dealt.corpus, train=moved, natural=None), rows[::2], rows[1::2])
 
 
 def _pooled(corpus: Corpus) -> Corpus:

@@ -34,6 +34,7 @@ class Corpus:
         classes: number of classes.
         natural: per natural client its rows of `train`, or None.
         natural_test: per natural client its rows of `test`, or None.
+        disposable: whether nobody else holds these arrays, so that they may be rearranged in place.
     """
 
     train: Samples
@@ -41,6 +42,7 @@ class Corpus:
     classes: int
     natural: Sequence[Ids] | None = None
     natural_test: Sequence[Ids] | None = None
+    disposable: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ class ImageSet(Dataset):
         train, train_y = self._read(root, train=True, download=bool(missing))
         test, test_y = self._read(root, train=False, download=bool(missing))
         self._normalise(train, test)
-        return Corpus(Samples(train, train_y), Samples(test, test_y), self.classes)
+        return Corpus(Samples(train, train_y), Samples(test, test_y), self.classes, disposable=True)
 
     def _read(self, root: Path, train: bool, download: bool) -> tuple[Images, NDArray[np.int64]]:
         reader = getattr(torchvision_datasets(), self.torchvision_name)
