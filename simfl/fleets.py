@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simfl.errors import InputError
 from simfl.scenario.battery import Spread
@@ -113,7 +114,13 @@ class _Drawing:
         draw: Draw | None = getattr(group, number)
         if draw is None:
             return np.full(group.count, np.inf)
-        return self.drawn(draw, number)
+        values = self.drawn(draw, number)
+        if len(odd := values[~_is_possible(number, values)]):
+            raise InputError(
+                f"fleet group {group.name!r}: a {number} of {odd[0]:g} was drawn, which is not "
+                "possible; give the distribution `min` and `max`, or less spread"
+            )
+        return values
 
     def batteries(self, idle_w: float, folder: Path) -> Batteries | None:
         """Return the devices' batteries, None if they are on mains.
@@ -143,7 +150,8 @@ class _Drawing:
         uniforms = np.full(len(self._samples), 0.5)
         own = self._correlated.get(number)
         uniforms[self._mine] = self._own(number) if own is None else own
-        values = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
+        with np.errstate(over="ignore"):  # infinity is told of
+            values = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
         return self._scaled(values, draw.unit)
 
     def _own(self, number: str) -> Floats:
@@ -161,3 +169,12 @@ class _Drawing:
                 "model is counted as FLOPs; give its compute in samples/s"
             )
         return values / self._flops
+
+
+def _is_possible(number: str, values: Floats) -> NDArray[np.bool_]:
+    """Return `(count,)` whether a device can have each of the `values`."""
+    if number in ("compute", "downlink", "uplink"):
+        with np.errstate(divide="ignore", over="ignore"):
+            usable = np.isfinite(1 / values) & (values > 0)
+        return usable & (np.isfinite(values) | (number != "compute"))
+    return (values >= 0) & np.isfinite(values)

@@ -17,6 +17,8 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
 """A number as text, without words such as inf."""
 
 _QUANTITY = re.compile(rf"\s*({NUMBER}|[-+]?\.?(?:inf|nan)\b)\s*(\S.*?)?\s*", re.IGNORECASE)
+_LARGEST = 1e300
+"""In base units, so that it can be written in every unit, the smallest included."""
 _BITS_OR_BYTES = re.compile(r"([kKmMgGtT]i?)?b(/[a-z]+|ps)?")
 
 
@@ -53,10 +55,10 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
     if not math.isfinite(float(number)):
         also = ", or 'unlimited'" if unlimited else ""
         raise UnitError(f"expected a finite {_bare(dimension)}{also}, got {value!r}")
-    try:
-        result = float(Fraction(number) * factor)
-    except OverflowError:
-        raise UnitError(f"{value!r} is too large {_bare(dimension)}") from None
+    exact = Fraction(number) * factor
+    if exact > _LARGEST:
+        raise UnitError(f"{value!r} is too large {_bare(dimension)}")
+    result = float(exact)
     if result < 0:
         raise UnitError(f"{dimension.name} can't be negative, got {value!r}")
     if dimension.positive and result == 0:
