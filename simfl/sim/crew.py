@@ -10,8 +10,10 @@ from typing import Any
 
 import simpy
 
+from simfl.sim.dispatch import Inbox
+from simfl.sim.helpers import Waiting
 from simfl.sim.participation import Participation
-from simfl.sim.server import Inbox, Server, Waiting
+from simfl.sim.server import Server
 
 
 class Crew:

@@ -11,16 +11,17 @@ import simpy
 from numpy.typing import NDArray
 
 from simfl.errors import InputError
-from simfl.filters.base import STATUS_BYTES
 from simfl.rows import Outcome
 from simfl.seeds import Seeds
 from simfl.selectors.base import History
 from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
 from simfl.sim.device import DeviceProcess, Errand
+from simfl.sim.dispatch import Dispatch, Inbox
 from simfl.sim.fleet import Fleet
+from simfl.sim.helpers import Helpers, Waiting
 from simfl.sim.networks.base import Links
 from simfl.sim.participation import Books, Participation
-from simfl.sim.planning import Moment, Planner
+from simfl.sim.planning import Planner
 from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.presence import Presence
 from simfl.sim.selection import Selection
@@ -31,10 +32,6 @@ from simfl.work import Floats, Ids
 from simfl.workloads.base import Workload
 
 __all__ = ["Server", "Settings", "Stop", "main"]
-
-Waiting = Generator[simpy.Event, Any, None]
-Inbox = list[Participation]
-"""Participations that are over, in the order in which they ended."""
 
 
 class Server:
@@ -71,20 +68,17 @@ class Server:
         self.why_finished: str | None = None
         self.truth: dict[str, NDArray[Any]] | None = None
         """What no server can know, only there for selectors marked as oracles."""
-        self.under_way: dict[int, Participation] = {}
         self.server_time_s = 0.0
         self.selection = Selection(self, coordinator)
         self._verdict = Verdict(self, coordinator)
         self._coordinator = coordinator
         self._planner = Planner(fleet, links, workload, settings, seeds)
         self._devices = DeviceProcess(timeline, fleet, links)
-        self._unsettled: dict[tuple[int, int], Participation] = {}
-        self._helpers: list[simpy.Process] = []
-        self._abandoning = False
+        self._dispatch = Dispatch(self, coordinator, self._planner, self._devices)
+        self.under_way = self._dispatch.under_way
+        self._helpers = Helpers(timeline)
         self._change = simpy.Event(timeline)
-        self._failed = simpy.Event(timeline)
         self._free_s = 0.0
-        self._issues: dict[int, int] = {}
         self._holds: dict[int, int] = {}
         if not len(self.presence.able):
             raise InputError("no device of the fleet holds any training sample")
@@ -159,26 +153,12 @@ class Server:
 
     def spawn(self, process: Waiting) -> simpy.Process:
         """Start a process of the server's own, which ends with the run."""
-
-        def guarded() -> Waiting:
-            try:
-                yield from process
-            except (simpy.Interrupt, GeneratorExit):
-                return
-            except BaseException as error:
-                self.timeline.mute()
-                if not self._failed.triggered:
-                    self._failed.fail(error)  # type: ignore[arg-type]  # interruptions too
-
-        self._helpers = [helper for helper in self._helpers if helper.is_alive]
-        started = self.timeline.process(guarded())
-        self._helpers.append(started)
-        return started
+        return self._helpers.spawn(process)
 
     @property
     def failed(self) -> simpy.Event:
         """What fails when a process of the server's own does, with what it raised."""
-        return self._failed
+        return self._helpers.failed
 
     # Rounds -----------------------------------------------------------------------------------
 
@@ -211,132 +191,24 @@ class Server:
         inbox: Inbox | None = None,
         tier: int = 0,
     ) -> list[Participation]:
-        """Send work to everybody who was `chosen`, drawn so often; return those not skipped.
-
-        Args:
-            chosen: who, online and idle; how often.
-            limit_s: what their work is planned for, seconds from now.  Nobody is called off.
-            inbox: where their parts are put when they are over.
-            tier: which asks them.
-        """
-        sent = []
-        for client, copies in chosen.items():
-            part = self._plan(client, limit_s, copies, tier)
-            if part is not None:
-                self._dispatch(part, inbox)
-                sent.append(part)
-        return sent
-
-    def _plan(self, client: int, limit_s: float, copies: int, tier: int) -> Participation | None:
-        """Return what `client` is to do, None if nothing useful fits and it is skipped."""
-        moment = Moment(self.round, self.version, self.timeline.now)
-        part, useful = self._planner.participation(
-            client, self._issues.get(client, 0), moment, limit_s, self.holds_model(client)
-        )
-        part.copies, part.tier = copies, tier
-        if not self.fleet.can_hold(client, self.settings.memory_bytes):
-            self._refused(part)
-            return None
-        if not useful:
-            self.books.book(part, "skipped")
-            return None
-        return part
-
-    def _refused(self, part: Participation) -> None:
-        """Book a refusal for want of memory; the server does not ask this device again."""
-        self.presence.dismiss(part.client)
-        self.timeline.note(
-            "refused",
-            round=self.round,
-            client=part.client,
-            reason="memory",
-            needs_bytes=self.settings.memory_bytes,
-        )
-        self.books.book(part, "skipped")
-        if not len(self.presence.able):
-            self.finish("every device has refused")
-
-    def _dispatch(self, part: Participation, inbox: Inbox | None) -> None:
-        client, plan = part.client, part.order.plan
-        self._issues[client] = part.order.issue + 1
-        self._coordinator.issue(part.order)
-        self.under_way[client] = self._unsettled[part.order.key] = part
-        self.presence.occupy(client)
-        self.timeline.note(
-            "dispatched",
-            round=self.round,
-            client=client,
-            units=part.errand.units,
-            full_epochs=plan.full_epochs,
-            coreset_size=plan.coreset_size,
-            coreset_epochs=plan.coreset_epochs,
-        )
-        if self.settings.filters_updates:
-            part.errand.before_upload = lambda: self._filter(part)
-        part.process = self._devices.start(part.errand, lambda units: self._salvage(part, units))
-        part.process.callbacks.append(partial(self._ended, part, inbox))
-
-    def _filter(self, part: Participation) -> None:
-        """Let a client that has trained decide whether to upload its update or only a status."""
-        part.kept_back = not self._coordinator.keeps(part.order)
-        if part.kept_back:
-            part.errand.upload_bytes = STATUS_BYTES
-        self.timeline.note("filtered", client=part.client, kept=not part.kept_back)
-
-    def _ended(self, part: Participation, inbox: Inbox | None, process: simpy.Event) -> None:
-        """Take note that a device has stopped; what did not arrive is dropped at once."""
-        if not process.ok:  # it failed, or was interrupted from outside: the run is over
-            return
-        del self.under_way[part.client]
-        self.presence.release(part.client)
-        if not part.arrived and not self._abandoning:
-            reported = part.kept_back and part.errand.end == "arrived"
-            self.discard(part, "filtered" if reported else part.errand.end or "unfinished")
-        elif inbox is not None:
-            inbox.append(part)
-        self.stir()
-
-    def _salvage(self, part: Participation, units: float) -> float:
-        """Shorten an order to the SGD steps finished after `units`; return their units."""
-        shorter, done = self._planner.finished(part.order, units)
-        if shorter is None:
-            return 0.0
-        part.order = self._coordinator.amend(shorter)
-        part.steps = shorter.plan.stop_after or 0
-        self.timeline.note("salvaged", client=part.client, steps=part.steps)
-        return done
+        """See `Dispatch.send_all`."""
+        return self._dispatch.send_all(chosen, limit_s, inbox, tier)
 
     def call_off(self, work: Iterable[simpy.Process | Participation]) -> simpy.Event:
-        """Interrupt those still running; return an event for when all of them have stopped."""
-        processes = [
-            one
-            for each in work
-            if (one := each.process if isinstance(each, Participation) else each) is not None
-        ]
-        for process in processes:
-            if process.is_alive:
-                process.interrupt()
-        return self.timeline.all_of(processes)
+        """See `Dispatch.call_off`."""
+        return self._dispatch.call_off(work)
 
     def reject_surplus(self, parts: Iterable[Participation], enough: int) -> None:
-        """Call late who arrived at the same instant as the last of `enough` but has a higher id."""
-        arrived = [part for part in parts if part.arrived]
-        for part in sorted(arrived, key=lambda one: (one.errand.ended_s, one.client))[enough:]:
-            part.errand.end = "late"
-            self.discard(part, "late")
+        """See `Dispatch.reject_surplus`."""
+        self._dispatch.reject_surplus(parts, enough)
 
     def discard(self, part: Participation, outcome: Outcome) -> None:
-        """Book a participation that does not count; its work is never computed."""
-        self._coordinator.drop(part.order)
-        self._book(part, outcome)
+        """See `Dispatch.discard`."""
+        self._dispatch.discard(part, outcome)
 
     def too_stale(self, part: Participation, most: int | None) -> bool:
         """Return whether more than `most` versions (None: any number) were made since its base."""
         return most is not None and self.version - part.order.base > most
-
-    def _book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
-        del self._unsettled[part.order.key]
-        self.books.book(part, outcome, staleness)
 
     def aggregate(self, arrived: Sequence[Participation], selected: Iterable[int] = ()) -> Waiting:
         """Make the next model of what arrived (nothing arrived: keep the model); close the round.
@@ -365,7 +237,7 @@ class Server:
             self._note_aggregated(facts)
         for part, stale in zip(arrived, staleness, strict=True):
             outcome: Outcome = "discarded" if part.order.key in bad else "arrived"
-            self._book(part, outcome, stale)
+            self._dispatch.book(part, outcome, stale)
             if outcome == "arrived":
                 self._remember(part, facts.losses.get(part.client, math.nan))
         ends = [p.errand.ends_s["upload"] for p in arrived if p.order.key not in bad]
@@ -393,12 +265,7 @@ class Server:
 
     def abandon(self) -> Waiting:
         """Stop everything under way at the end of the run, book it, and judge the last model."""
-        self._abandoning = True
-        helpers = [helper for helper in self._helpers if helper.is_alive]
-        yield self.call_off(helpers)
-        yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))
-        for key in sorted(self._unsettled):
-            self._book(self._unsettled[key], "unfinished")
+        yield from self._dispatch.abandon(self._helpers.alive)
         self._verdict.close_run()
 
     def nominal_round_s(self, everybody: bool = False) -> Floats:
