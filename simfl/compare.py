@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 from simfl.errors import InputError, nearest
@@ -24,11 +25,15 @@ class Figure:
         mean: over the seeds that have it (NaN: none has).
         spread: sample standard deviation (NaN with fewer than two).
         missing: seeds without it, e.g. that never reached the target.
+        median: over all seeds, one that never got there counting as later than all others
+            (infinite: at least half never did).  Unlike the mean it does not favour a variant for
+            missing a target on the seeds that are hard.
     """
 
     mean: float
     spread: float
     missing: int
+    median: float = math.nan
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> "Figure":
@@ -36,11 +41,12 @@ class Figure:
         listed = list(values)
         there = [value for value in listed if value is not None and not math.isnan(value)]
         if not there:
-            return cls(math.nan, math.nan, len(listed))
+            return cls(math.nan, math.nan, len(listed), math.inf if listed else math.nan)
         mean = math.fsum(there) / len(there)
         squares = math.fsum((value - mean) ** 2 for value in there)
         spread = math.sqrt(squares / (len(there) - 1)) if len(there) > 1 else math.nan
-        return cls(mean, spread, len(listed) - len(there))
+        missing = len(listed) - len(there)
+        return cls(mean, spread, missing, median([*there, *[math.inf] * missing]))
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,8 @@ def _line(name: str, runs: Sequence[Result], targets: Sequence[float]) -> Line:
 def render(lines: Sequence[Line], form: Format) -> str:
     """Return the comparison as text.
 
-    A target that some seed never reached shows how many did not; N/A means none did.
+    A target that some seed never reached shows how many did not, and the median over all; N/A
+    means none did.
     """
     if form == "json":
         return json.dumps([_plain(line) for line in lines], indent=2)
@@ -198,7 +205,10 @@ def show(column: str, figure: Figure | None) -> str:
         return "N/A"
     mean, spread = _number(column, figure.mean), _number(column, figure.spread)
     text = mean if math.isnan(figure.spread) else f"{mean} ± {spread}"
-    return f"{text} ({figure.missing} never)" if figure.missing else text
+    if not figure.missing:
+        return text
+    middle = "never" if math.isinf(figure.median) else _number(column, figure.median)
+    return f"{text} ({figure.missing} never; median {middle})"
 
 
 def _number(column: str, value: float) -> str:
@@ -219,13 +229,18 @@ def _number(column: str, value: float) -> str:
 
 def _plain(line: Line) -> dict[str, Any]:
     def finite(value: float) -> float | None:
-        return None if math.isnan(value) else value
+        return value if math.isfinite(value) else None
 
     return {
         "variant": line.variant,
         "seeds": line.seeds,
         **{
-            name: {"mean": finite(f.mean), "std": finite(f.spread), "missing": f.missing}
+            name: {
+                "mean": finite(f.mean),
+                "std": finite(f.spread),
+                "median": finite(f.median),
+                "missing": f.missing,
+            }
             for name, f in line.figures.items()
         },
     }

@@ -20,8 +20,15 @@ def line(name: str, accuracy: float, rounds: float) -> Line:
 def test_sample_standard_deviation_and_missing_seeds() -> None:
     figure = Figure.of([1.0, 3.0, None])
     assert (figure.mean, figure.spread, figure.missing) == (2.0, pytest.approx(2**0.5), 1)
-    assert show("round_to_65%", figure) == "2 ± 1.414 (1 never)"
+    assert show("round_to_65%", figure) == "2 ± 1.414 (1 never; median 3)"
     assert show("round_to_65%", Figure.of([None, None])) == "N/A"
+
+
+def test_in_the_median_never_is_later_than_any_round() -> None:
+    assert Figure.of([None, 5.0, 1.0, 4.0]).median == 4.5
+    assert Figure.of([7.0, 5.0, 6.0]).median == 6.0
+    assert Figure.of([None, None, 1.0]).median == math.inf
+    assert show("round_to_65%", Figure.of([None, None, 1.0])) == "1 (2 never; median never)"
 
 
 def test_fedacs_table_from_its_own_rounded_entries() -> None:

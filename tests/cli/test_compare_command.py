@@ -60,7 +60,12 @@ def test_means_and_spreads(top: Path, capsys: pytest.CaptureFixture[str]) -> Non
         reached = [one["targets"]["0.1"] for one in summaries(top, line["variant"])]
         times = [at["time_s"] for at in reached if at]
         assert line["time_s_to_10%"]["missing"] == 2 - len(times)
-        assert line["time_s_to_99%"] == {"mean": None, "std": None, "missing": 2}
+        assert line["time_s_to_99%"] == {
+            "mean": None,
+            "std": None,
+            "median": None,
+            "missing": 2,
+        }
 
 
 def test_targets_other_than_the_scenarios(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
