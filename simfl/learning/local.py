@@ -178,7 +178,8 @@ class _Training:
             elif name == "squared_loss":
                 seen = self._seen[lane]
                 mean = self._squares[lane] / seen if seen else np.nan
-                found[name] = np.array(mean, dtype=np.float32)
+                with np.errstate(over="ignore"):  # of a client that diverged
+                    found[name] = np.array(mean, dtype=np.float32)
             else:
                 raise InputError(f"participants can't measure {name!r}")
         return found

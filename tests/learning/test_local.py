@@ -332,3 +332,11 @@ def test_a_client_that_diverges_says_so_and_harms_nobody(name):
     assert not np.isfinite(spoiled.loss)
     assert well.params.tobytes() == alone.params.tobytes()
     assert well.loss == alone.loss
+
+
+def test_a_measurement_beyond_float32_warns_nobody():
+    task = task_of("softmax", [20], wants=("squared_loss",))
+    wild = initial(task) * np.float32(1e25)
+    (result,) = train(task, {0: wild}, make_orders([20], Plan(steps=1)))
+    assert np.isfinite(result.loss)
+    assert np.isinf(result.extras["squared_loss"])
