@@ -37,6 +37,7 @@ class ModelFacts:
         flops: FLOPs of training one sample.
         convex: whether it has no hidden layer.
         profile: width of FC-1 (0: it has none).
+        takes_tokens: whether its inputs are whole numbers.
     """
 
     parameters: int
@@ -44,6 +45,7 @@ class ModelFacts:
     flops: int
     convex: bool
     profile: int
+    takes_tokens: bool
 
 
 class Builder:
@@ -99,7 +101,7 @@ class Builder:
     @cached_property
     def model(self) -> ModelFacts:
         """What virtual time must know of the model."""
-        from simfl.learning.flat import Layout, build, training_flops
+        from simfl.learning.flat import Layout, build, takes_tokens, training_flops
         from simfl.learning.measure import profile_layer
         from simfl.learning.program import is_convex
 
@@ -116,6 +118,7 @@ class Builder:
             flops=training_flops(module, shape),
             convex=is_convex(module),
             profile=profile,
+            takes_tokens=takes_tokens(module),
         )
 
     @cached_property
@@ -138,6 +141,11 @@ class Builder:
     def settings(self) -> Settings:
         """What the server is told."""
         scenario, stop = self.scenario, self.scenario.rounds.stop
+        if scenario.selection.needs_profile and not self.model.profile:
+            raise InputError(
+                f"selector {scenario.selection.name!r} needs profiles, outputs of a hidden fully "
+                f"connected layer, and model {scenario.model.name!r} has none"
+            )
         update_filter = scenario.training.filter
         size = 4 * self.model.parameters
         update_size = scenario.training.compression.size(self.model.parameters)
@@ -239,6 +247,12 @@ class Builder:
 
         shape, classes = self._shape
         samples = self.federation.judged_on(self.scenario.evaluation.on)
+        if self.model.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
+            takes = "tokens, not measurements" if self.model.takes_tokens else "no tokens"
+            raise InputError(
+                f"model {self.scenario.model.name!r} takes {takes}, so it can't be trained on data "
+                f"set {self.scenario.data.dataset.name!r}"
+            )
         x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
         task = Task(
             self.scenario.model,

@@ -16,6 +16,8 @@ from simfl.work import WorkOrder, WorkResult
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
 DEADLINE = {"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "50%"}}}
 
+TABLE = {"data": {"dataset": {"name": "synthetic", "clients": 8}}}
+
 
 def contents(result: Result) -> dict[str, bytes]:
     return {name: (result.folder / name).read_bytes() for name in FILES}
@@ -197,3 +199,18 @@ def test_what_is_wrong_is_found_before_a_former_run_is_replaced(tmp_path: Path) 
             run(scenario, out, overwrite=True)
     assert contents(former) == kept
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": "logistic_regression", "selection": "k_dpp"}, "'k_dpp' needs profiles"),
+        ({"model": "fedcore_lstm", **TABLE}, "'fedcore_lstm' takes tokens"),
+    ],
+)
+def test_what_a_model_cannot_do_is_told_before_anything_is_written(
+    run_tiny: RunTiny, tmp_path: Path, changes: dict, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        run_tiny(changes)
+    assert not list(tmp_path.rglob("*"))

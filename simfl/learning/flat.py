@@ -107,9 +107,14 @@ def parameter_count(module: nn.Module) -> int:
     return Layout.of(module).size
 
 
+def takes_tokens(module: nn.Module) -> bool:
+    """Whether the module's inputs are tokens, whole numbers, instead of measurements."""
+    return any(isinstance(layer, nn.Embedding) for layer in module.modules())
+
+
 def example_input(module: nn.Module, shape: tuple[int, ...], n: int = 1) -> torch.Tensor:
     """Return `n` zero inputs of `shape` in the dtype that the module takes (tokens or floats)."""
-    tokens = any(isinstance(layer, nn.Embedding) for layer in module.modules())
+    tokens = takes_tokens(module)
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
     return torch.zeros((n, *shape), dtype=torch.int64 if tokens else torch.float32, device=device)
 

@@ -194,6 +194,11 @@ class Selector(Component, ABC):
         True, description="whether what it asks of clients costs bytes and virtual time"
     )
 
+    @property
+    def needs_profile(self) -> bool:
+        """Whether it asks for `fc1_profile`, which only models with a hidden layer have."""
+        return False
+
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
     ) -> Probe | None:

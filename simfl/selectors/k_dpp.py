@@ -55,6 +55,11 @@ class KDppSelector(Selector):
     _kernel: tuple[Ids, Floats] | None = PrivateAttr(default=None)
     _sampler: tuple[Ids, KDpp] | None = PrivateAttr(default=None)
 
+    @property
+    def needs_profile(self) -> bool:
+        """See `Selector.needs_profile`."""
+        return self.profile == "fc1"
+
     def _answered_before(self, view: View) -> NDArray[np.bool_]:
         answered = np.zeros(view.clients, dtype=bool)
         again = self.refresh_every is not None and (view.round - 1) % self.refresh_every == 0
