@@ -1,0 +1,39 @@
+"""The components of `examples/components.py` run, and an interrupted run of them goes on."""
+
+from pathlib import Path
+
+import pytest
+from tiny import TINY
+
+from simfl import Scenario, resume, run
+from simfl.errors import ScenarioError
+
+FOLDER = Path(__file__).parents[2] / "examples"
+CHANGES = (
+    "aggregation={name: 'components:Nesterov', pull: 0.2}",
+    "rounds.policy={name: 'components:FirstFew', enough: 2}",
+    "network={name: 'components:Satellite', rate: 80 kbit/s}",
+    "fleet.availability={name: 'components:Shifts', length: 3 s}",
+)
+
+
+@pytest.fixture(autouse=True)
+def _examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+def test_all_at_once(tmp_path: Path) -> None:
+    scenario = Scenario.from_dict(TINY, overrides=CHANGES)
+    [result] = run(scenario, tmp_path)
+    assert (result.rounds.arrived <= 2).all()
+    assert result.rounds.arrived.sum() > 4
+    assert set(result.clients.outcome) >= {"arrived", "late"}
+    log = (result.folder / "events.jsonl").read_bytes()
+    (result.folder / "summary.json").unlink()
+    resume(result.folder)
+    assert (result.folder / "events.jsonl").read_bytes() == log
+
+
+def test_prepare_may_refuse() -> None:
+    with pytest.raises(ScenarioError, match="aggregation: aggregator 'Nesterov' is a momentum"):
+        Scenario.from_dict(TINY, overrides=[*CHANGES, "training.optimizer.momentum=0.9"])
