@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
+from simfl.errors import RunError
 from simfl.registry import Component, Registry
 from simfl.selectors.base import Report
 from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
@@ -21,9 +23,22 @@ if TYPE_CHECKING:
 class Executor(Component, ABC):
     """Computes orders.  Equal orders give equal bits whatever the executor or its workers."""
 
-    @abstractmethod
+    _task: "Task | None" = PrivateAttr(None)
+
     def start(self, task: "Task") -> None:
-        """Get ready to compute orders of `task`."""
+        """Get ready to compute orders of `task`; who overrides this calls it, too."""
+        self._task = task
+
+    @property
+    def task(self) -> "Task":
+        """What it was started with.
+
+        Raises:
+            RunError: it was not started, or is closed.
+        """
+        if self._task is None:
+            raise RunError("the executor was not started")
+        return self._task
 
     @abstractmethod
     def train(
@@ -40,7 +55,6 @@ class Executor(Component, ABC):
             corrections: what each order adds to every gradient; None: nothing.
         """
 
-    @abstractmethod
     def measure(
         self,
         report: Report,
@@ -49,6 +63,8 @@ class Executor(Component, ABC):
         batch: MiniBatch | None = None,
     ) -> NDArray[np.float64]:
         """Return what `clients` report of the model `params` (`loss`, `fc1_profile`, `gradient`).
+
+        Computed in this process, in the order asked.
 
         Args:
             report: what is asked.
@@ -60,11 +76,14 @@ class Executor(Component, ABC):
             `(m,)` mean losses on their validation part, or `(m, d)` profiles or gradients of their
             training part.
         """
+        from simfl.learning.measure import measure
+
+        return measure(self.task, report, params, clients, batch)
 
     def evaluate(
         self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"
     ) -> "Evaluation":
-        """Return accuracy and loss of the model `params` on a data set.
+        """Return accuracy and loss of the model `params` on a data set, computed in this process.
 
         Args:
             task: whose model and device are used.
@@ -77,7 +96,8 @@ class Executor(Component, ABC):
         return evaluate(task, params, x, y)
 
     def close(self) -> None:
-        """Give back workers; safe to call twice."""
+        """Give back workers and data; safe to call twice."""
+        self._task = None
 
 
 executors: Registry[Executor] = Registry("executor", "simfl.executors")

@@ -12,15 +12,12 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 
 from simfl.errors import RunError
 from simfl.executors.base import Executor, executors
 from simfl.executors.groups import even_parts, lane_groups_of
-from simfl.selectors.base import Report
-from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
+from simfl.work import Corrections, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +38,6 @@ class Processes(Executor):
         None, ge=1, description="worker processes, one thread each (default: one per core)"
     )
 
-    _task: "Task | None" = PrivateAttr(None)
     _pack: "tuple[bytes, list[int]] | None" = PrivateAttr(None)
     _pool: "list[Worker]" = PrivateAttr(default_factory=list)
     _judged: "tuple[torch.Tensor, tuple[bytes, list[int]]] | None" = PrivateAttr(None)
@@ -54,7 +50,7 @@ class Processes(Executor):
 
         self.close()
         torch.set_num_threads(1)
-        self._task = task
+        super().start(task)
         self._pack = pack(task)
         self._pool = [self._hire() for _ in range(self.workers or _cores())]
 
@@ -69,27 +65,12 @@ class Processes(Executor):
         Raises:
             RunError: workers died again and again, or training failed in one.
         """
-        if self._task is None:
-            raise RunError("the executor was not started")
+        task = self.task
         try:
-            return self._train(self._task, bases, orders, corrections)
+            return self._train(task, bases, orders, corrections)
         except BaseException:
             self._dismiss()  # whoever is still busy would answer the next call with old results
             raise
-
-    def measure(
-        self,
-        report: Report,
-        params: Params,
-        clients: Sequence[int],
-        batch: MiniBatch | None = None,
-    ) -> NDArray[np.float64]:
-        """See `Executor.measure`; computed in this process, in the order asked."""
-        from simfl.learning.measure import measure
-
-        if self._task is None:
-            raise RunError("the executor was not started")
-        return measure(self._task, report, params, clients, batch)
 
     def evaluate(
         self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"
@@ -122,12 +103,13 @@ class Processes(Executor):
 
     def close(self) -> None:
         """See `Executor.close`."""
+        super().close()
         self._dismiss()
         self._forget_judged()
         if self._pack is not None:
             for fd in self._pack[1]:
                 os.close(fd)
-        self._pack = self._task = None
+        self._pack = None
 
     def _forget_judged(self) -> None:
         if self._judged is not None:

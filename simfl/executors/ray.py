@@ -12,14 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 
 from simfl.errors import InputError, RunError, SimflError
 from simfl.executors.base import Executor, executors
 from simfl.executors.groups import lane_groups_of
-from simfl.selectors.base import Report
-from simfl.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
+from simfl.work import Corrections, Params, WorkOrder, WorkResult
 
 if TYPE_CHECKING:
     from simfl.learning.task import Task
@@ -42,7 +40,6 @@ class Ray(Executor):
         None, description="of the cluster (default: $RAY_ADDRESS, else a local one is started)"
     )
 
-    _task: "Task | None" = PrivateAttr(None)
     _parcel: Any = PrivateAttr(None)
     _models: dict[int, Any] = PrivateAttr(default_factory=dict)
 
@@ -60,7 +57,7 @@ class Ray(Executor):
         torch.set_num_threads(1)
         ray = connect(self.address, self.workers)
         self._parcel = ray.put(pack_arrays(task))
-        self._task = task
+        super().start(task)
 
     def train(
         self,
@@ -73,8 +70,7 @@ class Ray(Executor):
         Raises:
             RunError: Ray gave up on some orders, or training failed in a worker.
         """
-        if self._task is None:
-            raise RunError("the executor was not started")
+        task = self.task
         if not orders:
             return []
         import ray
@@ -87,7 +83,7 @@ class Ray(Executor):
             version: ray.put(bases[version]) if model is None else model
             for version, model in kept.items()
         }
-        groups = lane_groups_of(self._task, orders, self.workers or _cpus(ray))
+        groups = lane_groups_of(task, orders, self.workers or _cpus(ray))
         compute = ray.remote(num_cpus=1, max_retries=RETRIES)(_compute)
         asked = []
         for group in groups:
@@ -115,23 +111,10 @@ class Ray(Executor):
             raise
         return [found[at] for at in range(len(orders))]
 
-    def measure(
-        self,
-        report: Report,
-        params: Params,
-        clients: Sequence[int],
-        batch: MiniBatch | None = None,
-    ) -> NDArray[np.float64]:
-        """See `Executor.measure`; computed in this process, in the order asked."""
-        from simfl.learning.measure import measure
-
-        if self._task is None:
-            raise RunError("the executor was not started")
-        return measure(self._task, report, params, clients, batch)
-
     def close(self) -> None:
         """See `Executor.close`.  The connection to Ray stays, for the next run of this process."""
-        self._parcel = self._task = None
+        super().close()
+        self._parcel = None
         self._models = {}
 
 
