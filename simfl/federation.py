@@ -12,6 +12,7 @@ from simfl.datasets.base import Corpus, Dataset, LazyCorpus, Samples
 from simfl.datasets.rearrange import rearranged
 from simfl.errors import InputError
 from simfl.partitions.base import Partition, Source
+from simfl.partitions.describe import label_counts
 from simfl.seeds import Seeds
 from simfl.work import Ids
 
@@ -68,9 +69,7 @@ class Dealt:
     @cached_property
     def label_counts(self) -> NDArray[np.int64] | None:
         """See `Federation.label_counts`."""
-        labels, classes = self.corpus.train.y, self.corpus.classes
-        counts = [np.bincount(labels[rows], minlength=classes) for rows in self.train_rows]
-        return np.array(counts, dtype=np.int64)
+        return label_counts(self.train_rows, self.corpus.train.y, self.corpus.classes)
 
     @cached_property
     def _data(self) -> "ClientData":

@@ -16,7 +16,7 @@ from simfl.report.devices import Devices
 from simfl.report.html import cell, mean_cell, table
 from simfl.report.origins import origins
 from simfl.report.results import results
-from simfl.report.runs import OUTCOMES, RunData, gini, variants
+from simfl.report.runs import OUTCOMES, RunData, variants
 from simfl.report.svg import WIDE
 from simfl.report.words import headline, notes
 from simfl.rundir import write_atomically
@@ -137,7 +137,7 @@ def _clients(groups: Groups) -> str:
     rows = []
     for name, members in groups.items():
         found = [Devices.of(run) for run in members]
-        ginis = [gini(run.participations) for run in members]
+        ginis = [run.gini for run in members]
         cells = [
             cell(name),
             mean_cell([float(len(one.ids)) for one in found], formats.count),

@@ -24,6 +24,7 @@ from simfl.rundir import (
     is_run,
     read_json,
 )
+from simfl.summary import gini
 from simfl.work import Floats
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
@@ -284,18 +285,11 @@ class RunData:
         heard = self.clients["client"][self.used].astype(np.int64)
         return np.bincount(heard, minlength=self.devices)
 
-
-def gini(counts: NDArray[np.int64]) -> float:
-    """Return the Gini coefficient: 0 if all counts are equal, towards 1 if one has everything.
-
-    >>> gini(np.array([1, 1, 1, 1])), gini(np.array([0, 0, 0, 4]))
-    (0.0, 0.75)
-    """
-    n, total = len(counts), counts.sum()
-    if not total:
-        return math.nan
-    ranks = np.arange(1, n + 1)
-    return float((2 * ranks - n - 1) @ np.sort(counts) / (n * total))
+    @cached_property
+    def gini(self) -> float:
+        """Gini coefficient of `participations` (NaN: nobody was heard)."""
+        counts = self.participations[self.participations > 0].tolist()
+        return gini(counts, self.devices) if counts else math.nan
 
 
 def variants(runs: Sequence[RunData]) -> dict[str, list[RunData]]:

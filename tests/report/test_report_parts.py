@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from simfl.report import formats, runs, words
 from simfl.report.axes import TIME_UNITS, linear, logarithmic
-from simfl.report.runs import Reached, gini
+from simfl.report.runs import Reached
 from simfl.report.svg import thin
 from simfl.report.words import Standing
 from simfl.rows import Outcome
+from simfl.summary import gini
 
 
 def test_every_outcome_is_told_and_has_a_colour() -> None:
@@ -75,8 +76,15 @@ def test_thinning_keeps_ends_and_extremes() -> None:
     assert (max(kept_y), min(kept_y)) == (9.0, np.nanmin(ys))
 
 
-def test_gini_of_nobody_is_unknown() -> None:
-    assert math.isnan(gini(np.zeros(3, dtype=np.int64)))
+@settings(deadline=None, max_examples=60)
+@given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=12))
+def test_gini_is_half_the_relative_mean_difference(counts: list[int]) -> None:
+    """Whether those who were never heard are listed or not."""
+    n, total = len(counts), sum(counts)
+    apart = sum(abs(a - b) for a in counts for b in counts)
+    expected = apart / (2 * n * total) if total else 0.0
+    for listed in (counts, [count for count in counts if count]):
+        assert gini(listed, n) == pytest.approx(expected, abs=1e-12)
 
 
 def standing(name: str, *times: float, seeds: int = 1) -> Standing:

@@ -8,7 +8,7 @@ import numpy as np
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, colour, each, legend, mean, scale
-from simfl.report.runs import RunData, gini
+from simfl.report.runs import RunData
 from simfl.report.svg import Plot
 from simfl.work import Floats
 
@@ -34,10 +34,9 @@ def participation(groups: Groups) -> Drawing | None:
         sorted_ = np.sort(run.participations)[::-1].astype(np.float64)
         stairs = np.repeat(sorted_, 2)
         edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
-        plot.line(edges, stairs, css, f"{name}: Gini {gini(run.participations):.3f}")
+        plot.line(edges, stairs, css, f"{name}: Gini {run.gini:.3f}")
     ginis = "; ".join(
-        (f"{name} " if len(groups) > 1 else "")
-        + f"{mean([gini(run.participations) for run in members]):.3f}"
+        (f"{name} " if len(groups) > 1 else "") + f"{mean([run.gini for run in members]):.3f}"
         for name, members in groups.items()
     )
     about = f"Flat means that everybody is heard equally. Gini coefficient: {ginis}."
@@ -56,7 +55,7 @@ def _participation_by_device(run: RunData) -> Drawing:
         plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
     told = [("o-arrived", "counted"), ("o-late", "came to nothing")]
-    about = f"Gini coefficient of the updates that counted: {gini(heard):.3f}."
+    about = f"Gini coefficient of the updates that counted: {run.gini:.3f}."
     return Drawing("Who was heard how often", about, str(plot), told)
 
 
