@@ -102,11 +102,6 @@ def initial_params(model: Model, shape: tuple[int, ...], classes: int, seed: int
     return flatten(module)
 
 
-def parameter_count(module: nn.Module) -> int:
-    """Return p, the number of parameters; the model is 4 p bytes on the wire."""
-    return Layout.of(module).size
-
-
 def takes_tokens(module: nn.Module) -> bool:
     """Whether the module's inputs are tokens, whole numbers, instead of measurements."""
     return any(isinstance(layer, nn.Embedding) for layer in module.modules())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from torch import nn
 
-from simfl.learning.flat import parameter_count
+from simfl.learning.flat import Layout
 from simfl.learning.memory import saved_bytes, training_bytes
 from simfl.models.base import models
 from simfl.result import Result
@@ -29,7 +29,7 @@ def test_an_mlp_keeps_its_inputs_hidden_outputs_and_probabilities(
     hidden: list[int], batch: int
 ) -> None:
     module = models.parse({"name": "mlp", "hidden": hidden}).build((28, 28), 10)
-    p = parameter_count(module)
+    p = Layout.of(module).size
     sample = 4 * (784 + sum(hidden) + 10) + 8  # the label is an int64
     found = training_bytes(module, (28, 28), local(batch))
     assert 0 <= found - (2 * 4 * p + batch * sample) <= CONSTANT

@@ -12,7 +12,6 @@ from simfl.learning.flat import (
     forward_flops,
     initial_params,
     load,
-    parameter_count,
     state_dict,
     training_flops,
 )
@@ -25,7 +24,7 @@ def test_there_and_back(model, shape):
     module = build(model, shape, 5, seed=3)
     flat = flatten(module)
     assert flat.dtype == np.float32
-    assert flat.shape == (parameter_count(module),)
+    assert flat.shape == (Layout.of(module).size,)
     other = build(model, shape, 5, seed=4)
     assert not np.array_equal(flatten(other), flat)
     load(other, flat)
