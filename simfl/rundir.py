@@ -141,6 +141,7 @@ class Recorder:
         self.events = GrowingFile(folder / EVENTS)
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)
+        self._rows = _Rows()
         self._rounds.append(",".join(COLUMNS[RoundRow].names))
         self._clients.append(",".join(COLUMNS[ClientRow].names))
         self.flush()
@@ -149,9 +150,9 @@ class Recorder:
         """Record one event."""
         self.events.append(encode(time_s, kind, facts))
         if kind == "participation":
-            self._clients.append(_line(facts["row"]))
+            self._clients.append(self._rows.line(facts["row"]))
         elif kind == "round_end":
-            self._rounds.append(_line(facts["row"]))
+            self._rounds.append(self._rows.line(facts["row"]))
             self.flush()
 
     def flush(self) -> None:
@@ -166,20 +167,18 @@ class Recorder:
                 stack.callback(file.close)
 
 
-class _Sink:
-    """Where the CSV writer leaves the line it has just made."""
+class _Rows:
+    """Turns rows into lines of CSV; None is an empty field."""
 
-    line = ""
+    def __init__(self) -> None:
+        self._line = ""
+        self._csv = csv.writer(self, lineterminator="")
 
     def write(self, line: str) -> None:
-        self.line = line
+        """Take the line that the writer has just made."""
+        self._line = line
 
-
-_SINK = _Sink()
-_CSV = csv.writer(_SINK, lineterminator="")
-
-
-def _line(row: RoundRow | ClientRow) -> str:
-    """Return `row` as one line of CSV; None is an empty field."""
-    _CSV.writerow(COLUMNS[type(row)].values(row))
-    return _SINK.line
+    def line(self, row: RoundRow | ClientRow) -> str:
+        """Return `row` as one line."""
+        self._csv.writerow(COLUMNS[type(row)].values(row))
+        return self._line

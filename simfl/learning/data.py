@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
+import numpy as np
 import torch
 
 from simfl.work import Ids
@@ -50,11 +52,9 @@ class Partitioned:
     train_rows: Sequence[Ids]
     validation_rows: Sequence[Ids]
 
-    @property
+    @cached_property
     def sizes(self) -> Ids:
         """See `ClientData.sizes`."""
-        import numpy as np
-
         return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
 
     def training(self, clients: Sequence[int]) -> Cohort:
