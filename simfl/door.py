@@ -33,6 +33,8 @@ class Door:
         self._selector = selector
         self._seeds = seeds
         self._label_counts = label_counts
+        # `(1, classes)`, added up once: a large fleet's takes a while.
+        self._everybody = None if label_counts is None else label_counts.sum(axis=0, keepdims=True)
 
     def issue(self, order: WorkOrder) -> WorkOrder:
         """See `Coordinator.issue`."""
@@ -66,9 +68,9 @@ class Door:
 
     def gemd(self, clients: Sequence[int]) -> float | None:
         """Return the GEMD of `clients` (None where labels are not known)."""
-        if self._label_counts is None or not clients:
+        if self._label_counts is None or self._everybody is None or not clients:
             return None
-        return gemd(self._label_counts[np.array(clients)], self._label_counts)
+        return gemd(self._label_counts[np.array(clients)], self._everybody)
 
 
 def _moment(view: View) -> tuple[int, ...]:
@@ -83,7 +85,7 @@ def gemd(chosen: NDArray[np.int64], everybody: NDArray[np.int64]) -> float:
 
     Args:
         chosen: `(k, classes)` label counts of the clients whose updates counted.
-        everybody: `(n, classes)` label counts of all.
+        everybody: `(n, classes)` label counts of all, or `(1, classes)` their sum.
     """
     ours: Floats = chosen.sum(axis=0) / max(chosen.sum(), 1)
     theirs: Floats = everybody.sum(axis=0) / max(everybody.sum(), 1)
