@@ -15,7 +15,7 @@ from simfl.work import Floats, Ids
 _NOTHING = 1e-9
 """Share of the capacity that rounding may leave or take."""
 
-_CHANGES = 10_000
+_CHANGES = 1_000
 """Changes of its charger after which a battery that is still too empty is given up: a charger that
 is plugged in too seldom never fills it, however long one looks ahead."""
 
