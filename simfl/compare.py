@@ -59,18 +59,18 @@ class Line:
 
 
 def find_runs(paths: Sequence[Path]) -> list[Result]:
-    """Return the finished runs in and below `paths`, in order of path.
+    """Return the finished runs in and below `paths`, in order of path, each once.
 
     Raises:
         InputError: there is none below one of them.
     """
-    found: list[Result] = []
+    found: list[Path] = []
     for path in paths:
         folders = [path] if is_run(path) else sorted(_run_folders(path))
         if not folders:
             raise InputError(f"{path} holds no run")
-        found += [Result(folder) for folder in folders]
-    return found
+        found += folders
+    return [Result(folder) for folder in {each.resolve(): each for each in found}.values()]
 
 
 def _run_folders(path: Path) -> list[Path]:

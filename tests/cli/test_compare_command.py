@@ -109,6 +109,11 @@ def test_table_says_what_was_never_reached(top: Path, capsys: pytest.CaptureFixt
     assert named["time_s_to_99%"] == ["N/A", "N/A"]
 
 
+def test_a_run_named_twice_counts_once(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twice = as_json(capsys, top, top / "waits", top / "." / "waits" / "seed-0")
+    assert twice == as_json(capsys, top)
+
+
 def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [top / "waits" / "seed-1", top / "drops" / "seed-0"]
     lines = as_json(capsys, *folders)
