@@ -43,6 +43,26 @@ class Options:
             raise InputError(f"the data folder {named} does not exist")
         return None if named is None else Path(named)
 
+    def torch_device(self) -> str:
+        """Return the name of the torch device, `auto` decided.
+
+        Raises:
+            InputError: there is no such device here.
+        """
+        if self.device == "cpu":
+            return "cpu"
+        import torch
+
+        if self.device == "auto":
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        kind, _, index = self.device.partition(":")
+        if kind != "cuda" or (index and not index.isdecimal()):
+            raise InputError(f"unknown device {self.device!r}; expected cpu, cuda or auto")
+        # The nodes of a Ray cluster may have what this machine has not.
+        if self.executor != "ray" and int(index or 0) >= torch.cuda.device_count():
+            raise InputError(f"device {self.device!r} is not there: PyTorch sees no such GPU")
+        return self.device
+
     def make_executor(self) -> Executor:
         """Return a new executor.
 

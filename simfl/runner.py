@@ -128,6 +128,7 @@ def _is_begun(job: Job, options: Options) -> bool:
 
 def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> Result:
     """Run one job, in place of whatever run its folder holds; see `run`."""
+    options = replace(options, device=options.torch_device())
     executor = options.make_executor()
     builder = _builder(job.scenario, options, executor)
     try:
@@ -160,6 +161,7 @@ def resume(
     options = replace(
         options or Options(), time_only=recorded["time_only"], device=recorded["device"]
     )
+    options = replace(options, device=options.torch_device())
     executor = options.make_executor()
     builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
     try:

@@ -78,7 +78,9 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
-Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+SEEDS = 2**63
+"""How many seeds there are, from 0 on."""
+Seed = Annotated[int, Field(strict=True, ge=0, lt=SEEDS)]
 SeedList = Annotated[tuple[Seed, ...], BeforeValidator(_range), AfterValidator(_distinct)]
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from simfl.errors import ScenarioError
+from simfl.errors import InputError, ScenarioError
 from simfl.scenario.document import Document
 from simfl.scenario.overrides import variant_overrides
 from simfl.scenario.reader import check, read, report
-from simfl.scenario.scenario import Scenario
+from simfl.scenario.scenario import SEEDS, Scenario
 
 DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""
@@ -36,7 +36,7 @@ def expand(source: Document | Scenario, seeds: Sequence[int] | None = None) -> l
         ScenarioError: everything that is wrong with it or with a variant of it.
     """
     base = source if isinstance(source, Scenario) else read(source)
-    seeds = base.seeds or (base.seed,) if seeds is None else seeds
+    seeds = base.seeds or (base.seed,) if seeds is None else _checked(seeds)
     if not base.variants:
         return _runs(DEFAULT, base, seeds)
     document = _document(base)
@@ -85,6 +85,20 @@ def _document(scenario: Scenario) -> Document:
     if document is not None and read(document).model_copy(update=seeds) == scenario:
         return cast(Document, document)
     return Document.of(scenario.to_dict(), folder=scenario.folder)
+
+
+def _checked(seeds: Sequence[int]) -> Sequence[int]:
+    """Return `seeds` if a scenario could have them.
+
+    Raises:
+        InputError: one is out of range or listed twice.
+    """
+    for index, seed in enumerate(seeds):
+        if not 0 <= seed < SEEDS:
+            raise InputError(f"a seed must be at least 0 and below 2^63, but got {seed}")
+        if seed in seeds[:index]:
+            raise InputError(f"seed {seed} is listed twice")
+    return seeds
 
 
 def _runs(name: str, scenario: Scenario, seeds: Sequence[int]) -> list[Run]:

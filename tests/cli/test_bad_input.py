@@ -241,6 +241,24 @@ def test_bad_changes(
     assert told.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--seed", str(2**63)], "a seed must be at least 0 and below 2^63, but got 9223"),
+        (["--seeds", "1,2,1"], "seed 1 is listed twice"),
+        (["--device", "gpu"], "unknown device 'gpu'; expected cpu, cuda or auto"),
+        (["--device", "cuda:x"], "unknown device 'cuda:x'"),
+        (["--device", "cuda:99"], "device 'cuda:99' is not there"),
+    ],
+)
+def test_bad_options_of_a_run(
+    options: list[str], words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    assert words in refused(capsys, "run", "s.yaml", "--quiet", *options)
+    assert [path.name for path in here.iterdir()] == ["s.yaml"]
+
+
 def test_time_only_refuses_what_needs_training(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
