@@ -45,7 +45,9 @@ def read_rows(
     path = (folder or Path()) / file
     wanted = {column: {_key(value) for value in values} for column, values in where.items()}
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="") as text:
+        opener = gzip.open if path.suffix == ".gz" else open
+        # Spreadsheets write a byte order mark first.
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
             reader = csv.reader(text)
             header = [name.strip() for name in next(reader, [])]
             for column in (*columns, *where):

@@ -64,6 +64,12 @@ def test_in_order_every_row_is_a_device(folder: Path, file: str) -> None:
     assert fleet.rate.tolist() == [200, 100, 50]
 
 
+def test_a_file_as_a_spreadsheet_writes_it(folder: Path) -> None:
+    (folder / "sheet.csv").write_bytes(b"\xef\xbb\xbf" + ROWS.replace("\n", "\r\n").encode())
+    trace = {"where": {"phone": ["b", "c"]}, "file": "sheet.csv", "sample": "in_order"}
+    assert draw(load(folder, trace)).downlink_bps.tolist() == [2e6, 3e6]
+
+
 def test_more_devices_than_rows_start_again(folder: Path) -> None:
     fleet = draw(load(folder, {"sample": "in_order"}, count=5))
     assert fleet.uplink_bps.tolist() == [1e5, 2e5, 3e5, 1e5, 2e5]

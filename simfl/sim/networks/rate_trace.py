@@ -29,7 +29,7 @@ class RateTrace(BaseModel):
             InputError: it can't be read or makes no sense.
         """
         try:
-            with open(folder / self.file, newline="") as text:
+            with open(folder / self.file, encoding="utf-8-sig", newline="") as text:
                 reader = csv.DictReader(text, skipinitialspace=True)
                 rows = [(row["time_s"], row["factor"]) for row in reader]
             times = [float(time) for time, _ in rows]
