@@ -15,6 +15,9 @@ from simfl.sim.helpers import Waiting
 from simfl.sim.participation import Participation
 from simfl.sim.server import Server
 
+TRIES = 16
+"""Selections in a row that find nobody to send before time must pass."""
+
 
 class Crew:
     """Keeps clients at work.
@@ -23,10 +26,14 @@ class Crew:
         server: whose.
         size: how many, if the fleet has them.
         timeout_s: who takes longer is called off.
+        beats: whether the server hires anew after a while, whatever happens.
     """
 
-    def __init__(self, server: Server, size: int, timeout_s: float = math.inf) -> None:
+    def __init__(
+        self, server: Server, size: int, timeout_s: float = math.inf, beats: bool = False
+    ) -> None:
         self._server = server
+        self._beats = beats
         self._size = size
         self._timeout_s = timeout_s
         self._inbox: Inbox = []
@@ -42,13 +49,20 @@ class Crew:
             self._hiring = self._server.spawn(self._hire())
 
     def _hire(self) -> Waiting:
-        server = self._server
+        server, tries = self._server, 0
         while not server.finished and (short := self._size - len(server.under_way)) > 0:
             if not server.anyone():
                 self._wait_for_returns()
                 return
             chosen = yield from server.select(short)
-            for part in server.send_all(chosen, inbox=self._inbox):
+            sent = server.send_all(chosen, inbox=self._inbox)
+            tries = 0 if sent else tries + 1
+            if tries >= TRIES:
+                if self._beats:
+                    return
+                tries = 0
+                yield server.pause()
+            for part in sent:
                 if self._timeout_s < math.inf:
                     end = server.timeline.deadline(server.timeline.now + self._timeout_s)
                     end.callbacks.append(partial(self._time_out, part))

@@ -115,6 +115,18 @@ class Server:
             self.finish("nobody will be available again")
         return change
 
+    def pause(self) -> simpy.Event:
+        """Return what to wait for once nobody who was asked found anything useful to do.
+
+        That is until something changes.  The run is finished if nothing ever will.
+        """
+        change = self._change
+        if (back_s := self.presence.next_return_s()) < math.inf:
+            return self.timeline.at(back_s) | change
+        if not (self.under_way or self.selection.asking):
+            self.finish("nobody finds anything useful to do")
+        return change
+
     def wait_for_devices(self, among: Ids | None = None) -> Waiting:
         """Wait until somebody can take part; finish the run if nobody ever will."""
         while not self.finished and not self.anyone(among):

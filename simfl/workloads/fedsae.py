@@ -79,6 +79,7 @@ class FedSae(Workload):
     _pairs: dict[int, Pair] = PrivateAttr(default_factory=dict)
     _records: dict[int, list[float]] = PrivateAttr(default_factory=dict)
     _talents: dict[int, tuple[float, float]] = PrivateAttr(default_factory=dict)
+    _drawn: dict[int, tuple[int, int]] = PrivateAttr(default_factory=dict)
 
     def plan(self, assignment: Assignment) -> Plan | None:
         """See `Workload.plan`; each call is one participation, from which the next one learns."""
@@ -113,7 +114,11 @@ class FedSae(Workload):
 
     def _draw(self, assignment: Assignment) -> float:
         """Return the epochs that the client can afford this time."""
-        rng = np.random.default_rng(assignment.rng_seed)
+        seed, tries = self._drawn.get(assignment.client, (-1, 0))
+        tries = tries + 1 if seed == assignment.rng_seed else 0
+        self._drawn[assignment.client] = assignment.rng_seed, tries
+        # A participation that was skipped is tried again with the same seed, on another day.
+        rng = np.random.default_rng([assignment.rng_seed, tries] if tries else assignment.rng_seed)
         if assignment.client not in self._talents:
             mean = rng.uniform(5, 10)
             self._talents[assignment.client] = mean, rng.uniform(mean / 4, mean / 2)

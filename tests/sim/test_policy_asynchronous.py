@@ -10,11 +10,37 @@ from sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
 from simfl.sim.policies import policies
 from simfl.sim.policies.tiered import Tiered
 from simfl.sim.settings import Stop
+from simfl.workloads.base import Workload
 
 
 def arrivals(world):
     """Return per round who arrived and how stale."""
     return [[(a.order.client, a.staleness) for a in each] for each in world.coordinator.arrivals]
+
+
+class Nothing(Workload):
+    """Nothing useful ever fits."""
+
+    def plan(self, assignment):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ("fedasync", "nobody finds anything useful to do"),
+        ("fedbuff", "nobody finds anything useful to do"),
+        ({"name": "tiered", "tiers": 2}, "nobody finds anything useful to do"),
+        ({"name": "semi_synchronous", "period": "10 s"}, "rounds"),  # on the beat it tries again
+    ],
+)
+def test_asking_in_vain_comes_to_an_end(policy, why):
+    """Who is skipped takes no time, so asking on and on would never let any pass."""
+    world = make(make_fleet(4), policy, workload=Nothing(), stop=Stop(rounds=3, time_s=1e6))
+    assert world.server.why_finished == why
+    assert {f["row"].outcome for _, kind, f in world.events if kind == "participation"} == {
+        "skipped"
+    }
 
 
 # FedAsync and FedBuff --------------------------------------------------------------------------

@@ -90,6 +90,16 @@ def test_drawn_workloads_belong_to_clients() -> None:
     assert plans == [again.plan(assignment(math.inf, seed=s)) for s in range(200)]
 
 
+def test_a_participation_that_was_skipped_is_drawn_anew() -> None:
+    """Its seed stays the same until something is sent; the first draw is as ever."""
+    workload = FedSae(affordable="drawn")
+    first, second = (workload._draw(assignment(0, seed=7)) for _ in range(2))
+    assert first != second
+    assert workload._draw(assignment(0, seed=8)) != second
+    other = FedSae(affordable="drawn")
+    assert [other._draw(assignment(0, seed=7)) for _ in range(2)] == [first, second]
+
+
 def test_a_client_that_always_fails_keeps_a_task() -> None:
     workload = FedSae()
     for _ in range(1200):

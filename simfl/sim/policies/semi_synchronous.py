@@ -46,7 +46,7 @@ class SemiSynchronous(RoundPolicy):
     def run(self, server: Server) -> Process:
         """See `RoundPolicy.run`."""
         period_s = deadline_s(self.period, server)
-        crew = Crew(server, self.concurrency or server.settings.clients)
+        crew = Crew(server, self.concurrency or server.settings.clients, beats=True)
         while not server.finished:
             if not server.under_way:
                 yield from server.wait_for_devices()

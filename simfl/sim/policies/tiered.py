@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from simfl.sim.crew import TRIES
 from simfl.sim.deadlines import Deadline, deadline_s
 from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server import Server
@@ -46,6 +47,7 @@ class Tiered(RoundPolicy):
     def _pace(self, server: Server, tier: int, limit_s: float) -> Process:
         """Run the rounds of one tier."""
         k = self.clients_per_tier or math.ceil(server.settings.clients / self.tiers)
+        tries = 0
         while not server.finished:
             members = self.members(server, tier)
             if not server.anyone(members):
@@ -53,6 +55,11 @@ class Tiered(RoundPolicy):
                 continue
             chosen = yield from server.select(k, members)
             parts = server.send_all(chosen, limit_s, tier=tier)
+            tries = 0 if parts or limit_s < math.inf else tries + 1
+            if tries >= TRIES:
+                tries = 0
+                yield server.pause()
+                continue
             yield server.closing(parts, limit_s)
             yield server.call_off(parts)
             if arrived := [part for part in parts if part.arrived]:
