@@ -146,6 +146,11 @@ class Builder:
                 f"selector {scenario.selection.name!r} needs profiles, outputs of a hidden fully "
                 f"connected layer, and model {scenario.model.name!r} has none"
             )
+        if scenario.selection.needs_labels and self.federation.label_counts is None:
+            raise InputError(
+                f"selector {scenario.selection.name!r} needs everybody's label counts, and data "
+                f"set {scenario.data.dataset.name!r} makes a client's samples only when it trains"
+            )
         update_filter = scenario.training.filter
         size = 4 * self.model.parameters
         update_size = scenario.training.compression.size(self.model.parameters)

@@ -206,11 +206,28 @@ def test_what_is_wrong_is_found_before_a_former_run_is_replaced(tmp_path: Path) 
     [
         ({"model": "logistic_regression", "selection": "k_dpp"}, "'k_dpp' needs profiles"),
         ({"model": "fedcore_lstm", **TABLE}, "'fedcore_lstm' takes tokens"),
+        (
+            {
+                "model": "logistic_regression",
+                "data.dataset": "generated",
+                "selection": {"name": "oracle", "goal": "balanced"},
+            },
+            "'oracle' needs everybody's label counts",
+        ),
     ],
 )
-def test_what_a_model_cannot_do_is_told_before_anything_is_written(
+def test_what_cannot_be_done_is_told_before_anything_is_written(
     run_tiny: RunTiny, tmp_path: Path, changes: dict, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
         run_tiny(changes)
     assert not list(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("policy", ["fedasync", "fedbuff"])
+def test_a_run_that_may_wait_forever_for_updates_needs_another_end(policy: str) -> None:
+    changes = ["training.filter=cmfl", f"rounds.policy={policy}"]
+    with pytest.raises(InputError, match="stop: needs time or bytes: filter 'cmfl' may keep every"):
+        Scenario.from_dict(TINY, overrides=changes)
+    Scenario.from_dict(TINY, overrides=[*changes, "rounds.stop.time=1 h"])
+    Scenario.from_dict(TINY, overrides=changes[:1])

@@ -257,6 +257,17 @@ def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]
                 "'synchronous', with `late: drop`",
             )
         )
+    keeps, stop = scenario.training.filter, scenario.rounds.stop
+    may_end = stop.time is not None or stop.bytes is not None
+    withholds = keeps.needs_updates and keeps.stage == "client"
+    if policy.awaits_updates and withholds and not may_end:
+        found.append(
+            (
+                ("rounds", "stop"),
+                f"needs time or bytes: filter {keeps.name!r} may keep every update from the "
+                f"server, and policy {policy.name!r} would wait forever",
+            )
+        )
     try:
         aggregation.fresh().prepare(scenario.training.local(), scenario.devices)
     except InputError as error:

@@ -195,6 +195,11 @@ class Selector(Component, ABC):
     )
 
     @property
+    def needs_labels(self) -> bool:
+        """Whether it, an oracle, must be told everybody's true label counts."""
+        return False
+
+    @property
     def needs_profile(self) -> bool:
         """Whether it asks for `fc1_profile`, which only models with a hidden layer have."""
         return False

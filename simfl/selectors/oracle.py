@@ -27,6 +27,11 @@ class Oracle(Selector):
         "fastest", description="true durations, or true label counts"
     )
 
+    @property
+    def needs_labels(self) -> bool:
+        """See `Selector.needs_labels`."""
+        return self.goal == "balanced"
+
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -20,6 +20,8 @@ class Asynchronous(RoundPolicy, ABC):
     client there is never more than one work under way, but there may be several updates in the
     buffer.
     """
+
+    awaits_updates: ClassVar[bool] = True
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients are at work at once; default rounds.clients"

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import simpy
 from pydantic import Field
@@ -22,6 +22,9 @@ class RoundPolicy(Component, ABC):
     A policy knows what a server can know: who answered, when, and how long it took; never a
     device's true speed or its outages to come.  A round is one aggregation.
     """
+
+    awaits_updates: ClassVar[bool] = False
+    """Whether a round ends only once enough updates have come, however long that takes."""
 
     server_time: Duration = Field(
         0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
