@@ -68,6 +68,7 @@ CASES: dict[str, dict[str, Any]] = {
         "rounds.policy": {"name": "fedbuff", "buffer": 2},
         "training.compression": "quantize",
         "aggregation": "fedbuff",
+        "rounds.stop.time": "1 h",
         **FLAKY,
     },
 }  # fmt: skip
