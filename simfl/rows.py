@@ -27,6 +27,7 @@ class RoundRow:
     late: int
     offline: int
     skipped: int
+    filtered: int
     discarded: int
     accuracy: float | None
     loss: float | None

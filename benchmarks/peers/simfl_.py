@@ -1,14 +1,15 @@
 """simfl: the whole simulator, as `simfl run` uses it."""
 
+import json
 import tempfile
 from pathlib import Path
 
-from common import Data, Gate
+from common import FOLDER, Gate
 
 from benchmarks.workloads import scenario
 from simfl.runner import Options, run
 
-data = Data()
+spec = json.loads((FOLDER / "spec.json").read_text())  # it makes the data itself
 gate = Gate("simfl", "torch", "numpy")
 last = {}
 
@@ -24,5 +25,5 @@ def listen(job):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    one = scenario(data.spec["name"], len(data.cohorts) + 1)
+    one = scenario(spec["name"], len(spec["cohorts"]) + 1)
     run(one, Path(folder) / "out", Options(), listen=listen)

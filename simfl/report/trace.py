@@ -29,7 +29,7 @@ _TOLD = (
     "round", "outcome", "samples", "steps", "coreset_size", "staleness", "download_bytes",
     "upload_bytes", "energy_j",
 )  # fmt: skip
-_ROUND = ("selected", "arrived", "late", "offline", "skipped", "discarded", "accuracy")
+_ROUND = ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded", "accuracy")
 
 
 def write_trace(run: RunData, slices: int = SLICES) -> Path:

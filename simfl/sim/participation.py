@@ -149,6 +149,7 @@ class Books:
             late=tally.outcomes["late"],
             offline=tally.outcomes["offline"],
             skipped=tally.outcomes["skipped"],
+            filtered=tally.outcomes["filtered"],
             discarded=tally.outcomes["discarded"],
             accuracy=None if evaluation is None else evaluation.accuracy,
             loss=None if evaluation is None else evaluation.loss,
