@@ -101,8 +101,15 @@ class KMedoids(Coreset):
 
         start = rng.choice(len(distances), size=b, replace=False)
         # Without a random state and on one thread the solver makes no random choice of its own.
-        result = kmedoids.fasterpam(distances, start, self.max_passes, n_cpu=1)
-        return np.sort(result.medoids.astype(np.int64))
+        found = kmedoids.fasterpam(distances, start, self.max_passes, n_cpu=1)
+        # Where distances tie it sometimes stops too early (kmedoids 0.5.5); FastPAM1 begins with an
+        # exact look at all swaps, so that if it finds none there is none.
+        for _ in range(self.max_passes):
+            better = kmedoids.fastpam1(distances, found.medoids, self.max_passes)
+            if not better.loss < found.loss * (1 - 1e-12):
+                break
+            found = better
+        return np.sort(found.medoids.astype(np.int64))
 
 
 def _distances(x: Floats, y: Floats) -> Floats:

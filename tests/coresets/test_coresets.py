@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -41,6 +41,7 @@ def test_points_on_a_line(seed: int) -> None:
 
 
 @settings(deadline=None, max_examples=60)
+@example(n=7, b=2, grid=True, seed=7)
 @given(
     n=st.integers(1, 12),
     b=st.integers(1, 14),
