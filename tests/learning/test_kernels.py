@@ -131,5 +131,5 @@ def test_lanes_of_a_gpu_are_as_many_as_its_memory_allows(monkeypatch):
     layout, stages = Layout.of(module), stages_of(module, (2000,))
     there = LinearKernel(layout, stages, torch.device("cuda"))
     here = LinearKernel(layout, stages, torch.device("cpu"))
-    assert there.most_lanes == 2**30 // (8 * 200_100)
-    assert here.most_lanes == 2**26 // (8 * 200_100)
+    assert there.most_lanes(1000) == 2**30 // (8 * 200_100 + 1000)
+    assert here.most_lanes(1000) == 2**23 // (8 * 200_100 + 1000)

@@ -20,8 +20,10 @@ from simfl.learning.kernels.steps import Steps, batch_width
 from simfl.learning.passes import Segment, stream
 from simfl.work import Floats, Ids, LocalTraining
 
-LANE_BYTES = 64 * 2**20
-"""Most memory that the parameters and gradients of the lanes of one chunk may take on a CPU."""
+CACHE_BYTES = 8 * 2**20
+"""Most memory that the lanes of one chunk may take on a CPU: parameters, gradients and one batch of
+inputs.  Each step reads them all, and should find them in the cache: 40 lanes of W1 train an eighth
+faster in chunks of 13 than all at once."""
 CARD_SHARE = 8
 """On a GPU they may take this part of the card's memory: 1 / CARD_SHARE."""
 BLOCK_BYTES = 4 * 2**20
@@ -84,11 +86,11 @@ class Workspace(ABC):
 
 
 def lane_bytes(device: torch.device) -> int:
-    """Return how much memory the parameters and gradients of a chunk's lanes may take."""
+    """Return how much memory the lanes of a chunk may take."""
     if device.type == "cuda":
         card = torch.cuda.get_device_properties(device)
         return int(card.total_memory) // CARD_SHARE
-    return LANE_BYTES
+    return CACHE_BYTES
 
 
 class StackedKernel(Kernel):
@@ -102,8 +104,11 @@ class StackedKernel(Kernel):
 
     def __init__(self, size: int, classes: int, device: torch.device) -> None:
         self.classes = classes
-        room = lane_bytes(device) // max(8 * size, 1)
-        self.most_lanes = int(np.clip(room, 2, MOST_LANES))
+        self._size, self._room = size, lane_bytes(device)
+
+    def most_lanes(self, batch_bytes: int) -> int:
+        """Return how many lanes may run at once if a batch of inputs takes so many bytes."""
+        return int(np.clip(self._room // (8 * self._size + batch_bytes), 2, MOST_LANES))
 
     @abstractmethod
     def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
@@ -135,7 +140,8 @@ class StackedKernel(Kernel):
         progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
         x = self.inputs(x)
         with torch.no_grad():
-            for width, lanes in self._chunks(segments, training.batch_size):
+            row_bytes = x[:1].numel() * x.element_size()
+            for width, lanes in self._chunks(segments, training.batch_size, row_bytes):
                 workspace = self.workspace([start[lane] for lane in lanes], width)
                 anchor = workspace.params
                 if training.proximal:
@@ -151,15 +157,19 @@ class StackedKernel(Kernel):
                     progress.params[lane] = params
         return progress
 
-    def _chunks(self, segments: Sequence[Segment], batch: int) -> Iterator[tuple[int, Ids]]:
+    def _chunks(
+        self, segments: Sequence[Segment], batch: int, row_bytes: int
+    ) -> Iterator[tuple[int, Ids]]:
+        """Yield chunks of lanes, longest first, and their batch width."""
         multiple = self.row_multiple()
         widths = np.array([batch_width(segment, batch, multiple) for segment in segments])
         steps = np.array([segment.steps for segment in segments])
         for width in np.unique(widths[steps > 0]):
             lanes = np.flatnonzero((widths == width) & (steps > 0))
             lanes = lanes[np.argsort(-steps[lanes], kind="stable")]
-            for first in range(0, len(lanes), self.most_lanes):
-                yield int(width), lanes[first : first + self.most_lanes]
+            most = self.most_lanes(int(width) * row_bytes)
+            for first in range(0, len(lanes), most):
+                yield int(width), lanes[first : first + most]
 
     def _run_chunk(
         self,

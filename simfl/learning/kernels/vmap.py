@@ -33,7 +33,6 @@ class VmapKernel(StackedKernel):
     def __init__(self, module: nn.Module, classes: int) -> None:
         self.layout = Layout.of(module)
         super().__init__(self.layout.size, classes, next(module.parameters()).device)
-        self.most_lanes = max(self.most_lanes // LANES, 1) * LANES
         module.train()
 
         def loss(
@@ -43,6 +42,10 @@ class VmapKernel(StackedKernel):
             return -(torch.log_softmax(logits, 1) * targets).sum(), logits
 
         self.gradient: Gradient = vmap(grad(loss, has_aux=True))
+
+    def most_lanes(self, batch_bytes: int) -> int:
+        """See `StackedKernel.most_lanes`: whole groups."""
+        return max(super().most_lanes(batch_bytes) // LANES, 1) * LANES
 
     def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
         """See `StackedKernel.workspace`."""
