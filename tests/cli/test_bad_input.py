@@ -302,7 +302,7 @@ def test_quickly_as_a_user_meets_it(words: list[str], here: Path) -> None:
 def test_a_model_too_large_for_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "good.yaml"
     path.write_text(GOOD)
-    large = "model={name: mlp, hidden: [100000000000]}"
+    large = "model={name: mlp, hidden: [10000000000000]}"  # more than a processor can address
     assert main(["run", str(path), "--set", large, "--out", str(tmp_path / "out")]) == 1
     said = capsys.readouterr().err
     assert said.startswith("error: what the scenario asks for does not fit into memory")
