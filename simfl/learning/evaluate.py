@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from simfl.learning.flat import load
 from simfl.learning.program import Program, program_of
 from simfl.learning.task import Task
 from simfl.work import Floats, Params
@@ -79,10 +80,7 @@ def judge(logits: torch.Tensor, y: torch.Tensor, weights: Floats | None = None) 
 
 def hold(program: Program, params: torch.Tensor) -> None:
     """Copy the flat vector `params` into the program's module and put it into eval mode."""
-    views = program.layout.views(params.detach())
-    with torch.no_grad():
-        for name, parameter in program.module.named_parameters():
-            parameter.copy_(views[name])
+    load(program.module, params.detach())
     program.module.eval()
 
 

@@ -70,9 +70,9 @@ def flatten(module: nn.Module) -> Params:
     return torch.cat(parameters).numpy().copy() if parameters else np.zeros(0, np.float32)
 
 
-def load(module: nn.Module, params: Params) -> None:
+def load(module: nn.Module, params: Params | torch.Tensor) -> None:
     """Copy `params` `(p,)` into `module`."""
-    views = Layout.of(module).views(torch.from_numpy(np.ascontiguousarray(params)))
+    views = Layout.of(module).views(torch.as_tensor(params))
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             parameter.copy_(views[name])
