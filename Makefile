@@ -39,6 +39,7 @@ format: .venv/ready ## format and mend what lint can mend
 
 bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one run
 	$(BIN)/python -m benchmarks.training --rounds 7
+	$(BIN)/python -m benchmarks.parts
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.scale
 

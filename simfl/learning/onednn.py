@@ -1,8 +1,8 @@
 """Linear layers that oneDNN computes when nothing is to be learnt from them.
 
 A product of many rows with a weight is faster by oneDNN than by MKL, which PyTorch asks otherwise:
-by a fifth in W1's evaluation (docs/performance.md).  The small products of local training are not
-faster, so only evaluation goes this way.
+by a fifth in W1's evaluation (``python -m benchmarks.parts``).  The small products of local
+training are not faster, so only evaluation goes this way.
 """
 
 from typing import TypeGuard
