@@ -22,7 +22,7 @@ demo: .venv/ready ## simulate the quickstart and compare its four variants
 	$(BIN)/simfl run scenarios/quickstart.yaml --overwrite
 
 test: .venv/ready ## the default test suite (minutes)
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 test-all: .venv/ready ## slow tests too
 	$(BIN)/pytest -m ''
@@ -47,7 +47,7 @@ bench-peers: .venv/ready ## other simulators beside simfl, each in an environmen
 	$(BIN)/python -m benchmarks.peers
 
 golden: .venv/ready ## rewrite the golden event logs; read the diff like code
-	SIMFL_GOLDEN=write $(BIN)/pytest tests/test_golden.py
+	SIMFL_GOLDEN=write $(BIN)/pytest tests/runs/test_golden.py
 
 clean: ## remove what was built and run
 	rm -rf .venv build *.egg-info runs .pytest_cache .mypy_cache .ruff_cache

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simfl.build import Builder
-from simfl.door import gemd
-from simfl.executors import executors
+from simfl.build.builder import Builder
+from simfl.components.selectors import selectors
+from simfl.components.selectors.base import History, Probe, Reports, View
+from simfl.coordinators.base import gemd
 from simfl.scenario import Scenario
-from simfl.selectors import selectors
-from simfl.selectors.base import History, Probe, Reports, View
+from simfl.training.executors import executors
 
 SCENARIO = Path(__file__).parents[1] / "scenarios" / "papers" / "dp3s_mnist_xi1.yaml"
 
@@ -28,7 +28,7 @@ def mean_gemd(selector: str, builder: Builder, rounds: int) -> float:
     assert counts is not None
     clients = np.arange(len(counts))
     k = builder.settings.clients
-    model = builder.learner.model
+    model = builder.coordinator.model
     found = []
     for round_ in range(1, rounds + 1):
         history = History.empty(builder.federation.samples)

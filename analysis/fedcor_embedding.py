@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simfl.build import Builder
-from simfl.executors import executors
-from simfl.rundir import DIAGNOSTICS, SCENARIO
+from simfl.build.builder import Builder
+from simfl.runs.folder import DIAGNOSTICS, SCENARIO
 from simfl.scenario import Scenario
+from simfl.training.executors import executors
 
 
 def separation(embeddings: np.ndarray, labels: np.ndarray) -> float:

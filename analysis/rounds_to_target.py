@@ -8,8 +8,8 @@ Reads run folders only.  `simfl compare` has means, spreads and medians of the s
 import argparse
 from pathlib import Path
 
-from simfl.compare import find_runs
-from simfl.result import Result
+from simfl.runs.compare import find_runs
+from simfl.runs.result import Result
 
 
 def first_rounds(run: Result, targets: list[float]) -> str:

@@ -14,8 +14,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from simfl.compare import find_runs
-from simfl.result import Result
+from simfl.runs.compare import find_runs
+from simfl.runs.result import Result
 
 
 def curve(run: Result, at_s: np.ndarray) -> np.ndarray:

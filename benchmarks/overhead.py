@@ -22,10 +22,10 @@ from pydantic import PrivateAttr
 
 from benchmarks.report import leave
 from benchmarks.workloads import scenario
-from simfl.executors.base import executors
-from simfl.executors.inline import Inline
-from simfl.runner import Job, Options, run
+from simfl.runs.run import Job, Options, run
 from simfl.sim.timeline import Listener
+from simfl.training.executors.base import executors
+from simfl.training.executors.inline import Inline
 
 Call = Callable[[], object]
 CALLS: list[tuple[str, Call, float]] = []

@@ -14,13 +14,13 @@ import torch
 
 from benchmarks.report import Row, leave
 from benchmarks.training import WORKLOADS, Contest
-from simfl.learning.evaluate import forward
-from simfl.learning.flat import build
-from simfl.learning.kernels import stacked
-from simfl.learning.kernels.stacked import StackedKernel
-from simfl.learning.local import train
-from simfl.learning.program import program_of
-from simfl.work import Plan, WorkOrder
+from simfl.core.work import Plan, WorkOrder
+from simfl.training.evaluate import forward
+from simfl.training.flat import build
+from simfl.training.kernels import stacked
+from simfl.training.kernels.stacked import StackedKernel
+from simfl.training.local import train
+from simfl.training.program import program_of
 
 ROUNDS = 15
 STEPS, LANES, BATCH, INPUTS, UNITS = 20, 10, 64, 784, 64

@@ -21,14 +21,14 @@ from torch import nn
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
 from benchmarks.report import Row, known, leave
-from simfl.executors.base import Executor
-from simfl.executors.inline import Inline
-from simfl.executors.processes import Processes
-from simfl.learning.data import Partitioned
-from simfl.learning.flat import build, initial_params
-from simfl.learning.task import Task
-from simfl.models.base import Model
-from simfl.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.components.models.base import Model
+from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.training.data import Partitioned
+from simfl.training.executors.base import Executor
+from simfl.training.executors.inline import Inline
+from simfl.training.executors.processes import Processes
+from simfl.training.flat import build, initial_params
+from simfl.training.task import Task
 
 NOTES = (
     "Each round: local training of all selected clients, averaging, evaluation on 10,000 samples.",

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simfl.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.core.seeds import Seeds
 from simfl.scenario import Scenario
-from simfl.seeds import Seeds
 
 TESTED = 10_000
 """Samples of the evaluation that follows each round."""

@@ -14,16 +14,16 @@ import simpy
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 
-from simfl.aggregators.base import Aggregator, Contribution
-from simfl.availability.base import Availability, OnlineSchedule
+from simfl.components.aggregators.base import Aggregator, Contribution
+from simfl.components.availability.base import Availability, OnlineSchedule
+from simfl.core.seeds import Seeds
+from simfl.core.units import Duration, LinkRate
+from simfl.core.work import Floats, Ids, LocalTraining, Params
 from simfl.errors import InputError
-from simfl.seeds import Seeds
 from simfl.sim.networks.base import Direction, Links, Network, Transfer
 from simfl.sim.policies.base import Process, RoundPolicy
-from simfl.sim.server import Server
+from simfl.sim.server.server import Server
 from simfl.sim.timeline import Timeline
-from simfl.units import Duration, LinkRate
-from simfl.work import Floats, Ids, LocalTraining, Params
 
 
 class Nesterov(Aggregator):

@@ -11,18 +11,18 @@ __version__ = "0.1.0"
 __all__ = ["Options", "Result", "Scenario", "load", "resume", "run"]
 
 if TYPE_CHECKING:
-    from simfl.options import Options
-    from simfl.result import Result, load
-    from simfl.runner import resume, run
+    from simfl.runs.options import Options
+    from simfl.runs.result import Result, load
+    from simfl.runs.run import resume, run
     from simfl.scenario import Scenario
 
 _HOMES = {
-    "Options": "simfl.options",
-    "Result": "simfl.result",
+    "Options": "simfl.runs.options",
+    "Result": "simfl.runs.result",
     "Scenario": "simfl.scenario",
-    "load": "simfl.result",
-    "resume": "simfl.runner",
-    "run": "simfl.runner",
+    "load": "simfl.runs.result",
+    "resume": "simfl.runs.run",
+    "run": "simfl.runs.run",
 }
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.report import known, leave
 from benchmarks.workloads import export, scenario
-from simfl.runner import Options, run
+from simfl.runs.run import Options, run
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

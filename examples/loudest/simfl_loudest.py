@@ -7,8 +7,8 @@ method.  `tests/plugins` installs it and runs simfl's contract suite over it.
 import numpy as np
 from pydantic import Field
 
-from simfl.selectors.base import Reports, Selector, View, selectors
-from simfl.work import Ids
+from simfl.components.selectors.base import Reports, Selector, View, selectors
+from simfl.core.work import Ids
 
 
 @selectors.register("loudest")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from simfl.options import Options
+    from simfl.runs.options import Options
 
 Executor = Annotated[
     str, typer.Option("--executor", help="Where to train: inline, processes or ray.")
@@ -41,7 +41,7 @@ def options(
     time_only: bool = False,
 ) -> "Options":
     """Return how to run; more than one worker means worker processes unless said otherwise."""
-    from simfl.options import Options
+    from simfl.runs.options import Options
 
     if workers is not None and executor == "inline":
         executor = "processes"

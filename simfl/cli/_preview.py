@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from simfl.build import Builder
+    from simfl.build.builder import Builder
     from simfl.scenario import Scenario
 
 File = Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to look at.")]
@@ -55,10 +55,10 @@ def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":
     Raises:
         InputError: the data folder was named but is not there.
     """
-    from simfl.build import Builder
-    from simfl.filters.base import filters
-    from simfl.options import Options
-    from simfl.selectors.base import selectors
+    from simfl.build.builder import Builder
+    from simfl.components.filters.base import filters
+    from simfl.components.selectors.base import selectors
+    from simfl.runs.options import Options
 
     # Neither selector nor filter changes the fleet, and some can't do without training.
     training = scenario.training.model_copy(update={"filter": filters.get("none")()})

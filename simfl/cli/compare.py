@@ -28,9 +28,9 @@ def compare_command(
     form: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "table",
 ) -> None:
     """Compare runs: mean and spread over seeds."""
-    from simfl.compare import against, compare, find_runs, render
+    from simfl.core.units import Share
     from simfl.errors import InputError, nearest
-    from simfl.units import Share
+    from simfl.runs.compare import against, compare, find_runs, render
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

@@ -20,9 +20,9 @@ def fleet_command(
     """Show a scenario's fleet: percentiles, availability, who is late, the expected round."""
     import json
 
-    from simfl.report.drawn import check_picture, save
-    from simfl.report.fleet import survey
     from simfl.report.fleet_picture import picture
+    from simfl.report.fleet_survey import survey
+    from simfl.report.savefig import check_picture, save
 
     if out is not None:
         check_picture(out)

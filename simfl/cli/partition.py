@@ -20,9 +20,9 @@ def partition_command(
     """Show how a scenario deals its data: samples, labels and skew per client."""
     import json
 
+    from simfl.components.partitions.describe import picture, skew, summary
     from simfl.errors import InputError
-    from simfl.partitions.describe import picture, skew, summary
-    from simfl.report.drawn import check_picture, save
+    from simfl.report.savefig import check_picture, save
 
     if out is not None:
         check_picture(out)

@@ -27,9 +27,9 @@ def report_command(
     Every run's page and timeline go into its folder; the page that compares several goes into the
     folder that was named, or here if several were.
     """
-    from simfl.compare import find_runs
     from simfl.errors import InputError
     from simfl.report import write_report, write_reports
+    from simfl.runs.compare import find_runs
 
     found = find_runs(folders)
     if out is None:

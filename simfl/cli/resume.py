@@ -26,10 +26,10 @@ def resume_command(
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
     from simfl.cli._progress import Meter, display
-    from simfl.compare import find_runs
-    from simfl.runner import resume
+    from simfl.runs.compare import find_runs
+    from simfl.runs.run import resume
     from simfl.scenario import Scenario
-    from simfl.sim.server import Stop
+    from simfl.sim.server.server import Stop
 
     how = shared.options(executor, workers, device, data_dir, ray_address)
     results = []

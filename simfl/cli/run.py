@@ -11,8 +11,8 @@ from simfl.cli.app import app
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simfl.result import Result
-    from simfl.runner import Job
+    from simfl.runs.result import Result
+    from simfl.runs.run import Job
     from simfl.sim.timeline import Listener
 
 
@@ -51,10 +51,10 @@ def run_command(
     """Simulate a scenario: every variant with every seed."""
     from simfl.cli._progress import Meter, display
     from simfl.errors import InputError, Interrupted
-    from simfl.runner import run
+    from simfl.runs.run import run
     from simfl.scenario import Document
     from simfl.scenario.scenario import parse_seeds
-    from simfl.sim.server import Stop
+    from simfl.sim.server.server import Stop
 
     if go_on and overwrite:
         raise InputError("give --resume or --overwrite, not both")
@@ -96,7 +96,7 @@ def write(results: "Sequence[Result]", top: Path, quiet: bool) -> None:
 
 def tell(results: "Sequence[Result]", quiet: bool, as_json: bool) -> None:
     """Print what came of some runs."""
-    from simfl.compare import compare, render
+    from simfl.runs.compare import compare, render
 
     if as_json:
         import json

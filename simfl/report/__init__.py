@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simfl.result import Result
+    from simfl.runs.result import Result
 
 __all__ = ["write_report", "write_reports"]
 
@@ -51,8 +51,8 @@ def write_reports(results: "Sequence[Result]", top: Path) -> Path:
     from simfl.errors import InputError
     from simfl.report.page import write_page
     from simfl.report.runs import RunData
-    from simfl.report.trace import write_trace
-    from simfl.rundir import REPORT
+    from simfl.report.timeline import write_trace
+    from simfl.runs.folder import REPORT
 
     if not results:
         raise InputError("there is no run to report on")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.work import Floats, Ids
 from simfl.report import formats
 from simfl.report.runs import RunData
-from simfl.work import Floats, Ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.fleet import INSTANTS, PHASES, WEEK_S, FleetFacts
+from simfl.report.fleet_survey import INSTANTS, PHASES, WEEK_S, FleetFacts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from simfl.report.results import results
 from simfl.report.runs import OUTCOMES, RunData, variants
 from simfl.report.svg import WIDE
 from simfl.report.words import headline, notes
-from simfl.rundir import write_atomically
+from simfl.runs.folder import write_atomically
 
 SLOWEST = 12
 """Devices in the table of those that cost most."""

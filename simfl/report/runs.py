@@ -11,10 +11,11 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.rows import ClientRow, Outcome, RoundRow
+from simfl.core.work import Floats
 from simfl.errors import InputError
 from simfl.report.tables import Table, read_table
-from simfl.rows import ClientRow, Outcome, RoundRow
-from simfl.rundir import (
+from simfl.runs.folder import (
     CLIENTS,
     PROVENANCE,
     ROUNDS,
@@ -24,8 +25,7 @@ from simfl.rundir import (
     is_run,
     read_json,
 )
-from simfl.summary import gini
-from simfl.work import Floats
+from simfl.runs.summary import gini
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
@@ -50,8 +50,8 @@ class RunData:
         scenario_text: the same as it is written.
         provenance: versions, machine, executor, seed.
         summary: what the run wrote at its end; None while it has not ended.
-        rounds: a row per aggregation; see `simfl.rows.RoundRow`.
-        clients: a row per participation; see `simfl.rows.ClientRow`.
+        rounds: a row per aggregation; see `simfl.core.rows.RoundRow`.
+        clients: a row per participation; see `simfl.core.rows.ClientRow`.
     """
 
     folder: Path
@@ -139,7 +139,7 @@ class RunData:
         """Accuracies that the scenario asks about, lowest first."""
         if self.summary is not None:
             return sorted(float(target) for target in self.summary["targets"])
-        from simfl.units import Share
+        from simfl.core.units import Share
 
         written = self.scenario.get("evaluation", {}).get("targets", [])
         return sorted(Share().parse(target) for target in written)

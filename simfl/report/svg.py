@@ -10,8 +10,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.work import Floats
 from simfl.report.axes import Axis
-from simfl.work import Floats
 
 WIDTH, HEIGHT = 560, 300
 WIDE = 1140

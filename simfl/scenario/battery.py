@@ -4,11 +4,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simfl.availability.base import Availability
-from simfl.scenario.drawn import EnergyDraw
+from simfl.components.availability.base import Availability
+from simfl.core.units import Percent, Power
+from simfl.scenario.device_number import EnergyDraw
 from simfl.scenario.named import Named
 from simfl.scenario.part import Part
-from simfl.units import Percent, Power
 
 
 class Spread(Part):

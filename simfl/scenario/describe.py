@@ -12,11 +12,11 @@ from pydantic import PlainValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from simfl.registry import Component
+from simfl.core.registry import Component
+from simfl.core.units import Quantity, Share
 from simfl.scenario.catalogue import DEVICES, DeviceClass, catalogue, device_class
 from simfl.scenario.fields import component_registry
 from simfl.scenario.kinds import plural, registry
-from simfl.units import Quantity, Share
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from simfl.registry import Registry
+from simfl.core.registry import Registry
 from simfl.scenario.fleet import Group
 from simfl.scenario.kinds import registry
 from simfl.scenario.named import Named

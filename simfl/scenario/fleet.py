@@ -13,15 +13,15 @@ from pydantic import (
     model_validator,
 )
 
-from simfl.availability.base import Availability
+from simfl.components.availability.base import Availability
+from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
 from simfl.scenario.battery import BatteryField
 from simfl.scenario.catalogue import catalogue, device_class
+from simfl.scenario.device_number import ComputeDraw, DataSizeDraw, Drawn, DurationDraw, LinkDraw
+from simfl.scenario.device_trace import DeviceTrace
 from simfl.scenario.distributions import Draw
-from simfl.scenario.drawn import ComputeDraw, DataSizeDraw, Drawn, DurationDraw, LinkDraw
 from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Name, Part
-from simfl.scenario.trace import DeviceTrace
-from simfl.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
 
 _AVAILABILITY = Named("availability", "always")
 

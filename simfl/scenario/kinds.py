@@ -3,23 +3,23 @@
 import importlib
 from typing import Any
 
+from simfl.core.registry import Component, Registry
 from simfl.errors import NameNotFound
-from simfl.registry import Component, Registry
 
 KINDS: dict[str, str] = {
-    "datasets": "simfl.datasets.base:datasets",
-    "partitions": "simfl.partitions.base:partitions",
-    "models": "simfl.models.base:models",
-    "availability": "simfl.availability.base:availabilities",
+    "datasets": "simfl.components.datasets.base:datasets",
+    "partitions": "simfl.components.partitions.base:partitions",
+    "models": "simfl.components.models.base:models",
+    "availability": "simfl.components.availability.base:availabilities",
     "networks": "simfl.sim.networks.base:networks",
     "policies": "simfl.sim.policies.base:policies",
-    "selectors": "simfl.selectors.base:selectors",
-    "workloads": "simfl.workloads.base:workloads",
-    "coresets": "simfl.coresets.base:coresets",
-    "aggregators": "simfl.aggregators.base:aggregators",
-    "compressors": "simfl.compressors.base:compressors",
-    "filters": "simfl.filters.base:filters",
-    "executors": "simfl.executors.base:executors",
+    "selectors": "simfl.components.selectors.base:selectors",
+    "workloads": "simfl.components.workloads.base:workloads",
+    "coresets": "simfl.components.coresets.base:coresets",
+    "aggregators": "simfl.components.aggregators.base:aggregators",
+    "compressors": "simfl.components.compressors.base:compressors",
+    "filters": "simfl.components.filters.base:filters",
+    "executors": "simfl.training.executors.base:executors",
 }
 """Plural, as on the command line -> ``module:registry``."""
 

@@ -4,15 +4,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simfl.compressors.base import Compressor
-from simfl.datasets.base import Dataset
-from simfl.filters.base import UpdateFilter
-from simfl.partitions.base import Partition
+from simfl.components.compressors.base import Compressor
+from simfl.components.datasets.base import Dataset
+from simfl.components.filters.base import UpdateFilter
+from simfl.components.partitions.base import Partition
+from simfl.components.workloads.base import Workload
+from simfl.core.units import Percent
+from simfl.core.work import Augmentation, LocalTraining, Schedule
 from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Part
-from simfl.units import Percent
-from simfl.work import Augmentation, LocalTraining, Schedule
-from simfl.workloads.base import Workload
 
 _WORKLOAD = Named("workloads", "full")
 _COMPRESSOR = Named("compressors", "none")

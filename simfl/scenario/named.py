@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
+from simfl.core.units import as_text
 from simfl.scenario.kinds import registry
-from simfl.units import as_text
 
 COMPONENT = "x-component"
 """Stands in a JSON Schema for one kind of component until all of them are written out."""

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
+from simfl.core.registry import NESTED
 from simfl.errors import ScenarioError, nearest
-from simfl.registry import NESTED
 from simfl.scenario.document import Document, file_names, safe_name
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.kinds import component_class

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from simfl.core.units import DataSize, Duration, Percent, Share
 from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Part
 from simfl.sim.policies.base import RoundPolicy
-from simfl.units import DataSize, Duration, Percent, Share
 
 _POLICY = Named("policies", "synchronous")
 

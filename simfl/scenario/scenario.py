@@ -8,17 +8,17 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 from pydantic_core import PydanticCustomError
 
-from simfl.aggregators.base import Aggregator
+from simfl.components.aggregators.base import Aggregator
+from simfl.components.models.base import Model
+from simfl.components.selectors.base import Selector
+from simfl.core.registry import NESTED
 from simfl.errors import InputError, nearest
-from simfl.models.base import Model
-from simfl.registry import NESTED
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.fleet import Groups
 from simfl.scenario.learning import Data, Evaluation, Training
 from simfl.scenario.named import Named
 from simfl.scenario.part import Name, Part
 from simfl.scenario.rounds import Rounds
-from simfl.selectors.base import Selector
 from simfl.sim.networks.base import Network
 
 _NETWORK = Named("networks", "shared")

@@ -9,8 +9,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.availability.base import OnlineSchedule
-from simfl.work import Floats, Ids
+from simfl.components.availability.base import OnlineSchedule
+from simfl.core.work import Floats, Ids
 
 _NOTHING = 1e-9
 """Share of the capacity that rounding may leave or take."""

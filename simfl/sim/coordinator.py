@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from simfl.selectors.base import Probe, Reports, View
-from simfl.work import WorkOrder
+from simfl.components.selectors.base import Probe, Reports, View
+from simfl.core.work import WorkOrder
 
 
 @dataclass(frozen=True)

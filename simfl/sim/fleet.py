@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.availability.base import OnlineSchedule
+from simfl.components.availability.base import OnlineSchedule
+from simfl.core.work import Floats, Ids
 from simfl.sim.battery import Batteries
-from simfl.work import Floats, Ids
 
 OnOffline = Literal["abort", "pause", "salvage"]
 """What going offline does to work under way: lose it; go on where it stopped once back online; keep

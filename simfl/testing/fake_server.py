@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.selectors.base import (
+from simfl.components.selectors.base import (
     History,
     Probe,
     Reports,
@@ -15,7 +15,7 @@ from simfl.selectors.base import (
     Selector,
     View,
 )
-from simfl.work import Floats, Ids
+from simfl.core.work import Floats, Ids
 
 
 @dataclass

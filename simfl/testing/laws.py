@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from simfl.availability.base import availabilities
+from simfl.components.availability.base import availabilities
+from simfl.core.seeds import Seeds
+from simfl.core.work import Floats
 from simfl.scenario.correlation import Correlations
-from simfl.seeds import Seeds
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
 from simfl.testing.virtual import make_fleet, simulate, transfer_ends
-from simfl.work import Floats
 
 Pair = tuple[float, float]
 """What is expected, and what is measured."""

@@ -17,9 +17,9 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from simfl.selectors.base import Selector
+from simfl.components.selectors.base import Selector
+from simfl.core.work import Ids
 from simfl.testing.fake_server import FakeServer
-from simfl.work import Ids
 
 RELAXED = settings(
     deadline=None,

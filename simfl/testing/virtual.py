@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import simpy
 
-from simfl.availability.base import OnlineSchedule, availabilities
-from simfl.clockwork import Clockwork
-from simfl.rows import ClientRow, RoundRow
-from simfl.seeds import Seeds
-from simfl.selectors.base import selectors
+from simfl.components.availability.base import OnlineSchedule, availabilities
+from simfl.components.selectors.base import selectors
+from simfl.components.workloads.base import workloads
+from simfl.coordinators.time_only import TimeOnlyCoordinator
+from simfl.core.rows import ClientRow, RoundRow
+from simfl.core.seeds import Seeds
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Fleet, OnOffline, Power
 from simfl.sim.networks.base import networks
 from simfl.sim.policies.base import policies
-from simfl.sim.probing import Prices
-from simfl.sim.server import Server, main
-from simfl.sim.settings import Settings, Stop
+from simfl.sim.server.probing import Prices
+from simfl.sim.server.server import Server, main
+from simfl.sim.server.settings import Settings, Stop
 from simfl.sim.timeline import Timeline
-from simfl.workloads.base import workloads
 
 
 def make_fleet(
@@ -126,7 +126,7 @@ def simulate(
         targets=(),
         prices=Prices(size, size),
     )
-    coordinator = Clockwork(selectors.parse(selector).fresh(), seeds)
+    coordinator = TimeOnlyCoordinator(selectors.parse(selector).fresh(), seeds)
     server = Server(
         timeline, fleet, links, coordinator, workloads.parse("full").fresh(), settings, seeds
     )

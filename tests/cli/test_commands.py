@@ -41,7 +41,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_components_may_lie_in_the_current_folder(tmp_path: Path) -> None:
     """Whether simfl is started as a script, which does not look there, or by `python -m`."""
-    mine = "from simfl.selectors.uniform import Uniform\nclass Mine(Uniform): ...\n"
+    mine = "from simfl.components.selectors.uniform import Uniform\nclass Mine(Uniform): ...\n"
     (tmp_path / "of_my_own.py").write_text(mine)
     (tmp_path / "s.yaml").write_text(
         "{data: {dataset: synthetic}, model: logistic_regression, fleet: {count: 3}, "

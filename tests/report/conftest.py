@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from simfl.result import Result
-from simfl.runner import Options, run
+from simfl.runs.result import Result
+from simfl.runs.run import Options, run
 from simfl.scenario import Scenario
 
 SCENARIO = {

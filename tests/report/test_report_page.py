@@ -10,7 +10,7 @@ import pytest
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.report.runs import RunData, variants
-from simfl.result import Result
+from simfl.runs.result import Result
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

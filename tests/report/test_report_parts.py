@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simfl.core.rows import Outcome
 from simfl.report import formats, runs, words
 from simfl.report.axes import TIME_UNITS, linear, logarithmic
 from simfl.report.runs import Reached
 from simfl.report.svg import thin
 from simfl.report.words import Standing
-from simfl.rows import Outcome
-from simfl.summary import gini
+from simfl.runs.summary import gini
 
 
 def test_every_outcome_is_told_and_has_a_colour() -> None:

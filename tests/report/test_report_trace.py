@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from simfl.report.runs import RunData
-from simfl.report.trace import SERVER, trace
-from simfl.result import Result
+from simfl.report.timeline import SERVER, trace
+from simfl.runs.result import Result
 
 
 def events(result: Result, **options: Any) -> list[dict[str, Any]]:

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from simfl.availability.always import Always
-from simfl.ledger import Ledger
-from simfl.rows import ClientRow, RoundRow
-from simfl.seeds import Seeds
-from simfl.selectors.base import Probe, Reports
+from simfl.components.availability.always import Always
+from simfl.components.selectors.base import Probe, Reports
+from simfl.components.workloads import workloads
+from simfl.coordinators.ledger import Ledger
+from simfl.core.rows import ClientRow, RoundRow
+from simfl.core.seeds import Seeds
 from simfl.sim.coordinator import Aggregated, Evaluation
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.networks import networks
 from simfl.sim.policies import policies
-from simfl.sim.probing import Prices
-from simfl.sim.server import Server, Settings, Stop, main
+from simfl.sim.server.probing import Prices
+from simfl.sim.server.server import Server, Settings, Stop, main
 from simfl.sim.timeline import Timeline
-from simfl.workloads import workloads
 
 INF = math.inf
 
@@ -233,14 +233,14 @@ def check(world: World) -> None:
     # Bytes and joules: rows and probes make up the totals, to the byte.
     probes = [facts for _, kind, facts in world.events if kind == "probed"]
     moved = sum(row.download_bytes + row.upload_bytes for row in world.clients)
-    assert moved + sum(facts["bytes"] for facts in probes) == server.books.total_bytes
-    tallies = [*world.rounds, server.books.tally]
+    assert moved + sum(facts["bytes"] for facts in probes) == server.accounting.total_bytes
+    tallies = [*world.rounds, server.accounting.totals]
     assert sum(t.download_bytes + t.upload_bytes + t.probe_bytes for t in tallies) == (
-        server.books.total_bytes
+        server.accounting.total_bytes
     )
     assert sum(row.selected for row in tallies) == len(world.clients)
     joules = sum(row.energy_j for row in world.clients) + sum(f["energy_j"] for f in probes)
-    assert math.isclose(joules, server.books.total_energy_j, abs_tol=1e-9)
+    assert math.isclose(joules, server.accounting.total_energy_j, abs_tol=1e-9)
     # The clock never runs backwards, and no device does two things at once.
     times = [t for t, _, _ in world.events]
     assert times == sorted(times)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
 
+from simfl.components.workloads.base import Workload
 from simfl.sim.policies import policies
 from simfl.sim.policies.tiered import Tiered
-from simfl.sim.settings import Stop
-from simfl.workloads.base import Workload
+from simfl.sim.server.settings import Stop
 
 
 def arrivals(world):

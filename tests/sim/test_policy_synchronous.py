@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from sim_world import INF, FakeCoordinator, make, make_fleet
 
 from simfl.sim.policies import policies
-from simfl.sim.settings import Stop
+from simfl.sim.server.settings import Stop
 
 
 def over(share="150%", **options):

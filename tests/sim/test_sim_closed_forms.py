@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sim_world import FakeCoordinator, make, make_fleet
 
-from simfl.sim.deadlines import percentile
-from simfl.sim.settings import Stop
+from simfl.sim.server.deadlines import percentile
+from simfl.sim.server.settings import Stop
 
 positive = st.floats(1e-3, 1e6, allow_nan=False)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sim_world import INF, FakeCoordinator, lowest, make, make_fleet
 
 from simfl.sim.fleet import Power
-from simfl.sim.settings import Stop
+from simfl.sim.server.settings import Stop
 
 # One device: download 0-2 s (latency 1 s, then 1000 B at 8 kbit/s), compute 2-12 s, upload 12-14 s.
 SHAPE = {"rate": 1.0, "downlink": 8000, "uplink": 8000, "latency": 1.0}

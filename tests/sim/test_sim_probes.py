@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sim_world import ALWAYS, INF, FakeCoordinator, lowest, make, make_fleet
 
-from simfl.selectors.base import Probe
+from simfl.components.selectors.base import Probe
 from simfl.sim.fleet import Power
-from simfl.sim.settings import Stop
+from simfl.sim.server.settings import Stop
 
 LINKS = {"downlink": 8000, "uplink": 8000}
 POWER = Power(download=1, compute=10, upload=100)
@@ -118,7 +118,7 @@ def test_a_probe_cut_off_by_the_end_of_the_run_is_booked():
     coordinator = asking(Probe("loss", np.arange(2)))
     world = make(fleet, coordinator=coordinator, stop=Stop(time_s=2.0))
     (facts,) = probed(world)
-    assert facts["bytes"] == world.server.books.total_bytes == 2000
+    assert facts["bytes"] == world.server.accounting.total_bytes == 2000
     assert facts["energy_j"] == 2 * (1 * 1 + 1 * 10)
     assert world.selections == []
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sim_world import ALWAYS, INF, NEVER, FakeCoordinator, make, make_fleet
 
+from simfl.components.selectors.base import Probe
 from simfl.errors import InputError, RunError
-from simfl.selectors.base import Probe
 from simfl.sim.fleet import DeviceGroup, Fleet
-from simfl.sim.settings import Stop
+from simfl.sim.server.settings import Stop
 
 ASYNC = [
     {"name": "fedbuff", "buffer": 2},

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simfl.core.work import Floats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
 from simfl.report.runs import RunData
 from simfl.report.svg import HEIGHT, LEFT, Plot
-from simfl.work import Floats
 
 Groups = Mapping[str, Sequence[RunData]]
 """Runs by variant."""

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from simfl.core.work import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, colour, each, legend, mean, scale
 from simfl.report.runs import RunData
 from simfl.report.svg import Plot
-from simfl.work import Floats
 
 BINS = 36
 LONG = 4.0

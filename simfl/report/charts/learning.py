@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simfl.core.work import Floats
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, TIME_UNITS, Unit, linear
 from simfl.report.charts.base import Drawing, Groups, each, legend
 from simfl.report.runs import RunData
 from simfl.report.svg import WIDE, WIDTH, Plot
-from simfl.work import Floats
 
 DOTS = 80
 """Lines with more points have no dots on them."""

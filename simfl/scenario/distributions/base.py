@@ -18,8 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from simfl.units import Dimension, Quantity
-from simfl.work import Floats, Ids
+from simfl.core.units import Dimension, Quantity
+from simfl.core.work import Floats, Ids
 
 
 def _parse(value: object, info: ValidationInfo) -> float:

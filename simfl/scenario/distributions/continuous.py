@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 from pydantic import model_validator
 
+from simfl.core.work import Floats, Ids
 from simfl.scenario.distributions.base import Parameter, Truncated
-from simfl.work import Floats, Ids
 
 
 class Uniform(Truncated):

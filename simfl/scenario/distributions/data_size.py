@@ -3,9 +3,9 @@
 import numpy as np
 from pydantic import Field
 
+from simfl.core.work import Floats, Ids
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Draw, Parameter
-from simfl.work import Floats, Ids
 
 
 class DataSize(Draw):

@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from simfl.core.work import Floats, Ids
 from simfl.scenario.distributions.base import Draw, Parameter, Truncated
-from simfl.work import Floats, Ids
 
 
 class Zipf(Truncated):

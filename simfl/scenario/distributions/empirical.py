@@ -6,11 +6,11 @@ from typing import Self
 import numpy as np
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 
+from simfl.core.units import Dimension, parse_quantity
+from simfl.core.work import Floats, Ids
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Parameter, Truncated
 from simfl.scenario.table import number, read_rows
-from simfl.units import Dimension, parse_quantity
-from simfl.work import Floats, Ids
 
 
 class Empirical(Truncated):

@@ -8,7 +8,7 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from simfl.registry import Component, Registry
+from simfl.core.registry import Component, Registry
 from simfl.sim.timeline import Timeline
 
 Direction = Literal["down", "up"]

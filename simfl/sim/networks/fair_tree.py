@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from simfl.work import Floats
+from simfl.core.work import Floats
 
 
 def level(capacity: float, limits: Floats) -> float:

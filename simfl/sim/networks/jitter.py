@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from simfl.seeds import Seeds
+from simfl.core.seeds import Seeds
 from simfl.sim.networks.base import Direction
 
 

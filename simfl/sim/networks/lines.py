@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 
+from simfl.core.work import Ids
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
 from simfl.sim.networks.line import Line
 from simfl.sim.networks.rate_trace import Factors
 from simfl.sim.timeline import Timeline
-from simfl.work import Ids
 
 
 class Lines:

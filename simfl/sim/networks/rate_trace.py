@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from simfl.core.units import Duration
 from simfl.errors import InputError
-from simfl.units import Duration
 
 
 class RateTrace(BaseModel):

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from simfl.core.units import LinkRate
+from simfl.core.work import Ids
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.lines import Lines
 from simfl.sim.networks.rate_trace import RateTrace
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
 from simfl.sim.timeline import Timeline
-from simfl.units import LinkRate
-from simfl.work import Ids
 
 
 class Cell(BaseModel):

@@ -1,4 +1,4 @@
-"""What asynchronous policies share: a crew kept at work, and a buffer that fills."""
+"""What asynchronous policies share: clients kept at work, and a buffer that fills."""
 
 import math
 from abc import ABC, abstractmethod
@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from simfl.sim.crew import Crew
-from simfl.sim.participation import Participation
+from simfl.core.units import Duration
 from simfl.sim.policies.base import Process, RoundPolicy
-from simfl.sim.server import Server
-from simfl.units import Duration
+from simfl.sim.server.active_clients import ActiveClients
+from simfl.sim.server.participation import Participation
+from simfl.sim.server.server import Server
 
 
 class Asynchronous(RoundPolicy, ABC):
@@ -43,12 +43,12 @@ class Asynchronous(RoundPolicy, ABC):
     def run(self, server: Server) -> Process:
         """See `RoundPolicy.run`."""
         size = self.concurrency or server.settings.clients
-        crew = Crew(server, size, self.timeout or math.inf)
+        active = ActiveClients(server, size, self.timeout or math.inf)
         buffer: list[Participation] = []
         server.open_round()
         while not server.finished:
-            crew.hire()
-            for part in (yield from crew.arrivals()):
+            active.hire()
+            for part in (yield from active.arrivals()):
                 if server.too_stale(part, self.max_staleness):
                     server.discard(part, "late")
                     continue

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import simpy
 from pydantic import Field
 
-from simfl.registry import Component, Registry
-from simfl.units import Duration
+from simfl.core.registry import Component, Registry
+from simfl.core.units import Duration
 
 if TYPE_CHECKING:
-    from simfl.sim.server import Server
+    from simfl.sim.server.server import Server
 
 Process = Generator[simpy.Event, Any, None]
 

@@ -9,15 +9,15 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from simfl.sim.crew import Crew
-from simfl.sim.deadlines import Deadline, Stragglers, deadline_s
 from simfl.sim.policies.base import Process, RoundPolicy, policies
-from simfl.sim.server import Server
+from simfl.sim.server.active_clients import ActiveClients
+from simfl.sim.server.deadlines import Deadline, Stragglers, deadline_s
+from simfl.sim.server.server import Server
 
 
 @policies.register("semi_synchronous")
 class SemiSynchronous(RoundPolicy):
-    """Every `period` aggregate what has arrived, then bring the crew to full strength again.
+    """Every `period` aggregate what has arrived, then send out as many as are missing.
 
     Who is not back at the beat works on, and its update is used, stale, at the beat that follows
     its arrival.  Who is back early waits for the beat.  A window in which nothing arrives counts as
@@ -46,19 +46,19 @@ class SemiSynchronous(RoundPolicy):
     def run(self, server: Server) -> Process:
         """See `RoundPolicy.run`."""
         period_s = deadline_s(self.period, server)
-        crew = Crew(server, self.concurrency or server.settings.clients, beats=True)
+        active = ActiveClients(server, self.concurrency or server.settings.clients, beats=True)
         while not server.finished:
             if not server.under_way:
                 yield from server.wait_for_devices()
                 if server.finished:
                     return
             server.open_round()
-            server.books.tally.deadline_s = period_s
+            server.accounting.totals.deadline_s = period_s
             beat = server.timeline.deadline(server.timeline.now + period_s)
-            crew.hire()
+            active.hire()
             yield beat
             kept = []
-            for part in crew.take():
+            for part in active.take():
                 if server.too_stale(part, self.max_staleness):
                     server.discard(part, "late")
                 else:

@@ -11,11 +11,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from simfl.sim.deadlines import Deadline, deadline_s
-from simfl.sim.participation import Participation
+from simfl.core.units import Ratio
 from simfl.sim.policies.base import Process, RoundPolicy, policies
-from simfl.sim.server import Server
-from simfl.units import Ratio
+from simfl.sim.server.deadlines import Deadline, deadline_s
+from simfl.sim.server.participation import Participation
+from simfl.sim.server.server import Server
 
 
 @policies.register("synchronous")
@@ -64,7 +64,7 @@ class Synchronous(RoundPolicy):
                 return
             server.open_round()
             if yardstick_s < math.inf:
-                server.books.tally.deadline_s = yardstick_s
+                server.accounting.totals.deadline_s = yardstick_s
             chosen = yield from server.select(math.ceil(round(wanted * self.over_select, 9)))
             parts = server.send_all(chosen, limit_s)
             yield server.closing(parts, limit_s, enough)

@@ -10,11 +10,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from simfl.sim.crew import TRIES
-from simfl.sim.deadlines import Deadline, deadline_s
+from simfl.core.work import Ids
 from simfl.sim.policies.base import Process, RoundPolicy, policies
-from simfl.sim.server import Server
-from simfl.work import Ids
+from simfl.sim.server.active_clients import TRIES
+from simfl.sim.server.deadlines import Deadline, deadline_s
+from simfl.sim.server.server import Server
 
 
 @policies.register("tiered")
@@ -70,7 +70,7 @@ class Tiered(RoundPolicy):
 
     def members(self, server: Server, tier: int) -> Ids:
         """Return the ids that belong to `tier` now, ascending."""
-        able, took_s = server.presence.able, server.history.duration_s
+        able, took_s = server.candidates.able, server.history.duration_s
         drawn = server.seeds.uniforms(("tiers",), able, 0)
         place = np.minimum((drawn * self.tiers).astype(np.int64), self.tiers - 1)
         seen = np.isfinite(took_s[able])

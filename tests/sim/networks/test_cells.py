@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl import Options, Scenario, run
+from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
-from simfl.seeds import Seeds
 from simfl.sim.networks import networks
 from simfl.sim.networks.base import Links, Transfer
 from simfl.sim.networks.jitter import Jitter, JitterGroup

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simfl.seeds import Seeds
+from simfl.core.seeds import Seeds
 from simfl.sim.networks import networks
 from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.timeline import Timeline

@@ -1,5 +1,0 @@
-"""Aggregator components, one file each; `base.py` is the seam."""
-
-from simfl.aggregators.base import Aggregator, aggregators
-
-__all__ = ["Aggregator", "aggregators"]

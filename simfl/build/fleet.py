@@ -1,0 +1,180 @@
+"""From a scenario's groups to the arrays of a fleet: every device's numbers, drawn."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.errors import InputError
+from simfl.scenario.battery import Spread
+from simfl.scenario.correlation import SAMPLES, Correlations, sample_ranks
+from simfl.scenario.distributions import Draw
+from simfl.scenario.fleet import Group
+from simfl.scenario.scenario import Scenario
+from simfl.core.seeds import Seeds
+from simfl.sim.battery import Batteries
+from simfl.sim.fleet import DeviceGroup, Fleet, Power
+from simfl.core.work import Floats, Ids
+
+LINKS = ("compute", "downlink", "uplink", "latency")
+"""The numbers that every device has."""
+
+
+def draw_fleet(
+    scenario: Scenario, seeds: Seeds, samples: Ids, validation: Ids, flops: int | None
+) -> Fleet:
+    """Draw every device of `scenario`.
+
+    A device's number depends on nothing but its group's name, its place in the group, and what the
+    number is: adding a device or a group leaves all others as they were.  (Only what is correlated
+    with the data sizes depends on their ranks in the whole fleet.)
+
+    Args:
+        scenario: whose fleet.
+        seeds: streams are addressed ``("fleet", group, number)``.
+        samples: `(n,)` training samples of each device.
+        validation: `(n,)` validation samples of each device.
+        flops: FLOPs of training one sample, where compute is given in FLOP/s.
+
+    Raises:
+        InputError: a number that is not possible was drawn.
+    """
+    correlations = Correlations.of(scenario.correlate)
+    ranks = np.zeros(0)
+    if SAMPLES in correlations.names:
+        ties = seeds.stream("fleet", SAMPLES).random(len(samples))
+        ranks = sample_ranks(samples, ties)
+    groups: list[DeviceGroup] = []
+    columns: dict[str, list[Floats]] = {number: [] for number in (*LINKS, "memory")}
+    first = 0
+    for group in scenario.fleet:
+        # Data sizes are standardised over the whole fleet, so draws that depend on them see all.
+        mine = np.arange(first, first + group.count)
+        drawing = _Drawing(group, seeds, samples, mine, flops)
+        if correlations.names:
+            drawing.correlate(correlations, ranks)
+        for number, column in columns.items():
+            column.append(drawing.numbers(number))
+        power = Power() if group.power is None else Power(**group.power.model_dump())
+        schedule = group.availability.schedule(group.count, group.name, seeds, scenario.root)
+        batteries = drawing.batteries(power.idle, scenario.root)
+        groups.append(
+            DeviceGroup(
+                group.name, first, group.count, schedule, group.on_offline, power, batteries
+            )
+        )
+        first += group.count
+    joined = {number: np.concatenate(parts) for number, parts in columns.items()}
+    return Fleet(
+        groups,
+        joined["compute"],
+        joined["downlink"],
+        joined["uplink"],
+        joined["latency"],
+        samples,
+        validation,
+        joined["memory"] if np.isfinite(joined["memory"]).any() else None,
+    )
+
+
+class _Drawing:
+    """The numbers of one group's devices."""
+
+    def __init__(
+        self, group: Group, seeds: Seeds, samples: Ids, mine: Ids, flops: int | None
+    ) -> None:
+        self._group, self._seeds = group, seeds
+        self._samples, self._mine, self._flops = samples, mine, flops
+        self._correlated: Mapping[str, Floats] = {}
+        self._rows = [
+            trace.pick(self._own("trace" if place == 0 else f"trace {place}"))
+            for place, trace in enumerate(group.trace)
+        ]
+
+    def correlate(self, correlations: Correlations, ranks: Floats) -> None:
+        """Draw the numbers that go together.
+
+        Args:
+            correlations: which, and how.
+            ranks: `(n,)` where each device's data size stands in the fleet, if it is one of them.
+        """
+        uniforms = {
+            name: ranks[self._mine] if name == SAMPLES else self._own(name)
+            for name in correlations.names
+        }
+        self._correlated = correlations.mix(uniforms)
+
+    def numbers(self, number: str) -> Floats:
+        """Return `(count,)` numbers in the units that virtual time uses."""
+        group = self._group
+        for trace, rows in zip(group.trace, self._rows, strict=True):
+            if number in trace.columns:
+                return self._scaled(trace.values(number, rows), trace.unit(number))
+        draw: Draw | None = getattr(group, number)
+        if draw is None:
+            return np.full(group.count, np.inf)
+        values = self.drawn(draw, number)
+        if len(odd := values[~_is_possible(number, values)]):
+            raise InputError(
+                f"fleet group {group.name!r}: a {number} of {odd[0]:g} was drawn, which is not "
+                "possible; give the distribution `min` and `max`, or less spread"
+            )
+        return values
+
+    def batteries(self, idle_w: float, folder: Path) -> Batteries | None:
+        """Return the devices' batteries, None if they are on mains.
+
+        Args:
+            idle_w: what an idle device draws.
+            folder: where relative file names of the scenario are looked up.
+        """
+        battery = self._group.battery
+        if battery is None:
+            return None
+        start = battery.start
+        if isinstance(start, Spread):
+            shares = start.min + (start.max - start.min) * self._own("battery start")
+        else:
+            shares = np.full(self._group.count, start)
+        plugged = None
+        if battery.plugged is not None:
+            # Not the addresses of the group's availability, which is a matter of its own.
+            name = f"{self._group.name}/battery"
+            plugged = battery.plugged.schedule(self._group.count, name, self._seeds, folder)
+        capacity = self.drawn(battery.capacity, "battery")
+        return Batteries(capacity, shares, battery.minimum, battery.charge, idle_w, plugged)
+
+    def drawn(self, draw: Draw, number: str) -> Floats:
+        """Return `(count,)` what `draw` makes of the devices' uniform numbers for `number`."""
+        uniforms = np.full(len(self._samples), 0.5)
+        own = self._correlated.get(number)
+        uniforms[self._mine] = self._own(number) if own is None else own
+        with np.errstate(over="ignore"):  # infinity is told of
+            values = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
+        return self._scaled(values, draw.unit)
+
+    def _own(self, number: str) -> Floats:
+        """Return `(count,)` uniform numbers of the group's own, in (0, 1)."""
+        drawn = self._seeds.stream("fleet", self._group.name, number).random(self._group.count)
+        return np.clip(drawn, 2.0**-54, 1 - 2.0**-53)
+
+    def _scaled(self, values: Floats, unit: str) -> Floats:
+        """Return compute rates in sample-units per second, all else as it is."""
+        if unit != "FLOP/s":
+            return values
+        if not self._flops:
+            raise InputError(
+                f"fleet group {self._group.name!r} computes in FLOP/s, but no operation of the "
+                "model is counted as FLOPs; give its compute in samples/s"
+            )
+        return values / self._flops
+
+
+def _is_possible(number: str, values: Floats) -> NDArray[np.bool_]:
+    """Return `(count,)` whether a device can have each of the `values`."""
+    if number in ("compute", "downlink", "uplink"):
+        with np.errstate(divide="ignore", over="ignore"):
+            usable = np.isfinite(1 / values) & (values > 0)
+        return usable & (np.isfinite(values) | (number != "compute"))
+    return (values >= 0) & np.isfinite(values)

@@ -1,0 +1,1 @@
+"""What users extend: one folder a kind, one small file a member."""

@@ -1,0 +1,75 @@
+"""The seam of aggregation: base model and client results -> next model, with explicit state."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.registry import Component, Registry
+from simfl.core.work import LocalTraining, Params, WorkResult
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """One client's result as the server receives it.
+
+    Attributes:
+        result: what the client computed (after compression, if any).
+        base: `(p,)` the model it started from.
+        staleness: server updates since then (0 in synchronous rounds).
+        copies: how often it was drawn (1 unless sampled with replacement).
+        tier: which tier of clients it comes from, where there are several.
+    """
+
+    result: WorkResult
+    base: Params
+    staleness: int = 0
+    copies: int = 1
+    tier: int = 0
+
+    @property
+    def update(self) -> NDArray[np.float64]:
+        """`(p,)` the client's model minus its base, float64."""
+        return self.result.params.astype(np.float64) - self.base.astype(np.float64)
+
+
+class Aggregator(Component, ABC):
+    """Turns updates into the next global model.  Sums run in float64, in canonical order."""
+
+    corrects: ClassVar[bool] = False
+    """Whether it corrects clients' gradients, which costs a model's size each way and takes updates
+    that are never stale: see `correction`."""
+
+    def prepare(self, local: LocalTraining, clients: int) -> None:
+        """Learn of the run before its first round.
+
+        Args:
+            local: how clients train.
+            clients: how many there are.
+
+        Raises:
+            InputError: it can't go with that.
+        """
+
+    def correction(self, client: int) -> Params | None:
+        """Return what `client` shall add to every gradient now, `(p,)`; None: nobody anything."""
+        return None
+
+    @abstractmethod
+    def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
+        """Return the next model `(p,)`; `contributions` is never empty and sorted by order."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what `load_state_dict` needs."""
+        return dict(self.__pydantic_private__ or {})
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        for key, value in state.items():
+            setattr(self, key, value)
+
+
+aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators")

@@ -1,0 +1,34 @@
+"""Federated averaging (McMahan et al., 2017, arXiv:1602.05629, algorithm 1)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
+from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
+from simfl.core.work import Params
+
+
+@aggregators.register("fedavg")
+class FedAvg(Aggregator):
+    """The weighted mean of the models that arrived, ``sum a_k w_k / sum a_k``.
+
+    A client drawn twice counts twice.  Nobody with a sample: the model stays.  Where some of them
+    are stale it is ``w + sum a_k (w_k - base_k) / sum a_k``, the same for those that are not: the
+    mean of stale models would undo what was learned since.
+    Cost: O(r * p), memory O(p).
+    """
+
+    weighting: Weighting = Field(
+        "samples", description="samples: by training samples (n_k); uniform: all alike (1/K)"
+    )
+
+    def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
+        """See `Aggregator.aggregate`."""
+        weights = weights_of(contributions, self.weighting)
+        if not weights.any():
+            return model
+        if any(contribution.staleness for contribution in contributions):
+            return (model + sum_of(contributions, weights, "updates")).astype(np.float32)
+        return sum_of(contributions, weights).astype(np.float32)

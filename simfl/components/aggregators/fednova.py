@@ -1,0 +1,95 @@
+"""FedNova: normalised averaging (Wang et al., 2020, arXiv:2007.07481, sections 3.2 and 4)."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field, PrivateAttr, model_validator
+
+from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
+from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
+from simfl.core.work import LocalTraining, Params
+from simfl.errors import InputError
+
+BOTH = "momentum and proximal can't both be above 0: no formula is published"
+
+
+@aggregators.register("fednova")
+class FedNova(Aggregator):
+    """``w = w + tau_eff * sum p_k update_k / a_k`` with ``tau_eff = sum p_k a_k``.
+
+    `a_k` is how far `steps` local steps reach, so that clients that made more steps do not pull the
+    model further than their weight says.  Equal steps: FedAvg.  A client without steps has no say.
+    Cost: O(r * p), memory O(p).
+    """
+
+    weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
+    momentum: float | None = Field(
+        None, ge=0, lt=1, description="rho; omitted: the momentum that local training has"
+    )
+    proximal: float | None = Field(
+        None,
+        ge=0,
+        lt=1,
+        description="learning rate times FedProx's mu; omitted: those that local training has",
+    )
+
+    _local: LocalTraining | None = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if self.momentum and self.proximal:
+            raise ValueError(BOTH)
+        return self
+
+    def prepare(self, local: LocalTraining, clients: int) -> None:
+        """See `Aggregator.prepare`.
+
+        Raises:
+            InputError: no formula is published for `local`.
+        """
+        self._local = local
+        if self._rho and self._rate(1):
+            raise InputError(f"aggregator 'fednova': {BOTH}; name one of them in its options")
+        if self._rate(1) >= 1:
+            raise InputError(
+                f"aggregator 'fednova' needs the learning rate times `proximal` to be below 1, "
+                f"but it is {self._rate(1):g}"
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `Aggregator.state_dict`: nothing changes from round to round."""
+        return {}
+
+    def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
+        """See `Aggregator.aggregate`."""
+        moved = [c for c in contributions if c.result.steps > 0]
+        if not moved:
+            return model
+        weights = weights_of(moved, self.weighting)
+        reach = np.array([self._reach(c.result.steps, c.result.order.round) for c in moved])
+        step = sum_of(moved, (weights @ reach) * weights / reach, "updates")
+        return (model + step).astype(np.float32)
+
+    @property
+    def _rho(self) -> float:
+        if self.momentum is not None:
+            return self.momentum
+        return 0.0 if self._local is None else self._local.momentum
+
+    def _rate(self, round_: int) -> float:
+        """Return the learning rate times mu at the start of a round."""
+        if self.proximal is not None:
+            return self.proximal
+        local = self._local
+        if local is None or not local.proximal:
+            return 0.0
+        return local.proximal * local.schedule.rate(round_, 0, local.lr_epochs)
+
+    def _reach(self, steps: int, round_: int = 1) -> float:
+        """Return a_k (section 4.1): the steps' total weight in the accumulated gradient."""
+        if rho := self._rho:
+            return float((steps - rho * (1 - rho**steps) / (1 - rho)) / (1 - rho))
+        if rate := self._rate(round_):
+            return float((1 - (1 - rate) ** steps) / rate)
+        return float(steps)

@@ -1,0 +1,21 @@
+"""Coordinate-wise median (Yin et al., 2018, arXiv:1803.01498, definition 1)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
+from simfl.components.aggregators.robust import by_coordinate
+from simfl.core.work import Params
+
+
+@aggregators.register("median")
+class Median(Aggregator):
+    """The middle value of each coordinate (the mean of the middle two), all clients alike.
+
+    Withstands less than half of the clients being wrong.  Cost: O(r * p), memory O(p).
+    """
+
+    def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
+        """See `Aggregator.aggregate`."""
+        return by_coordinate(contributions, lambda values: np.median(values, axis=0))

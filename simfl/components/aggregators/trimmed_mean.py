@@ -1,0 +1,30 @@
+"""Coordinate-wise trimmed mean (Yin et al., 2018, arXiv:1803.01498, definition 2)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
+from simfl.components.aggregators.robust import by_coordinate
+from simfl.core.work import Floats, Params
+
+
+@aggregators.register("trimmed_mean")
+class TrimmedMean(Aggregator):
+    """The mean of each coordinate without its largest and smallest values, all clients alike.
+
+    ``floor(trim * r)`` values go at each end.  Cost: O(r log r * p), memory O(p).
+    """
+
+    trim: float = Field(0.1, ge=0, lt=0.5, description="share of the values cut off at each end")
+
+    def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
+        """See `Aggregator.aggregate`."""
+
+        def statistic(values: Floats) -> Floats:
+            cut = int(self.trim * len(values) + 1e-9)  # 0.3 * 10 is 3, whatever floats say
+            kept = np.sort(values, axis=0)[cut : len(values) - cut]
+            return np.asarray(kept.mean(axis=0))
+
+        return by_coordinate(contributions, statistic)

@@ -1,0 +1,30 @@
+"""Devices that are always online."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
+from simfl.core.seeds import Seeds
+from simfl.core.work import Ids
+
+
+@availabilities.register("always")
+class Always(Availability):
+    """Never offline.  Cost: nothing."""
+
+    def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
+        """See `Availability.schedule`."""
+        return _AlwaysOnline()
+
+
+class _AlwaysOnline:
+    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        return np.ones(len(devices), dtype=np.bool_)
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        return np.inf
+
+    def next_online_s(self, now_s: float) -> float:
+        return now_s

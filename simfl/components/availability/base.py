@@ -1,0 +1,51 @@
+"""The seam of availability: when each device of a group is online.  Pure functions of time.
+
+A schedule answers questions about any device at non-decreasing instants; nobody pays for a device
+that nobody asks about.
+"""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.registry import Component, Registry
+from simfl.core.seeds import Seeds
+from simfl.core.work import Ids
+
+
+class OnlineSchedule(Protocol):
+    """When the `n` devices of one group are online.  Instants are asked in non-decreasing order."""
+
+    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        """Return `(m,)` whether each of `devices` (indices in the group) is online at `now_s`.
+
+        A device is online from the very instant its session starts and offline from the very
+        instant it ends: sessions are half-open intervals [start, end).
+        """
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        """Return the first instant after `now_s` at which `device` changes state (inf: never)."""
+
+    def next_online_s(self, now_s: float) -> float:
+        """Return the first instant >= `now_s` at which some device is online (inf: never)."""
+
+
+class Availability(Component, ABC):
+    """How the devices of a group come and go."""
+
+    @abstractmethod
+    def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
+        """Return the schedule of `devices` devices.
+
+        Args:
+            devices: how many there are.
+            group: the group's name; draws are addressed ``("availability", group, ...)``.
+            seeds: the run's root of randomness.
+            folder: where relative file names of the scenario are looked up.
+        """
+
+
+availabilities: Registry[Availability] = Registry("availability", "simfl.components.availability")

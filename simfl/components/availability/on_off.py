@@ -1,0 +1,106 @@
+"""Devices that come and go: exponential times online and offline, independent of each other."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
+from simfl.components.availability.spells import Spells
+from simfl.core.seeds import Address, Seeds
+from simfl.core.units import Duration
+from simfl.core.work import Floats, Ids
+
+_MEAN_POINTS, _MAX_POINTS = 2.0, 16  # per block; more than 16 happen in one block of 10 billion
+
+
+@availabilities.register("on_off")
+class OnOff(Availability):
+    """An alternating renewal process in equilibrium: online a share ``on / (on + off)`` of time.
+
+    Cost: O(1) per question, whatever the instant.
+    """
+
+    on: Duration = Field(gt=0, description="mean length of a session")
+    off: Duration = Field(gt=0, description="mean time between sessions")
+
+    def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
+        """See `Availability.schedule`."""
+        return Alternating(devices, self.on, self.off, seeds, ("availability", group, "on_off"))
+
+
+class Alternating(Spells):
+    """The process of `OnOff`, found at any instant without its history.
+
+    Let two independent Poisson processes switch a device on (at rate ``1 / off``) and off (at rate
+    ``1 / on``), whatever its state.  It is then online iff the last switch was one to on, and its
+    times in each state are exponential with means `on` and `off`.
+
+    Args:
+        devices: how many.
+        on_s: mean time online, seconds.
+        off_s: mean time offline, seconds.
+        seeds: the run's root of randomness.
+        address: of the draws.
+    """
+
+    def __init__(
+        self, devices: int, on_s: float, off_s: float, seeds: Seeds, address: tuple[Address, ...]
+    ) -> None:
+        super().__init__(devices)
+        self._to_on = _Points(off_s, seeds, (*address, "to_on"))
+        self._to_off = _Points(on_s, seeds, (*address, "to_off"))
+
+    def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
+        """See `Spells.spells`."""
+        is_on = self._to_on.last(devices, now_s) > self._to_off.last(devices, now_s)
+        until = np.empty(len(devices))
+        until[is_on] = self._to_off.next(devices[is_on], now_s)
+        until[~is_on] = self._to_on.next(devices[~is_on], now_s)
+        return is_on, until
+
+
+class _Points:
+    """A Poisson process for each id, on the whole time axis, looked up block of time by block."""
+
+    def __init__(self, mean_s: float, seeds: Seeds, address: tuple[Address, ...]) -> None:
+        self._mean_s, self._seeds, self._address = mean_s, seeds, address
+        self._width_s = _MEAN_POINTS * mean_s
+
+    def last(self, ids: Ids, now_s: float) -> Floats:
+        """Return `(m,)` each id's last point <= `now_s`."""
+        return self._find(ids, now_s, forward=False)
+
+    def next(self, ids: Ids, now_s: float) -> Floats:
+        """Return `(m,)` each id's first point > `now_s`."""
+        return self._find(ids, now_s, forward=True)
+
+    def _find(self, ids: Ids, now_s: float, *, forward: bool) -> Floats:
+        found = np.empty(len(ids))
+        missing = np.arange(len(ids))
+        block = math.floor(now_s / self._width_s)
+        if (block + 1) * self._width_s <= now_s:  # rounding: `now` is the very start of the next
+            block += 1
+        elif block * self._width_s > now_s:
+            block -= 1
+        while len(missing):
+            points = self._block(ids[missing], block)
+            fits = (points > now_s) if forward else (points <= now_s)
+            fits &= points < (block + 1) * self._width_s
+            nearest = fits.argmax(axis=1) if forward else fits.sum(axis=1) - 1
+            here = fits.any(axis=1)
+            found[missing[here]] = points[here, nearest[here]]
+            missing = missing[~here]
+            block += 1 if forward else -1
+        return found
+
+    def _block(self, ids: Ids, block: int) -> Floats:
+        """Return `(m, 16)` ascending points from the block's start on, some beyond its end.
+
+        By lack of memory the process starts afresh at the start of each block.
+        """
+        counters = block * _MAX_POINTS + np.arange(_MAX_POINTS)
+        uniforms = self._seeds.uniforms(self._address, ids[:, None], counters[None, :])
+        return block * self._width_s + np.cumsum(-np.log(uniforms) * self._mean_s, axis=1)

@@ -1,0 +1,75 @@
+"""Group-wide outages on top of any other availability: a power cut, a base station down."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
+from simfl.components.availability.on_off import Alternating
+from simfl.core.seeds import Seeds
+from simfl.core.units import Duration
+from simfl.core.work import Ids
+
+Base = Annotated[
+    Availability,
+    BeforeValidator(availabilities.parse),
+    PlainSerializer(availabilities.dump, return_type=dict),
+]
+
+
+@availabilities.register("outages")
+class Outages(Availability):
+    """A device is online iff `base` says so and the group has no outage.
+
+    Times between outages and their lengths are exponential.  Cost: O(1) beyond the base's.
+    """
+
+    base: Base = Field("always", validate_default=True, description="availability without outages")
+    between: Duration = Field(gt=0, description="mean time from the end of an outage to the next")
+    lasting: Duration = Field(gt=0, description="mean length of an outage")
+
+    def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
+        """See `Availability.schedule`."""
+        address = ("availability", group, "outages")
+        return _Both(
+            self.base.schedule(devices, group, seeds, folder),
+            Alternating(1, self.between, self.lasting, seeds, address),
+        )
+
+
+_GROUP = np.zeros(1, dtype=np.int64)
+
+
+class _Both:
+    """Two schedules at once; both must answer about any instant, in any order."""
+
+    def __init__(self, base: OnlineSchedule, power: Alternating) -> None:
+        self._base, self._power = base, power
+
+    def _has_power(self, now_s: float) -> bool:
+        return bool(self._power.online(_GROUP, now_s)[0])
+
+    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        if not self._has_power(now_s):
+            return np.zeros(len(devices), dtype=np.bool_)
+        return self._base.online(devices, now_s)
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        one = np.array([device])
+        if self.online(one, now_s)[0]:
+            return min(self._base.next_change_s(device, now_s), self._power.next_change_s(0, now_s))
+        while now_s < np.inf and not self.online(one, now_s)[0]:
+            blocked = self._base if self._has_power(now_s) else self._power
+            now_s = blocked.next_change_s(device if blocked is self._base else 0, now_s)
+        return now_s
+
+    def next_online_s(self, now_s: float) -> float:
+        while now_s < np.inf:
+            now_s = self._base.next_online_s(now_s)
+            if now_s == np.inf or self._has_power(now_s):
+                break
+            now_s = self._power.next_change_s(0, now_s)
+        return now_s

@@ -1,0 +1,70 @@
+"""Schedules made of spells: what all availability models but `always` share."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.work import Floats, Ids
+
+_AT_ONCE = 1 << 16  # devices computed at a time, which bounds the memory of a question to all
+
+
+class Spells(ABC):
+    """A schedule that computes a device's current spell when asked, and keeps it until it is over.
+
+    A spell depends on nothing but the device and the instant, so questions may come in any order
+    and about any devices.  Of devices that nobody asks about not even memory is used (the pages of
+    `numpy.zeros` are claimed when first written).
+    """
+
+    def __init__(self, devices: int) -> None:
+        self._since = np.zeros(devices)
+        self._until = np.zeros(devices)
+        self._is_on = np.zeros(devices, dtype=np.bool_)
+
+    @abstractmethod
+    def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
+        """Return `(m,)` whether each is online at `now_s` and `(m,)` until when that lasts."""
+
+    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        """See `OnlineSchedule.online`."""
+        self._look(devices, now_s)
+        return self._is_on[devices]
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        """See `OnlineSchedule.next_change_s`."""
+        if not self._since[device] <= now_s < self._until[device]:
+            self._look(np.array([device]), now_s)
+        return float(self._until[device])
+
+    def next_online_s(self, now_s: float) -> float:
+        """See `OnlineSchedule.next_online_s`.  O(n) if nobody is online, else mostly O(1)."""
+        first = np.inf
+        for low in range(0, len(self._until), _AT_ONCE):
+            some = np.arange(low, min(low + _AT_ONCE, len(self._until)))
+            if self.online(some, now_s).any():
+                return now_s
+            first = min(first, float(self._until[some].min()))
+        return first
+
+    def _look(self, devices: Ids, now_s: float) -> None:
+        known = (self._since[devices] <= now_s) & (now_s < self._until[devices])
+        if known.all():
+            return
+        asked = np.unique(devices[~known])
+        for low in range(0, len(asked), _AT_ONCE):
+            some = asked[low : low + _AT_ONCE]
+            self._is_on[some], self._until[some] = self.spells(some, now_s)
+            self._since[some] = now_s
+
+
+def cell(now_s: float, origin_s: Floats, width_s: float) -> Ids:
+    """Return `(m,)` the k with ``origin + k * width <= now < origin + (k + 1) * width``, exactly.
+
+    Division alone may miss by one where `now` is the very start of a cell.
+    """
+    k = np.floor((now_s - origin_s) / width_s).astype(np.int64)
+    k += origin_s + (k + 1) * width_s <= now_s
+    k -= origin_s + k * width_s > now_s
+    return k

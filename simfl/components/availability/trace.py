@@ -1,0 +1,84 @@
+"""Availability replayed from recorded sessions."""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
+from simfl.components.availability.records import Records, read_records
+from simfl.components.availability.spells import Spells
+from simfl.core.seeds import Seeds
+from simfl.core.units import Duration
+from simfl.core.work import Floats, Ids
+
+
+@availabilities.register("trace")
+class Trace(Availability):
+    """Devices replay recorded ones, over and over, as many devices as there may be.
+
+    The file is a CSV, plain or gzipped, with a row a stretch of time: ``device, start_s, end_s``
+    (or ``client_id`` for ``device``) and, if the rows are not all online, ``state``: 1 online, 0
+    offline, -1 unknown.  Time that no row covers is offline.
+    Cost: O(log sessions) per question; memory: the file, once.
+    """
+
+    file: Path = Field(description="the CSV, relative to the scenario")
+    unknown: Literal["skip", "offline"] = Field(
+        "skip",
+        description="unknown stretches are cut out (each record repeats as soon as its known part "
+        "ends), or count as offline (records keep the file's clock)",
+    )
+    shuffle: bool = Field(
+        True, description="records are dealt to devices in random order; false: in the file's order"
+    )
+    shift: bool = Field(
+        True,
+        description="each device starts at a random instant of its record; false: at its start",
+    )
+    period: Duration | None = Field(
+        None,
+        gt=0,
+        description="repeat records after so long (default: the latest end in the file, or of what "
+        "is known)",
+    )
+
+    def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
+        """See `Availability.schedule`.
+
+        Raises:
+            InputError: the file can't be read or makes no sense.
+        """
+        records = read_records(folder / self.file, self.unknown == "skip", self.period)
+        return _Replay(self, records, devices, group, seeds)
+
+
+class _Replay(Spells):
+    """Time is in whole ticks of 1/1024 s, so that sums and remainders are exact."""
+
+    def __init__(
+        self, options: Trace, records: Records, devices: int, group: str, seeds: Seeds
+    ) -> None:
+        super().__init__(devices)
+        self._options, self._records = options, records
+        self._seeds, self._address = seeds, ("availability", group, "trace")
+        order = np.arange(len(records.periods))
+        if options.shuffle:
+            order = seeds.stream(*self._address, "order").permutation(order)
+        self._order = order
+
+    def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
+        """See `Spells.spells`."""
+        records = self._records
+        mine = self._order[devices % len(self._order)]
+        period = records.periods[mine]
+        ticks = int(np.floor(now_s * records.TICKS))
+        at = ticks % period
+        if self._options.shift:
+            shift = self._seeds.uniforms((*self._address, "shift"), devices, 0) * period
+            at = (at + shift.astype(np.int64)) % period
+        is_on, ahead = records.look(mine, at)
+        until = np.where(ahead < 0, np.inf, (ticks + ahead) / records.TICKS)
+        return is_on, until

@@ -1,0 +1,37 @@
+"""The seam of update compression: what the server receives of an update, and how big it was."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from simfl.core.registry import Component, Registry
+
+Update = NDArray[np.float32]
+
+
+class Compressor(Component, ABC):
+    """Shrinks an update on its way up; the model really is made of what arrives."""
+
+    error_feedback: bool = Field(
+        False,
+        description="whether a client adds what compression lost to its next update (Seide et al., "
+        "2014; Karimireddy et al., 2019)",
+    )
+
+    @abstractmethod
+    def compress(self, update: Update, rng: np.random.Generator) -> Update:
+        """Return what the server decodes, `(p,)`.
+
+        Args:
+            update: `(p,)` the client's model minus its base.
+            rng: the participation's own stream.
+        """
+
+    @abstractmethod
+    def size(self, parameters: int) -> int:
+        """Return the bytes on the wire of an update of so many parameters."""
+
+
+compressors: Registry[Compressor] = Registry("compressor", "simfl.components.compressors")

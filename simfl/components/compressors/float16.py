@@ -1,0 +1,20 @@
+"""Half precision: two bytes a parameter (IEEE 754 binary16, rounded to nearest even)."""
+
+import numpy as np
+
+from simfl.components.compressors.base import Compressor, Update, compressors
+
+_LARGEST = np.finfo(np.float16).max
+
+
+@compressors.register("float16")
+class Float16(Compressor):
+    """Each number is rounded to half precision; beyond its range it is clipped, never infinite."""
+
+    def compress(self, update: Update, rng: np.random.Generator) -> Update:
+        """See `Compressor.compress`."""
+        return np.clip(update, -_LARGEST, _LARGEST).astype(np.float16).astype(np.float32)
+
+    def size(self, parameters: int) -> int:
+        """See `Compressor.size`."""
+        return 2 * parameters

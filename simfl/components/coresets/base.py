@@ -1,0 +1,41 @@
+"""The seam of coresets: per-sample features -> which samples stand for all, with what weights."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from simfl.core.registry import Component, Registry
+from simfl.core.work import Floats, Ids
+
+Features = Literal["last_layer_gradient", "input_gradient", "logit_gradient", "inputs", "none"]
+
+
+class Coreset(Component, ABC):
+    """Chooses rows that stand for a whole local data set."""
+
+    features: ClassVar[Features] = "none"
+
+    @abstractmethod
+    def choose(
+        self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
+    ) -> tuple[Ids, Floats]:
+        """Return a coreset.
+
+        Args:
+            features: `(m, d)` one row a sample.
+            labels: `(m,)` class of each sample.
+            size: how many samples to keep, 1 <= size.
+            rng: the participation's own stream.
+
+        Returns:
+            rows `(b,)`, ascending and distinct, b = min(size, m), and positive weights `(b,)` that
+            sum to m.
+        """
+
+    def uses(self, convex: bool) -> Features:
+        """Return which features it wants of a model that is convex (no hidden layer) or deep."""
+        return self.features
+
+
+coresets: Registry[Coreset] = Registry("coreset", "simfl.components.coresets")

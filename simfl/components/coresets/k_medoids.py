@@ -1,0 +1,132 @@
+"""k-medoids coresets, as in FedCore (Guo et al., 2024, arXiv:2402.00219, sections 3.3 and 4.3).
+
+A coreset's weighted gradient differs from the full one by at most the sum of every sample's
+distance to its medoid (Eq. 3-5), which k-medoids makes small.  The solver is FasterPAM (Schubert &
+Rousseeuw, 2021, Information Systems 101, algorithm 3) of the `kmedoids` package, on one thread;
+beyond `max_rows` rows CLARA (Kaufman & Rousseeuw, 1990, chapter 3).  See algorithms.md, B.3.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.coresets.apportion import apportion
+from simfl.components.coresets.base import Coreset, Features, coresets
+from simfl.core.work import Floats, Ids
+
+_CLARA_SAMPLES = 5  # as in the book
+
+
+@coresets.register("k_medoids")
+class KMedoids(Coreset):
+    """Medoids of the samples' features, each weighted by the size of its cluster.
+
+    Cost: O(n^2 * d) for the distances and O(n^2) a pass, n the rows of a class (or of the client);
+    8 * n^2 bytes.
+    """
+
+    feature: Literal["last_layer_gradient", "input_gradient", "logit_gradient"] = Field(
+        "last_layer_gradient",
+        description="what distances compare in a deep model (a convex model's raw inputs are used "
+        "whatever this says): gradient of the last layer's parameters (FedCore's code), of its "
+        "input (FedCore's text), or of the logits",
+    )
+    per_class: bool = Field(
+        True,
+        description="cluster each class by itself, budget shared by largest remainders (FedCore's "
+        "code); false: all samples together (FedCore's text); so too if the budget is less than "
+        "the number of classes",
+    )
+    max_passes: int = Field(100, ge=1, description="passes of FasterPAM over all samples")
+    max_rows: int = Field(
+        8000, ge=2, description="rows of the largest distance matrix; CLARA's samples beyond"
+    )
+
+    def uses(self, convex: bool) -> Features:
+        """See `Coreset.uses`."""
+        return "inputs" if convex else self.feature
+
+    def choose(
+        self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
+    ) -> tuple[Ids, Floats]:
+        """See `Coreset.choose`."""
+        m = len(labels)
+        if size >= m:
+            return np.arange(m), np.ones(m)
+        features = np.ascontiguousarray(features.reshape(m, -1), dtype=np.float64)
+        classes, members = np.unique(labels, return_inverse=True)
+        if not self.per_class or size < len(classes):
+            members = np.zeros(m, dtype=np.int64)
+        shares = apportion(size, np.bincount(members))
+        rows, weights = [], []
+        for k, share in enumerate(shares):
+            own = np.flatnonzero(members == k)
+            medoids = self._cluster(features[own], int(share), rng)
+            rows.append(own[medoids])
+            weights.append(_cluster_sizes(features[own], medoids, self.max_rows))
+        chosen = np.concatenate(rows)
+        order = np.argsort(chosen)
+        return chosen[order], np.concatenate(weights)[order]
+
+    def _cluster(self, x: Floats, b: int, rng: np.random.Generator) -> Ids:
+        """Return `b` medoids of the rows of `x`, ascending."""
+        n = len(x)
+        if b >= n:
+            return np.arange(n)
+        if n <= self.max_rows:
+            return self._medoids(_distances(x, x), b, rng)
+        if 2 * b > self.max_rows:  # too many for a sample: solve disjoint random parts instead
+            parts = np.array_split(rng.permutation(n), -(-n // self.max_rows))
+            shares = apportion(b, np.array([len(part) for part in parts]))
+            found = [
+                part[self._cluster(x[part], int(share), rng)]
+                for part, share in zip(parts, shares, strict=True)
+            ]
+            return np.sort(np.concatenate(found))
+        best, best_cost = np.arange(b), np.inf
+        for _ in range(_CLARA_SAMPLES):
+            sample = np.sort(rng.choice(n, size=self.max_rows, replace=False))
+            medoids = sample[self._medoids(_distances(x[sample], x[sample]), b, rng)]
+            cost = sum(block.min(axis=1).sum() for block in _blocks(x, medoids, self.max_rows))
+            if cost < best_cost:
+                best, best_cost = medoids, cost
+        return best
+
+    def _medoids(self, distances: Floats, b: int, rng: np.random.Generator) -> Ids:
+        if b == 1:
+            return np.array([distances.sum(axis=1).argmin()])
+        import kmedoids
+
+        start = rng.choice(len(distances), size=b, replace=False)
+        # Without a random state and on one thread the solver makes no random choice of its own.
+        found = kmedoids.fasterpam(distances, start, self.max_passes, n_cpu=1)
+        # Where distances tie it sometimes stops too early (kmedoids 0.5.5); FastPAM1 begins with an
+        # exact look at all swaps, so that if it finds none there is none.
+        for _ in range(self.max_passes):
+            better = kmedoids.fastpam1(distances, found.medoids, self.max_passes)
+            if not better.loss < found.loss * (1 - 1e-12):
+                break
+            found = better
+        return np.sort(found.medoids.astype(np.int64))
+
+
+def _distances(x: Floats, y: Floats) -> Floats:
+    """Return `(n, k)` Euclidean distances; symmetric with an exact zero diagonal if y is x."""
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(x, y))
+
+
+def _blocks(x: Floats, medoids: Ids, rows: int) -> Iterator[Floats]:
+    """Yield the distances of all rows to the medoids, a bounded block at a time."""
+    for low in range(0, len(x), rows):
+        yield _distances(x[low : low + rows], x[medoids])
+
+
+def _cluster_sizes(x: Floats, medoids: Ids, rows: int) -> Floats:
+    """Return how many rows are nearest to each medoid (ties: lowest); each has itself."""
+    nearest = np.concatenate([block.argmin(axis=1) for block in _blocks(x, medoids, rows)])
+    nearest[medoids] = np.arange(len(medoids))  # even if an equal row is a medoid too
+    return np.bincount(nearest, minlength=len(medoids)).astype(np.float64)

@@ -1,0 +1,29 @@
+"""CIFAR-10: small colour photographs (Krizhevsky, 2009), as torchvision keeps them."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.components.datasets.base import datasets
+from simfl.components.datasets.images import Images, ImageSet
+
+
+@datasets.register("cifar10")
+class Cifar10(ImageSet):
+    """50,000 training and 10,000 test photographs of 10 kinds of things, 32 x 32, colour.
+
+    FedACS's random crops and flips are left out: they would have to be drawn anew at every step,
+    while a sample here is the same whenever it is met.
+    """
+
+    torchvision_name: ClassVar = "CIFAR10"
+    image_shape: ClassVar = (3, 32, 32)
+    files: ClassVar = tuple(
+        f"cifar-10-batches-py/{name}"
+        for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta")
+    )
+    statistics: ClassVar = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
+
+    def _channels_first(self, pixels: NDArray[Any]) -> Images:
+        return np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32)

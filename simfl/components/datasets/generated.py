@@ -1,0 +1,128 @@
+"""Clients' data made on demand: fleets whose samples would never fit in memory.
+
+The truth is one linear model for all, the inputs differ from client to client; sizes are log-normal
+as in FedProx's Synthetic (Li et al., arXiv:1812.06127, section 5.1).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.core.seeds import Seeds
+from simfl.core.work import Floats, Ids
+from simfl.errors import InputError
+
+
+@datasets.register("generated")
+class Generated(Dataset):
+    """One linear truth, inputs shifted per client; a client's samples exist only while it trains.
+
+    Deals its own clients (``partition: natural``), as many as the fleet has devices.  Time: O(1)
+    per client for its size, O(samples * features) when it trains.
+    """
+
+    natural_clients = True
+
+    features: int = Field(60, ge=1, description="numbers per sample")
+    classes: int = Field(10, ge=2, description="number of classes")
+    mean_samples: float = Field(
+        69, gt=0, description="mean samples per client, before rounding and the two bounds"
+    )
+    spread: float = Field(
+        1.0, ge=0, description="standard deviation of the logarithm of a client's samples"
+    )
+    min_samples: int = Field(1, ge=1, description="samples of a client at least")
+    max_samples: int = Field(1000, ge=1, description="samples of a client at most")
+    shift: float = Field(
+        1.0, ge=0, description="standard deviation of a client's mean input; 0: clients are iid"
+    )
+    noise: float = Field(
+        0.2,
+        ge=0,
+        description="standard deviation of what is added to each class's score, "
+        "in deviations of the score",
+    )
+    test_samples: int = Field(2000, ge=1, description="test samples, each of a client of its own")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Generated":
+        if self.min_samples > self.max_samples:
+            raise ValueError(
+                f"min_samples ({self.min_samples}) must be at most max_samples ({self.max_samples})"
+            )
+        return self
+
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        """See `Dataset.shape`."""
+        return (self.features,), self.classes
+
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        """See `Dataset.load`."""
+        raise InputError(
+            "data set 'generated' makes each client's data on demand: it deals its own clients "
+            "(`partition: natural`) and has no samples that another partition could deal"
+        )
+
+    def lazy(self, clients: int, seeds: Seeds) -> "GeneratedClients":
+        """See `Dataset.lazy`."""
+        return GeneratedClients(self, clients, seeds)
+
+
+@dataclass(frozen=True)
+class GeneratedClients:
+    """What `Generated` gives to a fleet; see `LazyCorpus`."""
+
+    options: Generated
+    clients: int
+    seeds: Seeds
+
+    def __reduce__(self) -> tuple[type, tuple[Generated, int, Seeds]]:
+        """Send workers the recipe, not the numbers already made from it."""
+        return type(self), (self.options, self.clients, self.seeds)
+
+    @property
+    def classes(self) -> int:
+        """See `LazyCorpus.classes`."""
+        return self.options.classes
+
+    @cached_property
+    def sizes(self) -> Ids:
+        """See `LazyCorpus.sizes`."""
+        from scipy.special import ndtri
+
+        options = self.options
+        uniform = self.seeds.uniforms(("data", "sizes"), np.arange(self.clients), 0)
+        middle = np.log(options.mean_samples) - options.spread**2 / 2  # a log-normal's mean
+        drawn = np.rint(np.exp(middle + options.spread * ndtri(uniform)))
+        bounded: Ids = drawn.clip(options.min_samples, options.max_samples).astype(np.int64)
+        return bounded
+
+    @cached_property
+    def _truth(self) -> Floats:
+        rng = self.seeds.stream("data", "truth")
+        return rng.standard_normal((self.options.features, self.options.classes))
+
+    @cached_property
+    def test(self) -> Samples:
+        """See `LazyCorpus.test`."""
+        rng = self.seeds.stream("data", "test")
+        n = self.options.test_samples
+        return self._draw(n, rng.standard_normal((n, self.options.features)), rng)
+
+    def client(self, client: int) -> Samples:
+        """See `LazyCorpus.client`."""
+        rng = self.seeds.stream("data", "client", client)
+        centre = rng.standard_normal(self.options.features)
+        return self._draw(int(self.sizes[client]), centre, rng)
+
+    def _draw(self, n: int, centre: Floats, rng: np.random.Generator) -> Samples:
+        options = self.options
+        x = rng.standard_normal((n, options.features)) + options.shift * centre
+        noise = (
+            options.noise * np.sqrt(options.features) * rng.standard_normal((n, options.classes))
+        )
+        return Samples(x.astype(np.float32), np.argmax(x @ self._truth + noise, axis=1))

@@ -1,0 +1,127 @@
+"""What the image sets of torchvision have in common: finding, reading and normalising them."""
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.torchvision_import import torchvision_datasets
+from simfl.core.seeds import Seeds
+from simfl.errors import InputError
+
+Images = NDArray[np.float32]
+"""`(n, channels, height, width)`."""
+
+MNIST_CONSTANTS = ((0.1307,), (0.3081,))
+
+
+class ImageSet(Dataset):
+    """A data set of torchvision as float32 images `(n, channels, height, width)`.
+
+    Images are not augmented: a sample is the same number for number whenever it is met, which is
+    what lets an order be repeated anywhere.
+    """
+
+    needs_files: ClassVar[bool] = True
+    classes: ClassVar[int] = 10
+    torchvision_name: ClassVar[str]
+    """Class of `torchvision.datasets`."""
+    image_shape: ClassVar[tuple[int, int, int]]
+    files: ClassVar[tuple[str, ...]]
+    """What must be there below the data folder."""
+    statistics: ClassVar[tuple[tuple[float, ...], tuple[float, ...]]]
+    """Mean and standard deviation per channel of pixels in [0, 1]."""
+
+    normalise: Literal["standard", "mnist_constants", "half", "per_pixel", "none"] = Field(
+        "standard",
+        description="standard: subtract the set's mean, divide by its deviation, per channel; "
+        "mnist_constants: .1307 and .3081 whatever the set (FedCor's code on Fashion-MNIST); "
+        "half: (x - .5) / .5 (FedCor on CIFAR-10); per_pixel: mean and deviation of each pixel "
+        "over training and test images (FedProx, FedCore); none: pixels in [0, 1]",
+    )
+
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        """See `Dataset.shape`."""
+        return self.image_shape, self.classes
+
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        """See `Dataset.load`."""
+        root = cache_folder() if folder is None else folder
+        missing = [name for name in self.files if not (root / name).exists()]
+        if missing and folder is not None:
+            raise InputError(
+                f"data set {self.name!r} is not in {folder}: expected {', '.join(missing)} there; "
+                "leave out the data folder (--data-dir, SIMFL_DATA) to download it"
+            )
+        train, train_y = self._read(root, train=True, download=bool(missing))
+        test, test_y = self._read(root, train=False, download=bool(missing))
+        self._normalise(train, test)
+        return Corpus(Samples(train, train_y), Samples(test, test_y), self.classes, disposable=True)
+
+    def _read(self, root: Path, train: bool, download: bool) -> tuple[Images, NDArray[np.int64]]:
+        reader = getattr(torchvision_datasets(), self.torchvision_name)
+        try:
+            stored = reader(root, train=train, download=download)
+            pixels = np.asarray(stored.data)
+            targets = np.asarray(stored.targets).astype(np.int64)
+            images = self._channels_first(pixels)
+            if images.shape != (len(targets), *self.image_shape):
+                raise ValueError(f"images of shape {images.shape} and {len(targets)} targets")
+        except (OSError, RuntimeError, ValueError, AssertionError, LookupError, EOFError) as error:
+            raise InputError(self._complaint(root, download, error)) from error
+        return images, targets
+
+    def _complaint(self, root: Path, download: bool, error: Exception) -> str:
+        if download:
+            return (
+                f"data set {self.name!r} could not be downloaded into {root} ({error}); without a "
+                f"network, give a data folder (--data-dir or SIMFL_DATA) that holds "
+                f"{', '.join(self.files)}"
+            )
+        return (
+            f"the files of data set {self.name!r} in {root} are damaged ({error}); expected "
+            f"{', '.join(self.files)} as torchvision's {self.torchvision_name} downloads them"
+        )
+
+    def _channels_first(self, pixels: NDArray[Any]) -> Images:
+        return pixels[:, None].astype(np.float32)
+
+    def _normalise(self, train: Images, test: Images) -> None:
+        """Normalise in place: a copy of CIFAR-10 is another 600 MB."""
+        if self.normalise == "per_pixel":
+            n = len(train) + len(test)
+            mean = (train.sum(0, dtype=float) + test.sum(0, dtype=float)) / n
+            square = sum(((part - mean) ** 2).sum(0) for part in (train, test)) / n
+            shift, scale = mean, np.sqrt(square) + 0.001  # on pixels from 0 to 255
+        else:
+            for part in (train, test):
+                part /= 255
+            if self.normalise == "none":
+                return
+            presets = {
+                "standard": self.statistics,
+                "mnist_constants": MNIST_CONSTANTS,
+                "half": ((0.5,), (0.5,)),
+            }
+            shift, scale = (np.reshape(numbers, (-1, 1, 1)) for numbers in presets[self.normalise])
+        for part in (train, test):
+            part -= shift.astype(np.float32)
+            part /= scale.astype(np.float32)
+
+
+def cache_folder() -> Path:
+    """Return where downloads go: ``$XDG_CACHE_HOME/simfl``, or ``~/.cache/simfl``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simfl"
+
+
+def idx_files(name: str) -> tuple[str, ...]:
+    """Return the files of an MNIST-like set that torchvision keeps in folder `name`."""
+    return tuple(
+        f"{name}/raw/{part}-{kind}-ubyte"
+        for part in ("train", "t10k")
+        for kind in ("images-idx3", "labels-idx1")
+    )

@@ -1,0 +1,180 @@
+"""Shakespeare by role: predict the next character of what one character of a play says.
+
+Caldas et al., "LEAF: A Benchmark for Federated Settings", arXiv:1812.01097; FedProx's release takes
+a fifth of it (algorithms.md, D.7).
+"""
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from pydantic import Field
+
+from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.core.seeds import Seeds
+from simfl.core.work import Ids
+from simfl.errors import InputError
+
+WINDOW = 80
+"""Characters that predict the next one."""
+
+Codes = NDArray[np.uint8]
+
+LEAF_CHARACTERS = (
+    "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}"
+)
+TFF_CHARACTERS = (
+    "dhlptx@DHLPTX $(,048cgkoswCGKOSW[_#'/37;?bfjnrvzBFJNRVZ\"&*.26:\naeimquyAEIMQUY]!%)-159\r"
+)
+FILES = ("shakespeare_roles.json.gz", "shakespeare_roles.json", "all_data*.json*")
+
+
+@datasets.register("shakespeare")
+class Shakespeare(Dataset):
+    """Tokens `(80,)` and the next one; each natural client is one role of one play.
+
+    Reads LEAF's JSON layout, either with whole texts (``{"raw": ...}``) or with LEAF's own windows
+    (``{"x": [...], "y": [...]}``).  The first four fifths of a role's windows train, the rest test.
+    """
+
+    natural_clients = True
+
+    needs_files: ClassVar[bool] = True
+
+    vocabulary: Literal["leaf", "fedcore"] = Field(
+        "leaf",
+        description="leaf: LEAF's 80 characters, 80 classes, others count as blanks; fedcore: 86 "
+        "characters as 1 to 86, 0 for padding, 87 for others, 90 classes (FedCore's code lets the "
+        "character 'd' collide with the padding; here it does not)",
+    )
+    share: float = Field(
+        0.2,
+        gt=0,
+        le=1,
+        description="share of all windows to keep, whole roles in random order; 0.2 in FedProx, "
+        "1 (2.7 GB) in LEAF",
+    )
+    stride: int = Field(1, ge=1, description="characters from one window to the next")
+    min_samples: int = Field(
+        10, ge=2, description="windows of a role at least, else it is left out"
+    )
+    max_samples_per_client: int | None = Field(
+        None, ge=2, description="windows of a role at most; the first ones are kept"
+    )
+    gap: int = Field(
+        0,
+        ge=0,
+        description="windows left out between training and test part; 0 in FedProx's release; with "
+        "79 (stride 1) no character is in both, as in LEAF",
+    )
+    generator_seed: int | None = Field(
+        0, ge=0, description="seed of which roles are kept; null: the run's own seed"
+    )
+
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        """See `Dataset.shape`."""
+        return (WINDOW,), 80 if self.vocabulary == "leaf" else 90
+
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        """See `Dataset.load`."""
+        path = self._find(folder)
+        roles = self._windows(path)
+        total = sum(len(windows) for windows in roles)
+        kept = self._keep(roles, int(self.share * total), seeds)
+        if not kept:
+            raise InputError(
+                f"data set 'shakespeare': no role in {path} has {self.min_samples} windows "
+                f"(min_samples) within a share of {self.share}"
+            )
+        train, test = [], []
+        for windows in kept:
+            cut = max(int(0.8 * len(windows)), 1)
+            train.append(windows[:cut])
+            test.append(windows[min(cut + self.gap, len(windows)) :])
+        return Corpus(
+            _samples(train), _samples(test), self.shape()[1], _ranges(train), _ranges(test)
+        )
+
+    def _find(self, folder: Path | None) -> Path:
+        places = [] if folder is None else [folder / "shakespeare", folder]
+        for place in places:
+            for pattern in FILES:
+                if found := sorted(place.glob(pattern)):
+                    return found[0]
+        where = "no data folder was given" if folder is None else f"it is not in {folder}"
+        raise InputError(
+            f"data set 'shakespeare' can't be downloaded, and {where}; expected "
+            f"{' or '.join(FILES)} (LEAF's JSON layout) there or in its folder 'shakespeare' "
+            "(--data-dir, SIMFL_DATA)"
+        )
+
+    def _windows(self, path: Path) -> list[Codes]:
+        """Return per role its windows and targets, `(n, 81)`, those of roles with enough."""
+        try:
+            opener = gzip.open if path.suffix == ".gz" else open
+            with opener(path, "rt", encoding="utf-8") as file:
+                content = json.load(file)
+            users = content["user_data"]
+            found = [self._encode(users[user]) for user in content["users"]]
+        except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise InputError(f"{path} is not in LEAF's JSON layout ({error!r})") from error
+        if self.max_samples_per_client is not None:
+            found = [windows[: self.max_samples_per_client] for windows in found]
+        return [windows for windows in found if len(windows) >= self.min_samples]
+
+    def _encode(self, user: Mapping[str, Any]) -> Codes:
+        table = self._table()
+        if "raw" in user:
+            codes = _translate(user["raw"], table)
+            if len(codes) <= WINDOW:
+                return np.empty((0, WINDOW + 1), dtype=np.uint8)
+            return sliding_window_view(codes, WINDOW + 1)[:: self.stride]
+        text = "".join(x + y for x, y in zip(user["x"], user["y"], strict=True))
+        return _translate(text, table).reshape(-1, WINDOW + 1)[:: self.stride]
+
+    def _table(self) -> Codes:
+        """Return the token of each character code up to 254; 255 stands for all others."""
+        leaf = self.vocabulary == "leaf"
+        characters = LEAF_CHARACTERS if leaf else TFF_CHARACTERS
+        table = np.full(256, LEAF_CHARACTERS.index(" ") if leaf else 87, dtype=np.uint8)
+        table[[ord(c) for c in characters]] = np.arange(len(characters)) + (0 if leaf else 1)
+        return table
+
+    def _keep(self, roles: list[Codes], budget: int, seeds: Seeds) -> list[Codes]:
+        """Return roles in random order until `budget` windows are spent, in the file's order."""
+        if self.share == 1:
+            return roles
+        source = seeds if self.generator_seed is None else Seeds(self.generator_seed)
+        kept = {}
+        for role in source.stream("data", "roles").permutation(len(roles)):
+            windows = roles[role][:budget]  # the last role is truncated
+            if len(windows) < self.min_samples:
+                break
+            kept[int(role)] = windows
+            budget -= len(windows)
+        return [kept[role] for role in sorted(kept)]
+
+
+def _translate(text: str, table: Codes) -> Codes:
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    tokens: Codes = table[np.minimum(codes, 255)]
+    return tokens
+
+
+def _samples(parts: list[Codes]) -> Samples:
+    n = sum(len(part) for part in parts)
+    x, y = np.empty((n, WINDOW), dtype=np.int64), np.empty(n, dtype=np.int64)
+    for part, rows in zip(parts, _ranges(parts), strict=True):
+        target = slice(rows[0], rows[-1] + 1) if len(rows) else slice(0, 0)
+        x[target], y[target] = part[:, :-1], part[:, -1]
+    return Samples(x, y)
+
+
+def _ranges(parts: list[Codes]) -> list[Ids]:
+    ends = np.cumsum([len(part) for part in parts])
+    return [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]

@@ -1,0 +1,69 @@
+"""Image-like data from a formula, for demonstrations, tests and studies of time: not real data."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.core.seeds import Seeds
+
+COARSE = 4
+"""Prototypes vary over a grid of so many cells per side, so that convolutions can see them."""
+
+
+@datasets.register("synthetic_images")
+class SyntheticImages(Dataset):
+    """One smooth random picture per class, plus noise.  A stand-in: accuracies mean nothing.
+
+    Needs no download and fits every image model.
+    """
+
+    classes: int = Field(10, ge=2, description="kinds of pictures")
+    channels: int = Field(1, ge=1, description="1: grey, 3: colour")
+    size: int = Field(28, ge=COARSE, description="height and width in pixels")
+    samples: int = Field(6000, ge=1, description="training samples, equally many of each class")
+    test_samples: int = Field(1000, ge=1, description="test samples, equally many of each class")
+    noise: float = Field(
+        1.0, ge=0, description="standard deviation of a pixel's noise; the pictures' own is 1"
+    )
+    generator_seed: int | None = Field(
+        0, ge=0, description="seed of the data themselves; null: the run's own seed"
+    )
+
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        """See `Dataset.shape`."""
+        return (self.channels, self.size, self.size), self.classes
+
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        """See `Dataset.load`."""
+        source = seeds if self.generator_seed is None else Seeds(self.generator_seed)
+        rng = source.stream("data", "prototypes")
+        coarse = rng.standard_normal((self.classes, self.channels, COARSE, COARSE))
+        prototypes = _enlarged(coarse, self.size).astype(np.float32)
+        return Corpus(
+            self._draw(prototypes, self.samples, source.stream("data", "train")),
+            self._draw(prototypes, self.test_samples, source.stream("data", "test")),
+            self.classes,
+        )
+
+    def _draw(self, prototypes: NDArray[np.float32], n: int, rng: np.random.Generator) -> Samples:
+        y = rng.permutation(np.arange(n) % self.classes)
+        x = rng.standard_normal((n, *prototypes.shape[1:]), dtype=np.float32)
+        x *= self.noise
+        x += prototypes[y]
+        return Samples(x, y)
+
+
+def _enlarged(grid: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Interpolate the last two axes linearly to `size`."""
+    cells = grid.shape[-1]
+    weights = np.stack(
+        [
+            np.interp(np.linspace(0, cells - 1, size), np.arange(cells), unit)
+            for unit in np.eye(cells)
+        ]
+    )
+    large: NDArray[np.float64] = np.einsum("...hw,hi,wj->...ij", grid, weights, weights)
+    return large

@@ -1,0 +1,50 @@
+"""The seam of update filters: which of the trained updates are worth uploading, or averaging.
+
+A filter decides with pure functions; the simulation calls it and charges what it costs:
+
+- `stage = "client"`: after training, each participant calls `keep(update, reference, round)` with
+  the previous **global** update (the model it received minus the one before) as reference.  A
+  rejected client has spent its compute and uploads `STATUS_BYTES` instead of its update.
+- `stage = "server"`: everybody uploads; the server calls `choose(updates, reference, round)` before
+  it aggregates.
+
+In the first round there is no previous update (`reference` is None) and everything is kept.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.registry import Component, Registry
+
+STATUS_BYTES = 4
+"""What a client uploads to say that it keeps its update to itself, bytes."""
+
+Update = NDArray[np.float32] | NDArray[np.float64]
+"""`(p,)` a client's model minus the model it received, or the global model's last change."""
+
+
+class UpdateFilter(Component, ABC):
+    """Decides which updates count."""
+
+    needs_updates: ClassVar[bool] = True
+    """Whether it looks at updates at all (meaningless under ``--time-only`` if so)."""
+
+    @property
+    def stage(self) -> Literal["client", "server"]:
+        """Where it decides: on the client before the upload, or on the server after it."""
+        return "client"
+
+    @abstractmethod
+    def keep(self, update: Update, reference: Update | None, round_: int) -> bool:
+        """Return whether `update` counts, given the `reference` direction, in 1-based `round_`."""
+
+    def choose(self, updates: Sequence[Update], reference: Update | None, round_: int) -> list[int]:
+        """Return the ascending positions of those `updates` that count, all having arrived."""
+        return [i for i, update in enumerate(updates) if self.keep(update, reference, round_)]
+
+
+filters: Registry[UpdateFilter] = Registry("filter", "simfl.components.filters")

@@ -1,0 +1,30 @@
+"""The seam of models: options -> a fresh `torch.nn.Module`, torch imported only then."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from simfl.core.registry import Component, Registry
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Model(Component, ABC):
+    """An architecture.
+
+    A model with buffers (BatchNorm) is refused: the flat parameter vector is the whole model.
+    """
+
+    @abstractmethod
+    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
+        """Return the module for inputs of `shape` (without the batch) and `classes` outputs.
+
+        Parameters are set by PyTorch's default initialisation under whatever generator state the
+        caller has forked; the forward pass maps `(n, *shape)` to logits `(n, classes)`.
+
+        Raises:
+            InputError: the shape does not fit.
+        """
+
+
+models: Registry[Model] = Registry("model", "simfl.components.models")

@@ -1,0 +1,39 @@
+"""Convolutional network of any depth and width."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from simfl.components.models.base import Model, models
+from simfl.components.models.convolutions import Convolution, convolutional
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@models.register("cnn")
+class Cnn(Model):
+    """Convolutions with ReLU and max-pooling, then fully connected layers with ReLU."""
+
+    channels: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (32, 64), min_length=1, description="outputs of each convolution"
+    )
+    kernel: int = Field(3, ge=1, description="height and width of the convolutions' window, pixels")
+    padding: Literal["same", "valid"] = Field(
+        "same", description="same: zeros around keep the size; valid: borders are lost"
+    )
+    pool: int = Field(
+        2, ge=1, description="height and width of the max-pooling after each convolution; 1: none"
+    )
+    fc: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (128,), description="units of each hidden fully connected layer"
+    )
+    dropout: float = Field(
+        0.0, ge=0, lt=1, description="probability that a unit of `fc` is left out of a step"
+    )
+
+    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
+        """See `Model.build`."""
+        same = self.padding == "same"
+        convolutions = [Convolution(n, self.kernel, same, self.pool) for n in self.channels]
+        return convolutional(self.name, shape, convolutions, self.fc, classes, self.dropout)

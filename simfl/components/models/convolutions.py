@@ -1,0 +1,91 @@
+"""What the convolutional models have in common: from a list of layers to a module."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simfl.components.models.shapes import mismatch
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution with stride 1, then ReLU, then max-pooling.
+
+    Attributes:
+        channels: its outputs.
+        kernel: height and width of its window.
+        same: pad with zeros so that pictures keep their size.
+        pool: height and width of the pooling window (1: none).
+    """
+
+    channels: int
+    kernel: int
+    same: bool = False
+    pool: int = 2
+
+    def side(self, side: int) -> int:
+        """Return how many pixels are left of `side`."""
+        return (side if self.same else side - self.kernel + 1) // self.pool
+
+
+def convolutional(
+    model: str,
+    shape: tuple[int, ...],
+    convolutions: Sequence[Convolution],
+    hidden: Sequence[int],
+    classes: int,
+    dropout: float = 0.0,
+) -> "nn.Sequential":
+    """Return convolutions followed by fully connected layers, ReLU between all of them.
+
+    Args:
+        model: name for errors.
+        shape: `(channels, height, width)` of one input.
+        convolutions: the convolutions, first to last.
+        hidden: units of each hidden fully connected layer.
+        classes: outputs.
+        dropout: probability that a hidden unit of a fully connected layer is left out of a step.
+
+    Raises:
+        InputError: inputs are no pictures, or too small for the convolutions.
+    """
+    from torch import nn
+
+    if len(shape) != 3 or min(shape) < 1:
+        raise mismatch(model, "(channels, height, width)", shape)
+    channels, *sides = shape
+    layers: list[nn.Module] = []
+    for convolution in convolutions:
+        sides = [convolution.side(side) for side in sides]
+        if min(sides) < 1:
+            least = smallest_side(convolutions)
+            raise mismatch(model, f"(channels, height, width) of {least} pixels or more", shape)
+        padding = "same" if convolution.same else 0
+        layers += [
+            nn.Conv2d(channels, convolution.channels, convolution.kernel, padding=padding),
+            nn.ReLU(),
+        ]
+        if convolution.pool > 1:
+            layers.append(nn.MaxPool2d(convolution.pool))
+        channels = convolution.channels
+    layers.append(nn.Flatten())
+    width = channels * sides[0] * sides[1]
+    for units in hidden:
+        layers += [nn.Linear(width, units), nn.ReLU()]
+        if dropout:
+            layers.append(nn.Dropout(dropout))
+        width = units
+    layers.append(nn.Linear(width, classes))
+    return nn.Sequential(*layers)
+
+
+def smallest_side(convolutions: Sequence[Convolution]) -> int:
+    """Return the least height and width of pictures that these convolutions can take."""
+    side = 1
+    for convolution in reversed(convolutions):
+        side *= convolution.pool
+        side = side if convolution.same else side + convolution.kernel - 1
+    return side

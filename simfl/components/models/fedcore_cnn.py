@@ -1,0 +1,24 @@
+"""FedCore's network for MNIST.
+
+The released code's main program builds this one; the paper calls it a three-layer CNN
+(algorithms.md, E).
+"""
+
+from typing import TYPE_CHECKING
+
+from simfl.components.models.base import Model, models
+from simfl.components.models.convolutions import Convolution, convolutional
+
+if TYPE_CHECKING:
+    from torch import nn
+
+CONVOLUTIONS = (Convolution(32, 5, same=True), Convolution(64, 5, same=True))
+
+
+@models.register("fedcore_cnn")
+class FedcoreCnn(Model):
+    """Padded 5x5 convolutions (32, 64), one hidden layer (512); 1,663,370 parameters on MNIST."""
+
+    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
+        """See `Model.build`."""
+        return convolutional(self.name, shape, CONVOLUTIONS, (512,), classes)

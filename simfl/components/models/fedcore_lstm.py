@@ -1,0 +1,43 @@
+"""FedCore's character model for Shakespeare, after FedProx's and FedML's (algorithms.md, E)."""
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from simfl.components.models.base import Model, models
+from simfl.components.models.shapes import mismatch
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@models.register("fedcore_lstm")
+class FedcoreLstm(Model):
+    """Embedding (8), two LSTM layers (256), one linear layer; 822,570 parameters for 90 characters.
+
+    Only what the last layer says after the last character is used.
+    """
+
+    embedding: int = Field(8, ge=1, description="numbers per character")
+    hidden: int = Field(256, ge=1, description="units of each LSTM layer")
+    layers: int = Field(2, ge=1, description="LSTM layers")
+    padding: int | None = Field(
+        0,
+        ge=0,
+        description="token whose embedding is fixed at zero; 0 fits `vocabulary: fedcore`, null "
+        "fits `leaf`, where 0 is a character",
+    )
+
+    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
+        """See `Model.build`."""
+        from torch import nn
+
+        from simfl.components.models.modules.last_output import LastOutput
+
+        if len(shape) != 1 or shape[0] < 1:
+            raise mismatch(self.name, "(length,), tokens below the number of classes,", shape)
+        return nn.Sequential(
+            nn.Embedding(classes, self.embedding, padding_idx=self.padding),
+            LastOutput(self.embedding, self.hidden, self.layers),
+            nn.Linear(self.hidden, classes),
+        )

@@ -1,0 +1,45 @@
+"""The seam of data partitions: labels -> which rows each client holds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from simfl.core.registry import Component, Registry
+from simfl.core.work import Ids
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a partition may look at.
+
+    Attributes:
+        labels: `(n,)` class of each training sample.
+        classes: number of classes.
+        natural: per natural client the rows it holds, where the data set has clients of its own.
+    """
+
+    labels: Ids
+    classes: int
+    natural: Sequence[Ids] | None = None
+
+
+class Partition(Component, ABC):
+    """Deals the rows of a data set to clients."""
+
+    pools_test: ClassVar[bool] = False
+    """Whether training and test sets are pooled before dealing (the test set is then cut from each
+    client's own rows)."""
+
+    @abstractmethod
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        """Return per client the rows it holds, `clients` arrays in client order.
+
+        Raises:
+            InputError: the data can't be dealt that way to that many clients.
+        """
+
+
+partitions: Registry[Partition] = Registry("partition", "simfl.components.partitions")

@@ -1,0 +1,85 @@
+"""Arithmetic that several partitions share."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.work import Ids
+from simfl.errors import InputError
+
+
+def by_owner(
+    rows: Ids, owners: Ids, clients: int, rng: np.random.Generator | None = None
+) -> list[Ids]:
+    """Return per client the rows it owns, in random order (in the order given without `rng`).
+
+    Args:
+        rows: `(n,)` rows of the data set.
+        owners: `(n,)` the client of each.
+        clients: number of clients; those that own nothing get an empty array.
+        rng: shuffles inside the clients, so that any cut of their rows is a fair one.
+    """
+    if rng is not None:
+        order = rng.permutation(len(rows))
+        rows, owners = rows[order], owners[order]
+    order = np.argsort(owners, kind="stable")
+    ends = np.cumsum(np.bincount(owners, minlength=clients))[:-1]
+    return np.split(rows[order], ends)
+
+
+def apportion(total: int, weights: NDArray[np.float64]) -> Ids:
+    """Split `total` into whole numbers in proportion to `weights` (largest remainders).
+
+    Of equal remainders the first wins.
+
+    >>> apportion(10, np.array([1.0, 1.0, 1.0])).tolist()
+    [4, 3, 3]
+    """
+    exact = total * weights / weights.sum()
+    whole: Ids = np.floor(exact).astype(np.int64)
+    short = total - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:short]] += 1
+    return whole
+
+
+def rows_of_classes(labels: Ids, classes: int) -> list[Ids]:
+    """Return per class its rows, ascending."""
+    return by_owner(np.arange(len(labels)), labels, classes)
+
+
+def deal_counts(
+    members: list[Ids], wanted: NDArray[np.int64], rng: np.random.Generator
+) -> list[Ids]:
+    """Give each client the samples of each class that it wants, from one circular queue per class.
+
+    A class is dealt in random order; once all of it is dealt it is shuffled and dealt again, so
+    samples are shared by clients as evenly as can be.  A client that spans the end of a queue may
+    get a sample twice.
+
+    Args:
+        members: per class its rows.
+        wanted: `(clients, classes)`: how many of each class; first come, first served.
+        rng: shuffles the queues and, at last, each client's rows.
+
+    Returns:
+        Per client its rows.
+    """
+    clients = len(wanted)
+    rows, owners = [], []
+    for label, queue in enumerate(members):
+        demand = int(wanted[:, label].sum())
+        passes = -(-demand // max(len(queue), 1))
+        dealt = np.concatenate([rng.permutation(queue) for _ in range(passes)] or [queue[:0]])
+        rows.append(dealt[:demand])
+        owners.append(np.repeat(np.arange(clients), wanted[:, label]))
+    return by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
+
+
+def require_every_class(partition: str, members: list[Ids]) -> None:
+    """Raise an error if a class has no samples to deal.
+
+    Raises:
+        InputError: names the first empty class.
+    """
+    for label, rows in enumerate(members):
+        if not len(rows):
+            raise InputError(f"partition {partition!r} needs samples of class {label}; none there")

@@ -1,0 +1,64 @@
+"""Label skew by a Dirichlet distribution per class.
+
+Yurochkin et al., "Bayesian Nonparametric Federated Learning of Neural Networks", 2019, section 4;
+Hsu, Qi & Brown, arXiv:1909.06335.
+"""
+
+import heapq
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.partitions.base import Partition, Source, partitions
+from simfl.components.partitions.dealing import by_owner, rows_of_classes
+from simfl.core.work import Ids
+from simfl.errors import InputError
+
+
+@partitions.register("dirichlet")
+class Dirichlet(Partition):
+    """Each class is divided among the clients in shares drawn from Dir(alpha, ..., alpha).
+
+    Every sample is dealt.  A client left with fewer than `min_samples` gets random ones of the
+    largest clients, so that any fleet can be dealt to without drawing again and again.
+    O(n log n + classes * clients).
+    """
+
+    alpha: float = Field(
+        0.5, gt=0, description="concentration: small means few labels per client, large means iid"
+    )
+    min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
+
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        """See `Partition.deal`."""
+        n = len(source.labels)
+        if n < clients * self.min_samples:
+            raise InputError(
+                f"partition 'dirichlet' can't deal {n} samples to {clients} clients with at least "
+                f"{self.min_samples} each (min_samples)"
+            )
+        rows, owners = [], []
+        for members in rows_of_classes(source.labels, source.classes):
+            share = rng.dirichlet(np.full(clients, self.alpha))
+            cuts = np.floor(np.cumsum(share)[:-1] * len(members)).astype(np.int64)
+            rows.append(rng.permutation(members))
+            owners.append(np.searchsorted(cuts, np.arange(len(members)), side="right"))
+        dealt = by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
+        return self._topped_up(dealt)
+
+    def _topped_up(self, dealt: list[Ids]) -> list[Ids]:
+        missing = [max(self.min_samples - len(rows), 0) for rows in dealt]
+        richest = [(-len(rows), client) for client, rows in enumerate(dealt)]
+        heapq.heapify(richest)
+        given = [0] * len(dealt)
+        gifts: list[list[np.int64]] = [[] for _ in dealt]
+        for client, short in enumerate(missing):
+            for _ in range(short):
+                size, donor = heapq.heappop(richest)
+                given[donor] += 1
+                gifts[client].append(dealt[donor][-given[donor]])
+                heapq.heappush(richest, (size + 1, donor))
+        return [
+            np.concatenate([rows[: len(rows) - out], np.array(extra, dtype=np.int64)])
+            for rows, out, extra in zip(dealt, given, gifts, strict=True)
+        ]

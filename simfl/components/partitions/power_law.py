@@ -1,0 +1,36 @@
+"""Clients of very different size: sizes follow a power law, labels stay independent of it."""
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.partitions.base import Partition, Source, partitions
+from simfl.components.partitions.dealing import apportion
+from simfl.core.work import Ids
+from simfl.errors import InputError
+
+
+@partitions.register("power_law")
+class PowerLaw(Partition):
+    """The i-th largest client's size is proportional to i^-exponent; every sample is dealt.  O(n).
+
+    Which client is how large is random.
+    """
+
+    exponent: float = Field(
+        1.0, ge=0, description="of the size over the rank (1: Zipf's law; 0: equal sizes)"
+    )
+    min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
+
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        """See `Partition.deal`."""
+        n = len(source.labels)
+        spare = n - clients * self.min_samples
+        if spare < 0:
+            raise InputError(
+                f"partition 'power_law' can't deal {n} samples to {clients} clients with at least "
+                f"{self.min_samples} each (min_samples)"
+            )
+        law = np.arange(1.0, clients + 1) ** -self.exponent
+        sizes = self.min_samples + apportion(spare, law)
+        ends = np.cumsum(rng.permutation(sizes))[:-1]
+        return np.split(rng.permutation(n), ends)

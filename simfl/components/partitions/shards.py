@@ -1,0 +1,35 @@
+"""Label shards: each client sees only a few labels.
+
+McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data", 2017,
+section 3; 1SPC and 2SPC in FedCor, Tang et al., arXiv:2103.13822 (algorithms.md, D.1).
+"""
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.partitions.base import Partition, Source, partitions
+from simfl.core.work import Ids
+from simfl.errors import InputError
+
+
+@partitions.register("shards")
+class Shards(Partition):
+    """Sorts samples by label, cuts them into equal shards and deals `per_client` random ones each.
+
+    Samples beyond the last whole shard are left out.  O(n log n).
+    """
+
+    per_client: int = Field(2, ge=1, description="shards of each client; FedCor: 1 and 2")
+
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        """See `Partition.deal`."""
+        shards = clients * self.per_client
+        size = len(source.labels) // shards
+        if size == 0:
+            raise InputError(
+                f"partition 'shards' can't cut {len(source.labels)} samples into {shards} shards "
+                f"({clients} clients with {self.per_client} each)"
+            )
+        by_label = np.argsort(source.labels, kind="stable")[: shards * size].reshape(shards, size)
+        dealt = by_label[rng.permutation(shards)].reshape(clients, self.per_client * size)
+        return list(rng.permuted(dealt, axis=1))

@@ -1,0 +1,47 @@
+"""Weighted draws that several selectors share."""
+
+import numpy as np
+
+from simfl.core.work import Floats, Ids
+
+
+def successive(log_weights: Floats, k: int, rng: np.random.Generator) -> Ids:
+    """Draw up to `k` distinct positions one after the other, each in proportion to its weight.
+
+    Successive sampling by the Gumbel-max trick (Yellott, 1977): exact, O(n + k log k) apart from
+    the partial sort, safe for any scale of weights.  Positions of weight zero (``-inf``) come only
+    after all others, in random order.
+
+    Args:
+        log_weights: `(n,)` logarithms of the weights, up to a constant.
+        k: how many.
+        rng: where the randomness comes from.
+
+    Returns:
+        `(min(k, n),)` positions in the order in which they were drawn.
+    """
+    keys = log_weights + rng.gumbel(size=len(log_weights))
+    order = np.lexsort((rng.random(len(keys)), -keys))
+    return order[:k].astype(np.int64)
+
+
+def log_shares(samples: Ids) -> Floats:
+    """Return `(n,)` logarithms of numbers of samples, minus infinity for none."""
+    with np.errstate(divide="ignore"):
+        return np.log(samples.astype(np.float64))
+
+
+def known_or_median(values: Floats) -> Floats:
+    """Return `(n,)` values with each that is not finite replaced by the median of the others.
+
+    Nothing known: zeros, so that nobody is preferred.
+    """
+    known = np.isfinite(values)
+    return np.where(known, values, np.median(values[known]) if known.any() else 0.0)
+
+
+def spread(values: Floats, clients: Ids, n: int) -> Floats:
+    """Return `(n,)` or `(n, d)`: `values` at the rows of `clients`, NaN elsewhere."""
+    full = np.full((n, *values.shape[1:]), np.nan)
+    full[clients] = values
+    return full

@@ -1,0 +1,148 @@
+"""FedCor's Gaussian process over clients: covariance ``K = X^T X + noise I`` of low rank.
+
+Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Heterogeneous Federated
+Learning", CVPR 2022, sections 4.2 to 4.5; algorithms.md, A.5.  Nothing here ever forms K.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.work import Floats, Ids
+
+
+class Posterior:
+    """The covariance of all clients' loss changes, conditioned on one client after another.
+
+    Cost: O(N d) to begin with, then O(N (d + j)) for the j-th condition.
+
+    Args:
+        X: `(d, N)` embeddings.
+        noise: variance added to the diagonal.
+        p: `(N,)` weights of the clients in the global loss.
+    """
+
+    def __init__(self, X: Floats, noise: float, p: Floats) -> None:
+        self._X, self._noise, self._p = X, noise, p
+        self._columns: list[Floats] = []  # of K's partial Cholesky factor
+        self.variance: Floats = np.einsum("dn,dn->n", X, X) + noise
+        self.weighted: Floats = X.T @ (X @ p) + noise * p
+
+    def column(self, i: int) -> Floats:
+        """Return `(N,)` the covariances of client `i` with everybody."""
+        column: Floats = self._X.T @ self._X[:, i]
+        column[i] += self._noise
+        for known in self._columns:
+            column -= known * known[i]
+        return column
+
+    def scores(self, annealing: Floats) -> Floats:
+        """Return `(N,)` how much each client promises to lower the global loss (Eq. 10 and 12)."""
+        safe = np.maximum(self.variance, 1e-12)
+        return np.where(self.variance < 1e-12, 0.0, annealing * self.weighted / np.sqrt(safe))
+
+    def condition(self, i: int) -> None:
+        """Go on as if the loss change of client `i` were known (Eq. 11)."""
+        if self.variance[i] < 1e-12:
+            return
+        column = self.column(i) / math.sqrt(self.variance[i])
+        self._columns.append(column)
+        self.weighted = self.weighted - column * (column @ self._p)
+        self.variance = np.maximum(self.variance - column**2, 0.0)
+
+
+def choose(posterior: Posterior, annealing: Floats, candidates: Ids, k: int) -> list[int]:
+    """Return `k` of the `candidates` in the order of Algorithm 1; ties go to the lowest id."""
+    left, chosen = np.array(candidates), []
+    for _ in range(min(k, len(left))):
+        best = int(left[np.argmax(posterior.scores(annealing)[left])])
+        chosen.append(best)
+        left = left[left != best]
+        posterior.condition(best)
+    return chosen
+
+
+Group = tuple[NDArray[np.bool_], Floats, Floats]
+"""Samples that miss the same clients: who reported `(N,)`, what `(n, m)`, discounts `(m,)`."""
+
+
+def grouped(samples: Floats, discounts: Floats) -> list[Group]:
+    """Return samples `(M, N)`, NaN where a client did not report, by the pattern of the missing."""
+    seen = np.isfinite(samples)
+    groups: list[Group] = []
+    for pattern in np.unique(seen, axis=0):
+        rows = np.flatnonzero((seen == pattern).all(axis=1))
+        if pattern.any():
+            groups.append((pattern, samples[np.ix_(rows, pattern)].T, discounts[rows]))
+    return groups
+
+
+def objective(X: Floats, noise: float, groups: list[Group]) -> tuple[float, Floats] | None:
+    """Return the discounted negative log likelihood (Eq. 17) and its gradient `(d, N)`, or None.
+
+    A sample counts with the marginal likelihood of those who reported.  Woodbury's identity keeps
+    it at O(M N d + N d^2) for each pattern of missing values.
+
+    Args:
+        X: `(d, N)` embeddings.
+        noise: variance on the diagonal.
+        groups: the samples, see `grouped`.
+
+    Returns:
+        The value and the gradient; None if the covariance can't be factorised.
+    """
+    from scipy.linalg import cho_solve
+
+    value, gradient = 0.0, np.zeros_like(X)
+    for pattern, Y, weight in groups:
+        n = len(Y)
+        Z = X if n == X.shape[1] else X[:, pattern]
+        factor = _cholesky(Z @ Z.T + noise * np.eye(len(X)))
+        if factor is None:
+            return None
+        W = cho_solve((factor, True), Z, check_finite=False)  # A^-1 Z = Z K^-1
+        U = W @ Y
+        R = (Y - Z.T @ U) / noise  # K^-1 Y
+        logdet = (n - len(X)) * math.log(noise) + 2 * float(np.log(np.diag(factor)).sum())
+        fit = np.einsum("nm,nm->m", Y, R) + logdet + n * math.log(2 * math.pi)
+        value += 0.5 * float(weight @ fit)
+        gradient[:, pattern] += weight.sum() * W - (U * weight) @ R.T
+    return value, gradient
+
+
+def _cholesky(A: Floats) -> Floats | None:
+    if not np.isfinite(A).all():
+        return None
+    jitter = 1e-8 * float(np.trace(A)) / len(A)
+    for extra in (0.0, jitter, 10 * jitter, 100 * jitter):
+        try:
+            return np.linalg.cholesky(A + extra * np.eye(len(A))).astype(np.float64, copy=False)
+        except np.linalg.LinAlgError:
+            continue
+    return None
+
+
+def train(
+    X: Floats, noise: float, samples: Floats, discounts: Floats, steps: int, lr: float
+) -> Floats:
+    """Return embeddings `(d, N)` after so many Adam steps up the likelihood, starting from `X`.
+
+    The optimiser's state is fresh in each call.  Samples in which fewer than one client reported
+    count for nothing; if the likelihood breaks down numerically, training ends early.
+    """
+    groups = grouped(samples, discounts)
+    if not groups:
+        return X
+    X = X.copy()
+    mean, square = np.zeros_like(X), np.zeros_like(X)
+    with np.errstate(over="ignore", invalid="ignore"):  # a breakdown is noticed below
+        for step in range(1, steps + 1):
+            found = objective(X, noise, groups)
+            if found is None or not np.isfinite(found[1]).all():
+                break
+            mean = 0.9 * mean + 0.1 * found[1]
+            square = 0.999 * square + 0.001 * found[1] ** 2
+            scale = math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+            X -= lr * scale * mean / (np.sqrt(square) + 1e-8 * math.sqrt(1 - 0.999**step))
+    return X

@@ -1,0 +1,53 @@
+"""What selectors that prefer high losses share: ask everybody once, then listen to participants."""
+
+from abc import ABC
+from typing import ClassVar
+
+import numpy as np
+from pydantic import PrivateAttr
+
+from simfl.components.selectors._draws import known_or_median, spread
+from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View
+from simfl.core.work import Floats
+
+
+class LossTracker(Selector, ABC):
+    """Keeps each client's last known loss: all of them before the first round, then participants'.
+
+    Whoever asks for `loss` in `wants` hears it at the model that participants received; otherwise
+    their mean training loss stands in for it.
+    """
+
+    needs_training: ClassVar[bool] = True
+
+    _loss: Floats | None = PrivateAttr(default=None)
+
+    def probe(
+        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
+    ) -> Probe | None:
+        """See `Selector.probe`."""
+        if self._loss is not None or reports or not len(view.available):
+            return None
+        return Probe("loss", view.available)
+
+    def values(self, view: View, reports: tuple[Reports, ...]) -> Floats:
+        """Return `(n,)` ``sqrt(n_k) * loss_k``, the median of the known ones where unknown."""
+        if self._loss is None:
+            self._loss = view.history.loss.copy()
+            for report in reports:
+                self._loss = spread(report.values, report.clients, view.clients)
+        return known_or_median(np.sqrt(view.history.samples) * self._loss)
+
+    def losses(self) -> Floats:
+        """Return `(n,)` last known losses, the median of the known ones where unknown."""
+        return known_or_median(np.zeros(0) if self._loss is None else self._loss)
+
+    def observe(self, outcome: RoundOutcome) -> None:
+        """See `Selector.observe`."""
+        if self._loss is None:
+            return
+        heard = outcome.extras.get("loss", outcome.losses)
+        loss = np.asarray(heard, dtype=np.float64).reshape(len(outcome.arrived))
+        finite = np.isfinite(loss)
+        self._loss = self._loss.copy()
+        self._loss[outcome.arrived[finite]] = loss[finite]

@@ -1,0 +1,239 @@
+"""The seam of client selection: three pure steps, and what they may look at.
+
+A selector knows no SimPy, no network and not how training runs.  It sees only what a server can
+know: sizes that clients reported, losses and updates that arrived, how long answers took.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from simfl.core.registry import Component, Registry
+from simfl.core.work import Floats, Ids
+
+Report = Literal["loss", "fc1_profile", "gradient", "update", "trial"]
+"""What a probe asks of a client: its mean local loss at a model (4 bytes up); its mean FC-1
+pre-activation (4 bytes per unit of the layer up); its mean local gradient (a model up); its update
+after one full local training (a model up); `trial`: train, average what came back and keep that
+average aside as the trial model (a model up), which a later probe can measure losses at."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A question to named clients, charged in bytes, compute and virtual time.
+
+    Attributes:
+        report: what each client answers.
+        clients: `(m,)` distinct ids.
+        model: at which model: the present `global` one or the last `trial` one.
+        samples: on at most so many of each client's samples, drawn at random (None: on all).
+    """
+
+    report: Report
+    clients: Ids
+    model: Literal["global", "trial"] = "global"
+    samples: int | None = None
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What came back from one probe.
+
+    Attributes:
+        probe: the question.
+        clients: `(r,)` those who answered in time, ascending; the others went offline.
+        values: `(r,)` losses, or `(r, d)` profiles, gradients or updates; `(r, 0)` for a trial.
+        durations_s: `(r,)` virtual seconds from the question to each answer, where measured.
+    """
+
+    probe: Probe
+    clients: Ids
+    values: Floats
+    durations_s: Floats | None = None
+
+
+@dataclass
+class History:
+    """What the server remembers of each of its `n` clients; NaN or -1 means never.
+
+    Attributes:
+        samples: `(n,)` training samples, as each client reported when it registered.
+        loss: `(n,)` last mean local loss that the client reported.
+        participations: `(n,)` updates that arrived from it.
+        last_round: `(n,)` round of its last arrived update, -1 if none.
+        duration_s: `(n,)` virtual seconds from selection to arrival, last time, NaN if never.
+    """
+
+    samples: Ids
+    loss: Floats
+    participations: Ids
+    last_round: Ids
+    duration_s: Floats
+
+    @classmethod
+    def empty(cls, samples: Ids) -> "History":
+        """Return the history before the first round."""
+        n = len(samples)
+        return cls(
+            np.asarray(samples, dtype=np.int64),
+            np.full(n, np.nan),
+            np.zeros(n, dtype=np.int64),
+            np.full(n, -1, dtype=np.int64),
+            np.full(n, np.nan),
+        )
+
+
+class View:
+    """What a selector may look at when it chooses.
+
+    Attributes:
+        round: 1-based number of the round being formed.
+        now_s: virtual time, seconds.
+        history: see `History`; arrays over all `n` clients; not to be changed.
+        model_bytes: size of the model, bytes.
+        k: how many clients the round will ask (`select` is told the same number; a probe may need
+            it before).
+        truth: what no server can know, only there for a selector with `oracle` set: arrays over
+            all `n` clients by name, such as `duration_s` (how long a round would take it now) or
+            `label_counts` `(n, classes)`.
+        probing_deadline_s: longest a probe may take (None: until all have answered).
+        turn: how many selections were made for this round before (replacements are chosen one by
+            one where the server does not wait for all).
+    """
+
+    def __init__(
+        self,
+        round_: int,
+        now_s: float,
+        history: History,
+        available: Callable[[], Ids],
+        draw: Callable[[int, np.random.Generator], Ids] | None = None,
+        model_bytes: int = 0,
+        k: int = 0,
+        truth: Mapping[str, NDArray[Any]] | None = None,
+        turn: int = 0,
+    ) -> None:
+        self.round = round_
+        self.turn = turn
+        self.now_s = now_s
+        self.history = history
+        self.model_bytes = model_bytes
+        self.k = k
+        self.truth = truth
+        self._available = available
+        self._draw = draw
+        self._ids: Ids | None = None
+
+    @property
+    def clients(self) -> int:
+        """Number of clients in the whole fleet."""
+        return len(self.history.samples)
+
+    @property
+    def available(self) -> Ids:
+        """`(a,)` ids that are online, idle and have at least one sample, ascending.  O(fleet)."""
+        if self._ids is None:
+            self._ids = self._available()
+        return self._ids
+
+    def draw(self, k: int, rng: np.random.Generator) -> Ids:
+        """Return up to `k` distinct available ids, uniformly, without listing the whole fleet."""
+        if self._draw is not None and self._ids is None:
+            return self._draw(k, rng)
+        ids = self.available
+        return np.sort(rng.choice(ids, size=min(k, len(ids)), replace=False))
+
+
+@dataclass(frozen=True)
+class RoundOutcome:
+    """What a server knows once a round's updates are aggregated.
+
+    Attributes:
+        round: its number.
+        selected: `(k,)` ids that were asked.
+        arrived: `(r,)` ids whose updates counted, ascending.
+        losses: `(r,)` their mean training losses.
+        durations_s: `(r,)` from selection to arrival.
+        updates: `(r, p)` their updates (client model minus the base model), float32; only there
+            if the selector `needs_updates`.
+        extras: further per-client arrays `(r, ...)` that the selector asked for in `wants`.
+        layers: sizes of the model's tensors in the order of the flat vector, where known.
+    """
+
+    round: int
+    selected: Ids
+    arrived: Ids
+    losses: Floats
+    durations_s: Floats
+    updates: NDArray[np.float32] | None = None
+    extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    layers: tuple[int, ...] = ()
+
+
+class Selector(Component, ABC):
+    """Decides who takes part in a round.  Subclasses override `select`, and the rest if needed."""
+
+    needs_updates: ClassVar[bool] = False
+    """Whether `observe` is to be given the participants' updates."""
+    wants: ClassVar[tuple[str, ...]] = ()
+    """Extra measurements that participants make and upload beside their update (read it from the
+    object, since options may decide): `loss`, the mean local loss at the model they received,
+    before training (4 bytes); `squared_loss`, the mean squared per-sample loss while training
+    (4 bytes); `gradient`, the mean local gradient at the model they received (a model)."""
+    needs_training: ClassVar[bool] = False
+    """Whether it is meaningless under ``--time-only`` (it needs losses, profiles or updates)."""
+    oracle: ClassVar[bool] = False
+    """Whether it looks at what no server can know; stamped on every output."""
+
+    charge_probes: bool = Field(
+        True, description="whether what it asks of clients costs bytes and virtual time"
+    )
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether it, an oracle, must be told everybody's true label counts."""
+        return False
+
+    @property
+    def needs_profile(self) -> bool:
+        """Whether it asks for `fc1_profile`, which only models with a hidden layer have."""
+        return False
+
+    def probe(
+        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
+    ) -> Probe | None:
+        """Return what must be asked before choosing; called again with the answers until None."""
+        return None
+
+    @abstractmethod
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """Return up to `k` available ids (repeats mean that a client's update counts repeatedly).
+
+        Fewer available than `k`: all of them.  Ties go to the lowest id.
+        """
+
+    def observe(self, outcome: RoundOutcome) -> None:
+        """Learn from a finished round."""
+
+    def diagnostics(self) -> dict[str, NDArray[Any]]:
+        """Return what an analysis may want to see of the present state, as named arrays."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything `load_state_dict` needs: arrays, numbers, strings and containers."""
+        return dict(self.__pydantic_private__ or {})
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        for key, value in state.items():
+            setattr(self, key, value)
+
+
+selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors")

@@ -1,0 +1,133 @@
+"""DivFL: a cohort whose gradients stand for everybody's, by submodular facility location.
+
+Balakrishnan et al., "Diverse Client Selection for Federated Learning via Submodular Maximization",
+ICLR 2022, Algorithm 1; algorithms.md, A.14.
+"""
+
+import heapq
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, PrivateAttr
+
+from simfl.components.selectors._vectors import Vectors, distances, present, stored
+from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
+from simfl.core.work import Floats, Ids
+
+
+def cover(distance: Floats, k: int, candidates: Ids) -> list[int]:
+    """Return `k` candidates, greedily minimising the sum of everybody's distance to the nearest.
+
+    Lazy greedy (Minoux, 1978): what a candidate could still gain only shrinks, so most need not be
+    looked at again.  O(n^2) for the first one, then about O(n) for each look.
+
+    Args:
+        distance: `(n, n)` symmetric distances between clients.
+        k: how many, at most the number of candidates.
+        candidates: `(c,)` positions that may be chosen, ascending; ties go to the first.
+    """
+    far = float(distance.max(initial=0.0))
+    nearest = np.full(len(distance), far)
+    gains = len(distance) * far - distance[candidates].sum(axis=1)
+    heap = [(-gain, int(i), 0) for gain, i in zip(gains.tolist(), candidates, strict=True)]
+    heapq.heapify(heap)
+    chosen: list[int] = []
+    while len(chosen) < k:
+        _, i, as_of = heapq.heappop(heap)
+        if as_of == len(chosen):
+            chosen.append(i)
+            nearest = np.minimum(nearest, distance[i])
+        else:
+            gain = float(np.maximum(nearest - distance[i], 0.0).sum())
+            heapq.heappush(heap, (-gain, i, len(chosen)))
+    return chosen
+
+
+@selectors.register("divfl")
+class DivFl(Selector):
+    """Chooses clients such that everybody's last gradient is close to a chosen one's.
+
+    Clients that are away are stood for as well.  Whoever has no gradient yet is asked for one when
+    available, and chosen only if too few others are there.
+
+    Cost: `refresh: participants` (no-overhead variant) a gradient (pass and model up) of everybody
+    once, then of the participants; `everybody` of all available clients in each round.  With
+    `vectors: update` it is a local training instead, and nothing beyond their updates for
+    participants.  Server: O(k N p) per round for new distances, about O(N^2) per choice.
+    """
+
+    needs_training: ClassVar[bool] = True
+
+    vectors: Literal["gradient", "update"] = Field(
+        "gradient", description="what stands for a client: its mean gradient, or its last update"
+    )
+    refresh: Literal["participants", "everybody"] = Field(
+        "participants", description="whose vectors are renewed each round (section 3.3, code)"
+    )
+
+    _vectors: Vectors | None = PrivateAttr(default=None)
+    _distances: Floats | None = PrivateAttr(default=None)
+
+    @property
+    def needs_updates(self) -> bool:  # type: ignore[override]
+        """Whether participants' updates renew their vectors."""
+        return self.refresh == "participants" and self.vectors == "update"
+
+    @property
+    def wants(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Whether participants' gradients do."""
+        gradients = self.refresh == "participants" and self.vectors == "gradient"
+        return ("gradient",) if gradients else ()
+
+    def probe(
+        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
+    ) -> Probe | None:
+        """See `Selector.probe`."""
+        ids = view.available
+        if self.refresh == "participants":
+            ids = ids[~present(self._vectors, view.clients)[ids]]
+        return None if reports or not len(ids) else Probe(self.vectors, ids)
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`."""
+        for report in reports:
+            self._learn(view.clients, report.clients, report.values)
+        ids = view.available
+        if len(ids) <= k:
+            return ids
+        everybody = present(self._vectors, view.clients)
+        known, others = ids[everybody[ids]], ids[~everybody[ids]]
+        if len(known) <= k:
+            extra = rng.choice(others, size=k - len(known), replace=False)
+            return np.sort(np.concatenate([known, extra]))
+        assert self._distances is not None
+        rows, block = np.flatnonzero(everybody), self._distances
+        if len(rows) < len(block):
+            block = block[np.ix_(rows, rows)]
+        return np.sort(rows[cover(block, k, np.searchsorted(rows, known))])
+
+    def observe(self, outcome: RoundOutcome) -> None:
+        """See `Selector.observe`."""
+        vectors = outcome.updates if self.needs_updates else outcome.extras.get("gradient")
+        if self.refresh == "participants" and vectors is not None and len(outcome.arrived):
+            n = max(
+                int(outcome.arrived.max()) + 1, 0 if self._vectors is None else len(self._vectors)
+            )
+            self._learn(n, outcome.arrived, vectors)
+
+    def _learn(self, n: int, clients: Ids, values: Any) -> None:
+        """Renew the vectors of `clients` and their distances to everybody."""
+        if not len(clients):
+            return
+        self._vectors = stored(self._vectors, n, clients, values)
+        known = np.flatnonzero(present(self._vectors, n))
+        matrix = np.full((n, n), np.nan)
+        if self._distances is not None:
+            matrix[: len(self._distances), : len(self._distances)] = self._distances
+        changed = np.intersect1d(clients, known)
+        rows = distances(self._vectors[changed], self._vectors[known], "L2")
+        matrix[np.ix_(changed, known)] = rows
+        matrix[np.ix_(known, changed)] = rows.T
+        self._distances = matrix

@@ -1,0 +1,163 @@
+"""FedACS: avoid skewed clients with a dueling bandit over gradient distances.
+
+Wang et al., "FedACS: Federated Skewness Analytics in Heterogeneous Decentralized Data
+Environments", IWQoS 2021, Algorithms 1 and 2, Eq. 13-14 and 27-28; algorithms.md, A.10.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PositiveFloat, PrivateAttr
+
+from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
+from simfl.core.work import Floats, Ids
+
+
+def rewards(updates: NDArray[Any], layers: tuple[int, ...] = ()) -> Floats:
+    """Return `(r,)` each update's distance to the mean of all, negated (Eq. 14 and 28).
+
+    An update that is not finite has no part in the mean, and the reward NaN.
+
+    Args:
+        updates: `(r, p)` one-step updates or gradients.
+        layers: sizes of the tensors whose distances are to be added up (none: one distance).
+    """
+    reward, finite = np.full(len(updates), np.nan), np.isfinite(updates).all(axis=1)
+    if finite.any():
+        away = updates[finite] - updates[finite].mean(axis=0, dtype=np.float64)
+        parts = np.split(away, np.cumsum(layers)[:-1], axis=1) if layers else [away]
+        reward[finite] = -np.sum([np.linalg.norm(part, axis=1) for part in parts], axis=0)
+    return reward
+
+
+def duels(reward: Floats) -> tuple[Floats, Floats]:
+    """Return `(r,)` won and lost duels of everybody with everybody (Algorithm 2); a tie is neither.
+
+    A reward that is not a number loses against every one that is.
+    """
+    reward = np.where(np.isnan(reward), -np.inf, reward)
+    beats = reward[:, None] > reward[None, :]
+    return beats.sum(axis=1).astype(np.float64), beats.sum(axis=0).astype(np.float64)
+
+
+def thompson(a: Floats, b: Floats, size: int, rng: np.random.Generator) -> list[int]:
+    """Return `size` positions: the largest of fresh draws from Beta(a, b) `(n,)`, one by one.
+
+    Exact, yet O(n) cheap operations per position: everybody draws a uniform number, but only where
+    it stands for a value above a threshold that few exceed is the Beta quantile worked out.
+    """
+    from scipy.special import betaincc, betainccinv
+
+    left, above = np.ones(len(a), dtype=bool), np.zeros(len(a))
+    picked: list[int] = []
+    for _ in range(size):
+        if above.sum() < 3:  # expected number of clients above the threshold
+            trial = np.sort(rng.beta(a[left], b[left]))
+            above = np.where(left, betaincc(a, b, trial[-min(20, len(trial))]), 0.0)
+        upper = rng.random(len(a))  # probability that a draw would have been larger still
+        best = np.flatnonzero(upper < above)
+        if not len(best):
+            best = np.flatnonzero(left)
+        winner = int(best[np.argmax(betainccinv(a[best], b[best], upper[best]))])
+        picked.append(winner)
+        left[winner], above[winner] = False, 0.0
+    return picked
+
+
+@selectors.register("fedacs")
+class FedAcs(Selector):
+    """Thompson sampling finds a pool of little skewed clients; a round draws uniformly from it.
+
+    Each participant is rewarded for a small distance of its gradient to the participants' mean;
+    of each pair, the better one wins a duel.  A client with A wins and B losses draws from
+    Beta(A + 1, B + 1), and the largest draw joins the pool, again and again with fresh draws.
+
+    Cost: `one_step` a gradient pass and a model up per participant; `reuse_update` nothing.
+    Server: O(P N) uniform numbers to choose, P the size of the pool (`fast`: O(N log N));
+    O(k p + k^2) to learn.
+    """
+
+    needs_training: ClassVar[bool] = True
+
+    tolerance: float = Field(
+        0.4, gt=0, le=1, description="size of the pool as a share of all clients, lambda (IV-A)"
+    )
+    learning_rate: PositiveFloat = Field(
+        1.0, description="what a duel adds to A or B, eta (section IV-A)"
+    )
+    reward: Literal["one_step", "reuse_update"] = Field(
+        "one_step",
+        description="compare full-batch gradients (Eq. 6, authors' code) or the trained updates",
+    )
+    norm: Literal["global", "layer_sum"] = Field(
+        "global", description="one L2 norm (paper), or the sum of each tensor's (authors' code)"
+    )
+    fast: bool = Field(
+        False,
+        description="draw once and take the largest: another distribution than Algorithm 1's",
+    )
+
+    _wins: Floats | None = PrivateAttr(default=None)
+    _losses: Floats | None = PrivateAttr(default=None)
+    _trace: list[float] = PrivateAttr(default_factory=list)
+
+    @property
+    def needs_updates(self) -> bool:  # type: ignore[override]
+        """Whether it compares the trained updates."""
+        return self.reward == "reuse_update"
+
+    @property
+    def wants(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Participants' gradients at the model they received, unless updates are compared."""
+        return () if self.needs_updates else ("gradient",)
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`."""
+        ids = view.available
+        wins, losses = self._counts(view.clients)
+        if len(ids) <= k:
+            return ids
+        size = max(int(self.tolerance * view.clients), k)
+        pool = ids if len(ids) <= size else self._pool(ids, size, wins, losses, rng)
+        return np.sort(rng.choice(pool, size=k, replace=False))
+
+    def observe(self, outcome: RoundOutcome) -> None:
+        """See `Selector.observe`; rewards of the participants, then their duels."""
+        updates = outcome.updates if self.needs_updates else outcome.extras.get("gradient")
+        if updates is None or not len(outcome.arrived):
+            return
+        reward = rewards(updates, outcome.layers if self.norm == "layer_sum" else ())
+        wins, losses = (old.copy() for old in self._counts(int(outcome.arrived.max()) + 1))
+        won, lost = duels(reward)
+        wins[outcome.arrived] += self.learning_rate * won
+        losses[outcome.arrived] += self.learning_rate * lost
+        self._wins, self._losses = wins, losses
+        finite = reward[np.isfinite(reward)]
+        self._trace = [*self._trace, float(finite.mean()) if len(finite) else float("nan")]
+
+    def diagnostics(self) -> dict[str, NDArray[Any]]:
+        """Return duels won and lost `(N,)`, and each round's mean `reward`."""
+        if self._wins is None or self._losses is None:
+            return {}
+        return {"wins": self._wins, "losses": self._losses, "reward": np.array(self._trace)}
+
+    def _pool(
+        self, ids: Ids, size: int, wins: Floats, losses: Floats, rng: np.random.Generator
+    ) -> Ids:
+        """Return `size` of `ids`: Algorithm 1, lines 3 to 10."""
+        a, b = wins[ids] + 1, losses[ids] + 1
+        if self.fast:
+            return ids[np.sort(np.argsort(-rng.beta(a, b), kind="stable")[:size])]
+        return ids[np.sort(np.array(thompson(a, b, size, rng), dtype=np.int64))]
+
+    def _counts(self, n: int) -> tuple[Floats, Floats]:
+        """Return duels won and lost, zeros for clients that were not there before."""
+        if self._wins is None or self._losses is None:
+            self._wins, self._losses = np.zeros(0), np.zeros(0)
+        if len(self._wins) < n:
+            new = np.zeros(n - len(self._wins))
+            self._wins, self._losses = np.append(self._wins, new), np.append(self._losses, new)
+        return self._wins, self._losses

@@ -1,0 +1,170 @@
+"""FedCor: choose clients by the correlations between their loss changes.
+
+Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Heterogeneous Federated
+Learning", CVPR 2022, Algorithms 1 and 2 and appendix C.1; algorithms.md, A.5.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr, model_validator
+
+from simfl.components.selectors._draws import spread
+from simfl.components.selectors._gaussian_process import Posterior, choose, train
+from simfl.components.selectors._presets import with_preset
+from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
+from simfl.core.work import Floats, Ids
+
+
+@selectors.register("fedcor")
+class FedCor(Selector):
+    """Learns an embedding of each client from loss changes, then picks by posterior expectation.
+
+    Rounds are counted from 0 here: rounds 0 to `warmup` choose uniformly, and after each of them
+    everybody's loss at the new model gives one sample of loss changes.  Later, every `interval`
+    rounds, a throw-away round of randomly chosen clients gives another.  Who was chosen counts
+    less and less (`beta`) until the next such sample.
+
+    Cost: each warm-up round one loss of every client (a download, a forward pass, 4 bytes up); each
+    update round two of these and k trainings and uploads beside.  Server: O(steps N d^2) to learn,
+    O(k N (d + k)) to choose.
+    """
+
+    needs_training: ClassVar[bool] = True
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "fmnist": {"warmup": 15, "interval": 10, "beta": 0.95, "theta": 0.9},
+        "cifar": {"warmup": 20, "interval": 50, "beta": 0.9, "theta": 0.99},
+    }
+
+    preset: Literal["fmnist", "cifar"] = Field(
+        "fmnist", description="whose warmup, interval, beta and theta are the defaults (C.1)"
+    )
+    dimension: PositiveInt = Field(15, description="length of an embedding, d (C.1)")
+    warmup: NonNegativeInt = Field(
+        15, description="last warm-up round, counted from 0, inclusive (5); cifar: 20"
+    )
+    interval: PositiveInt | None = Field(
+        10, description="rounds between GP updates after the warm-up, null: never (5.1); cifar: 50"
+    )
+    beta: float = Field(
+        0.95, gt=0, le=1, description="annealing factor per selection (Eq. 9); cifar: 0.9"
+    )
+    theta: float = Field(
+        0.9, gt=0, le=1, description="discount of a sample per round of age (C.1); cifar: 0.99"
+    )
+    noise: PositiveFloat = Field(1e-4, description="variance on the diagonal (authors' code)")
+    warmup_reuse: NonNegativeInt = Field(
+        10, description="earlier samples used in the warm-up, M (C.1)"
+    )
+    reuse: NonNegativeInt = Field(1, description="earlier samples used afterwards, M (C.1)")
+    warmup_steps: PositiveInt = Field(
+        150, description="Adam steps per warm-up round (authors' code)"
+    )
+    update_steps: PositiveInt = Field(
+        100, description="Adam steps per later update (authors' code)"
+    )
+    learning_rate: PositiveFloat = Field(0.01, description="of Adam (C.1)")
+
+    _embeddings: Floats | None = PrivateAttr(default=None)
+    _annealing: Floats | None = PrivateAttr(default=None)
+    _losses: Floats | None = PrivateAttr(default=None)
+    _samples: list[Floats] = PrivateAttr(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, options: Any) -> Any:
+        return with_preset(cls.presets, options, "fmnist")
+
+    def _is_update(self, view: View) -> bool:
+        t = view.round - 1
+        return self.interval is not None and t > self.warmup and t % self.interval == 0
+
+    def probe(
+        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
+    ) -> Probe | None:
+        """See `Selector.probe`."""
+        update = self._is_update(view)
+        if not len(view.available):
+            return None
+        if not reports:
+            asks = update or view.round - 1 <= self.warmup + 1
+            return Probe("loss", view.available) if asks else None
+        if update and len(reports) == 1:
+            some = rng.choice(view.available, min(view.k, len(view.available)), replace=False)
+            return Probe("trial", np.sort(some))
+        if update and len(reports) == 2 and len(reports[1].clients):
+            return Probe("loss", np.intersect1d(reports[0].clients, view.available), model="trial")
+        return None
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`."""
+        self._grow(view.clients, rng)
+        self._learn(view, reports)
+        ids = view.available
+        if len(ids) <= k:
+            return ids
+        if view.round - 1 <= self.warmup:
+            return np.sort(rng.choice(ids, size=k, replace=False))
+        assert self._embeddings is not None
+        assert self._annealing is not None
+        p = view.history.samples / view.history.samples.sum()
+        posterior = Posterior(self._embeddings, self.noise, p)
+        return np.sort(np.array(choose(posterior, self._annealing, ids, k), dtype=np.int64))
+
+    def observe(self, outcome: RoundOutcome) -> None:
+        """See `Selector.observe`."""
+        if outcome.round - 1 > self.warmup and self._annealing is not None:
+            self._annealing = self._annealing.copy()
+            self._annealing[np.unique(outcome.selected)] *= self.beta
+
+    def diagnostics(self) -> dict[str, NDArray[Any]]:
+        """Return the `embeddings` `(N, d)` and the `annealing` factors `(N,)`."""
+        if self._embeddings is None or self._annealing is None:
+            return {}
+        return {"embeddings": self._embeddings.T, "annealing": self._annealing}
+
+    def _grow(self, n: int, rng: np.random.Generator) -> None:
+        """Give clients that were not there before a random embedding of a common length."""
+        if self._embeddings is None or self._annealing is None:
+            self._embeddings, self._annealing = np.zeros((self.dimension, 0)), np.ones(0)
+        known = len(self._annealing)
+        if known == n:
+            return
+        new = rng.normal(size=(self.dimension, n - known)) / np.sqrt(self.dimension)
+        if known:
+            new *= np.median(np.linalg.norm(self._embeddings, axis=0))
+        self._embeddings = np.hstack([self._embeddings, new])
+        self._annealing = np.append(self._annealing, np.ones(n - known))
+
+    def _learn(self, view: View, reports: tuple[Reports, ...]) -> None:
+        n, t = view.clients, view.round - 1
+        losses = [
+            spread(np.where(np.isfinite(report.values), report.values, np.nan), report.clients, n)
+            for report in reports
+            if report.probe.report == "loss"
+        ]
+        if losses and t <= self.warmup + 1:
+            if self._losses is not None:
+                before = spread(self._losses, np.arange(len(self._losses)), n)
+                self._fit(losses[0] - before, self.warmup_reuse, self.theta, self.warmup_steps)
+            self._losses = losses[0]
+        if self._is_update(view):
+            self._annealing = np.ones(n)
+            if len(losses) == 2:
+                gamma = self.theta ** (self.interval or 1)
+                self._fit(losses[1] - losses[0], self.reuse, gamma, self.update_steps)
+
+    def _fit(self, sample: Floats, reuse: int, gamma: float, steps: int) -> None:
+        """Train the embeddings on this loss change `(N,)` and the last ones."""
+        assert self._embeddings is not None
+        n = len(sample)
+        earlier = [spread(old, np.arange(len(old)), n) for old in self._samples]
+        self._samples = [*earlier, sample][-max(self.warmup_reuse, self.reuse) - 1 :]
+        used = np.array(self._samples[-reuse - 1 :][::-1])
+        discounts = gamma ** np.arange(len(used), dtype=np.float64)
+        self._embeddings = train(
+            self._embeddings, self.noise, used, discounts, steps, self.learning_rate
+        )

@@ -1,0 +1,29 @@
+"""FedGP: FedCor's predecessor, with one sample per Gaussian-process update.
+
+Tang et al., "FedGP: Correlation-Based Active Client Selection for Heterogeneous Federated
+Learning", arXiv:2103.13822, Algorithms 1 and 2; algorithms.md, A.6.
+"""
+
+from typing import Any, ClassVar
+
+from pydantic import Field, NonNegativeInt
+
+from simfl.components.selectors.base import selectors
+from simfl.components.selectors.fedcor import FedCor
+
+
+@selectors.register("fedgp")
+class FedGp(FedCor):
+    """FedCor with a warm-up of 15 rounds everywhere, and two samples in every update.
+
+    Cost: as FedCor.
+    """
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "fmnist": {"warmup": 15, "interval": 10, "beta": 0.95, "theta": 0.9},
+        "cifar": {"warmup": 15, "interval": 50, "beta": 0.97, "theta": 0.99},
+    }
+
+    warmup_reuse: NonNegativeInt = Field(
+        1, description="earlier samples used in the warm-up, M (section 5.1)"
+    )

@@ -1,0 +1,125 @@
+"""FL-DP3S: diverse cohorts by a k-DPP over profiles of the clients' data.
+
+Zhang et al., "DPP-based Client Selection for Federated Learning with Non-IID Data", ICASSP 2023,
+Algorithm 1 and Eq. 11 to 14; algorithms.md, A.7.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PositiveInt, PrivateAttr
+
+from simfl.components.selectors._determinantal import KDpp, similarity_kernel
+from simfl.components.selectors._vectors import Vectors, distances, present, stored
+from simfl.components.selectors.base import Probe, Report, Reports, Selector, View, selectors
+from simfl.core.work import Floats, Ids
+
+logger = logging.getLogger(__name__)
+
+REPORTS: dict[str, Report] = {
+    "fc1": "fc1_profile",
+    "gradient": "gradient",
+    "representative_gradient": "update",
+}
+
+
+@selectors.register("k_dpp")
+class KDppSelector(Selector):
+    """Prefers sets of clients whose data profiles lie far apart.
+
+    Everybody is profiled before the first round; whoever could not answer is asked again when it is
+    next available, and chosen only if too few others are there.
+
+    Cost: once per client a download and, for `fc1`, a forward pass and 4 bytes per unit of the
+    first fully connected layer up (`gradient`: a gradient pass and a model up;
+    `representative_gradient`: a local training and a model up).  Server: O(N^2 d + N^3) once, and
+    O(A^3) whenever another set of A clients is available; O(N k^2) per choice.
+    """
+
+    needs_training: ClassVar[bool] = True
+
+    profile: Literal["fc1", "gradient", "representative_gradient"] = Field(
+        "fc1",
+        description="mean FC-1 pre-activations, mean gradient, or the update of one local training "
+        "(Fig. 3)",
+    )
+    refresh_every: PositiveInt | None = Field(
+        None, description="rounds after which everybody is profiled anew; null: never (paper)"
+    )
+
+    _profiles: Vectors | None = PrivateAttr(default=None)
+    _answered: NDArray[np.bool_] | None = PrivateAttr(default=None)
+    _kernel: tuple[Ids, Floats] | None = PrivateAttr(default=None)
+    _sampler: tuple[Ids, KDpp] | None = PrivateAttr(default=None)
+
+    @property
+    def needs_profile(self) -> bool:
+        """See `Selector.needs_profile`."""
+        return self.profile == "fc1"
+
+    def _answered_before(self, view: View) -> NDArray[np.bool_]:
+        answered = np.zeros(view.clients, dtype=bool)
+        again = self.refresh_every is not None and (view.round - 1) % self.refresh_every == 0
+        if self._answered is not None and not again:
+            answered[: len(self._answered)] = self._answered
+        return answered
+
+    def probe(
+        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
+    ) -> Probe | None:
+        """See `Selector.probe`."""
+        unknown = view.available[~self._answered_before(view)[view.available]]
+        if reports or not len(unknown):
+            return None
+        return Probe(REPORTS[self.profile], unknown)
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`."""
+        for report in reports:
+            self._learn(view, report)
+        ids = view.available
+        if len(ids) <= k:
+            return ids
+        known = present(self._profiles, view.clients)[ids]
+        profiled, others = ids[known], ids[~known]
+        if len(profiled) > k:
+            return profiled[self._k_dpp(profiled, k).sample(k, rng)]
+        extra = rng.choice(others, size=k - len(profiled), replace=False)
+        return np.sort(np.concatenate([profiled, extra]))
+
+    def _learn(self, view: View, report: Reports) -> None:
+        answered = self._answered_before(view)
+        answered[report.clients] = True
+        self._answered = answered
+        if len(report.clients):
+            known = self._profiles
+            self._profiles = stored(known, view.clients, report.clients, report.values)
+            self._kernel = self._sampler = None
+
+    def _k_dpp(self, ids: Ids, k: int) -> KDpp:
+        """Return the k-DPP over the profiles of `ids`: the full one's kernel, restricted."""
+        assert self._profiles is not None
+        if self._kernel is None:
+            everybody = np.flatnonzero(present(self._profiles, len(self._profiles)))
+            vectors = self._profiles[everybody]
+            self._kernel = everybody, similarity_kernel(distances(vectors, vectors, "L2"))
+        if self._sampler is None or not np.array_equal(self._sampler[0], ids):
+            rows = np.searchsorted(self._kernel[0], ids)
+            self._sampler = ids, KDpp(self._kernel[1][np.ix_(rows, rows)])
+            if self._sampler[1].rank < k:
+                logger.info("k_dpp: the kernel has rank %d < %d", self._sampler[1].rank, k)
+        return self._sampler[1]
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `Selector.state_dict`; what follows from the profiles is left out."""
+        return {"_profiles": self._profiles, "_answered": self._answered}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """See `Selector.load_state_dict`."""
+        super().load_state_dict(state)
+        self._kernel = self._sampler = None

@@ -1,0 +1,193 @@
+"""Oort: clients whose data teaches much and whose devices are fast.
+
+Lai et al., "Oort: Efficient Federated Learning via Guided Participant Selection", OSDI 2021,
+section 4 and Algorithm 1; algorithms.md, A.12.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PositiveFloat, PositiveInt, PrivateAttr, model_validator
+
+from simfl.components.selectors._draws import log_shares, successive
+from simfl.components.selectors._presets import with_preset
+from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
+from simfl.core.work import Floats, Ids
+
+
+def slowness(duration_s: Floats, preferred_s: float, penalty: float) -> Floats:
+    """Return `(n,)` factors ``(T / t)^penalty`` where t exceeds the preferred T, elsewhere 1."""
+    late = duration_s > preferred_s  # false where the duration is unknown
+    ratio = np.divide(preferred_s, duration_s, out=np.ones_like(duration_s), where=late)
+    factor: Floats = ratio**penalty
+    return factor
+
+
+def freshness(round_: int, last_round: NDArray[Any]) -> Floats:
+    """Return `(n,)` the bonus for clients not seen for long, ``sqrt(0.1 ln R / last round)``."""
+    bonus: Floats = np.sqrt(0.1 * np.log(max(round_, 1)) / np.maximum(last_round, 1))
+    return bonus
+
+
+@selectors.register("oort")
+class Oort(Selector):
+    """Exploits clients of high utility, explores new ones, and adapts how slow a client may be.
+
+    A client's utility is its number of samples times the root mean square of its samples' losses;
+    clipped and scaled to [0, 1] it gains a bonus with age and shrinks for clients slower than the
+    preferred duration, a percentile of all known durations that a pacer moves.  New clients are
+    drawn by size.  Asking for more clients than needed (the paper: 1.3 times) is the round
+    policy's affair.
+
+    Cost: 4 bytes per participant.  Server: O(N log N).
+    """
+
+    needs_training: ClassVar[bool] = True
+    wants: ClassVar[tuple[str, ...]] = ("squared_loss",)
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {},
+        "code": {"clip": 98.0, "decay": 0.95, "cutoff": 0.7, "blacklist": None, "pacer": "flat"},
+    }
+
+    preset: Literal["paper", "code"] = Field("paper", description="whose defaults to take")
+    penalty: float = Field(2.0, ge=0, description="exponent for slow clients, alpha (section 4.3)")
+    penalise: Literal["score", "utility"] = Field(
+        "score",
+        description="what slowness shrinks: the score with its bonus (Algorithm 1, code), or the "
+        "utility before it is scaled (Eq. 1)",
+    )
+    clip: float = Field(
+        95.0, gt=0, le=100, description="percentile at which utilities are cut off; code: 98"
+    )
+    exploration: float = Field(0.9, ge=0, le=1, description="share of new clients at first")
+    decay: float = Field(0.98, gt=0, le=1, description="of that share per round; code: 0.95")
+    least_exploration: float = Field(0.2, ge=0, le=1, description="smallest such share")
+    cutoff: float = Field(
+        0.95, gt=0, le=1, description="share of the last exploited score to reach; code: 0.7"
+    )
+    blacklist: PositiveInt | None = Field(
+        10, description="participations after which a client rests for good; code: null"
+    )
+    blacklist_share: float = Field(0.3, ge=0, le=1, description="most clients to be blacklisted")
+    pacer: Literal["lower", "flat"] = Field(
+        "lower",
+        description="allow slower clients when utility fell (paper), or when it changed by at most "
+        "a tenth, and fewer of them when it changed fivefold (code)",
+    )
+    percentile: PositiveFloat = Field(
+        10.0, le=100, description="of known durations, preferred at first"
+    )
+    step: PositiveFloat = Field(5.0, description="points by which the pacer moves the percentile")
+    window: PositiveInt = Field(20, description="rounds that the pacer compares, W")
+    budget: PositiveInt | None = Field(
+        None, description="samples that a client processes per round (null: all)"
+    )
+
+    _utility: Floats | None = PrivateAttr(default=None)
+    _exploring: float | None = PrivateAttr(default=None)
+    _percentile: float | None = PrivateAttr(default=None)
+    _exploited: Ids | None = PrivateAttr(default=None)
+    _earned: list[float] = PrivateAttr(default_factory=list)
+    _sizes: Ids | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, options: Any) -> Any:
+        return with_preset(cls.presets, options, "paper")
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`."""
+        self._sizes = np.minimum(view.history.samples, self.budget or np.inf).astype(np.int64)
+        exploring = self.exploration if self._exploring is None else self._exploring
+        self._exploring = max(exploring * self.decay, self.least_exploration)
+        self._pace()
+        ids = view.available
+        if len(ids) <= k:
+            self._exploited = ids
+            return ids
+        score, slow = self._scores(view)
+        tried = ids[np.isfinite(score[ids])]
+        allowed = np.setdiff1d(tried, self._blacklisted(view))
+        self._exploited = self._exploit(score, allowed, int(k * (1 - self._exploring)), rng)
+        new = np.setdiff1d(ids, tried)
+        weight = log_shares(self._sizes[new]) + np.log(slow[new])
+        explored = new[successive(weight, k - len(self._exploited), rng)]
+        chosen = np.concatenate([self._exploited, explored])
+        # Too few new clients: the best of the others, and the blacklisted last.
+        rest = np.setdiff1d(tried, chosen)
+        best = np.lexsort((-score[rest], ~np.isin(rest, allowed)))[: k - len(chosen)]
+        return np.sort(np.concatenate([chosen, rest[best]]))
+
+    def observe(self, outcome: RoundOutcome) -> None:
+        """See `Selector.observe`."""
+        if self._sizes is None or self._exploited is None:
+            return
+        heard = outcome.extras.get("squared_loss", np.square(outcome.losses))
+        squares = np.asarray(heard, dtype=np.float64).reshape(len(outcome.arrived))
+        gained = self._sizes[outcome.arrived] * np.sqrt(squares)
+        utility = np.full(len(self._sizes), np.nan)
+        if self._utility is not None:
+            utility[: len(self._utility)] = self._utility
+        # A loss that is not finite leaves the client tried, without utility.
+        known = np.where(np.isnan(utility[outcome.arrived]), 0.0, utility[outcome.arrived])
+        utility[outcome.arrived] = np.where(np.isfinite(gained), gained, known)
+        self._utility = utility
+        exploited = np.intersect1d(outcome.arrived, self._exploited)
+        self._earned = [*self._earned[-2 * self.window + 1 :], float(utility[exploited].sum())]
+
+    def _scores(self, view: View) -> tuple[Floats, Floats]:
+        """Return `(n,)` scores, NaN for clients never tried, and `(n,)` factors for slowness."""
+        history, duration = view.history, view.history.duration_s
+        known = duration[np.isfinite(duration)]
+        preferred = float("inf")
+        if len(known) and (self._percentile or self.percentile) < 100:
+            preferred = float(np.percentile(known, self._percentile or self.percentile))
+        slow = slowness(duration, preferred, self.penalty)
+        utility = np.full(view.clients, np.nan)
+        if self._utility is not None:
+            utility[: len(self._utility)] = self._utility
+        if self.penalise == "utility":
+            utility = utility * slow
+        tried = np.isfinite(utility)
+        if not tried.any():
+            return utility, slow
+        low = float(utility[tried].min())
+        high = float(np.percentile(utility[tried], self.clip))
+        scaled = (np.minimum(utility, high) - low) / max(high - low, 1e-12)
+        score = scaled + freshness(view.round, history.last_round)
+        return (score * slow if self.penalise == "score" else score), slow
+
+    def _exploit(self, score: Floats, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+        """Return `k` of `ids`, drawn by score from those that reach a share of the k-th score."""
+        k = min(k, len(ids))
+        if k <= 0:
+            return ids[:0]
+        least = self.cutoff * np.sort(score[ids])[-k]
+        good: Ids = ids[score[ids] >= least]
+        return good[successive(np.log(np.maximum(score[good], 1e-12)), k, rng)]
+
+    def _blacklisted(self, view: View) -> Ids:
+        if self.blacklist is None:
+            return np.zeros(0, dtype=np.int64)
+        often = view.history.participations
+        most = int(self.blacklist_share * view.clients)
+        busiest = np.argsort(-often, kind="stable")[:most].astype(np.int64)
+        tired: Ids = busiest[often[busiest] > self.blacklist]
+        return tired
+
+    def _pace(self) -> None:
+        """Every `window` rounds, compare what the last ones earned with those before."""
+        if self._percentile is None:
+            self._percentile = self.percentile
+        if len(self._earned) < 2 * self.window:
+            return
+        before, now = sum(self._earned[: self.window]), sum(self._earned[self.window :])
+        change = abs(now - before)
+        if now < before if self.pacer == "lower" else change <= 0.1 * before:
+            self._percentile = min(100.0, self._percentile + self.step)
+        elif self.pacer == "flat" and change >= 5 * before:
+            self._percentile = max(self.step, self._percentile - self.step)
+        self._earned = self._earned[self.window :]

@@ -1,0 +1,65 @@
+"""What could be reached if the server knew the truth: upper bounds, not methods."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.selectors.base import Reports, Selector, View, selectors
+from simfl.core.work import Floats, Ids
+from simfl.errors import RunError
+
+
+@selectors.register("oracle")
+class Oracle(Selector):
+    """Chooses with knowledge that no server has; stamped as such on every output.
+
+    `fastest` takes the clients whose next round will take the least time; `balanced` greedily makes
+    the cohort's labels as evenly mixed as everybody's (least group earth mover's distance, with
+    ties broken at random), so that it bounds what any method could learn about label skew.
+
+    Cost: nothing beyond the round itself.  Server: O(N log N); `balanced` O(k N classes).
+    """
+
+    oracle: ClassVar[bool] = True
+
+    goal: Literal["fastest", "balanced"] = Field(
+        "fastest", description="true durations, or true label counts"
+    )
+
+    @property
+    def needs_labels(self) -> bool:
+        """See `Selector.needs_labels`."""
+        return self.goal == "balanced"
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`.
+
+        Raises:
+            RunError: the simulation does not tell the truth that is needed.
+        """
+        ids = view.available
+        if self.goal == "fastest":
+            duration = self._truth(view, "duration_s")[ids]
+            return np.sort(ids[np.argsort(duration, kind="stable")[:k]])
+        return self._balanced(self._truth(view, "label_counts"), ids, k, rng)
+
+    def _truth(self, view: View, name: str) -> Floats:
+        if view.truth is None or name not in view.truth:
+            raise RunError(f"the oracle selector needs to know {name!r}, which this run can't tell")
+        return np.asarray(view.truth[name], dtype=np.float64)
+
+    def _balanced(self, counts: Floats, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+        target = counts.sum(axis=0) / max(float(counts.sum()), 1e-300)
+        mixed, left = np.zeros(counts.shape[1]), rng.permutation(ids)
+        chosen: list[int] = []
+        for _ in range(min(k, len(ids))):
+            candidates = mixed + counts[left]
+            share = candidates / np.maximum(candidates.sum(axis=1, keepdims=True), 1e-300)
+            best = int(np.argmin(np.abs(share - target).sum(axis=1)))
+            mixed = candidates[best]
+            chosen.append(int(left[best]))
+            left = np.delete(left, best)
+        return np.sort(np.array(chosen, dtype=np.int64))

@@ -1,0 +1,31 @@
+"""Round robin: everybody's turn comes equally often (Yang et al., IEEE Trans. Commun. 2020)."""
+
+import numpy as np
+from pydantic import PrivateAttr
+
+from simfl.components.selectors.base import Reports, Selector, View, selectors
+from simfl.core.work import Ids
+
+
+@selectors.register("round_robin")
+class RoundRobin(Selector):
+    """Takes the available clients in the order of their ids, going on where it last stopped.
+
+    A client that is away when its turn comes loses this turn.
+
+    Cost: nothing beyond the round itself; O(available).
+    """
+
+    _next: int = PrivateAttr(default=0)
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`."""
+        ids = view.available
+        if not len(ids) or k <= 0:
+            return ids[:0]
+        start = int(np.searchsorted(ids, self._next))
+        chosen = np.roll(ids, -start)[:k]
+        self._next = int(chosen[-1]) + 1
+        return np.sort(chosen)

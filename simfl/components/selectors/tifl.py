@@ -1,0 +1,154 @@
+"""TiFL: clients of one speed at a time, and slower ones as often as accuracy needs them.
+
+Chai et al., "TiFL: A Tier-based Federated Learning System", HPDC 2020, Algorithm 2;
+algorithms.md, A.13.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
+
+from simfl.components.selectors._draws import spread
+from simfl.components.selectors.base import Probe, Reports, Selector, View, selectors
+from simfl.core.work import Floats, Ids
+
+
+@selectors.register("tifl")
+class Tifl(Selector):
+    """Splits clients by profiled duration into equal tiers and draws each round from one tier.
+
+    Every `interval` rounds the tiers' losses are asked for (their accuracy, in the paper); if the
+    present tier did not improve, tiers with worse losses become more likely.  Each tier may be
+    chosen `credits` times; when nobody has credits left, tiers are equally likely.  Clients whose
+    profile did not come back have no tier and only fill up, as do other tiers' clients where a
+    tier has too few.  Where nothing is trained, losses are unknown and tiers stay equally likely.
+
+    Cost: a local training (`profile: loss`: a forward pass) and its answer once per client; every
+    `interval` rounds a loss of every client.  Server: O(N log N).
+    """
+
+    tiers: PositiveInt = Field(5, description="number of tiers (section 5.1)")
+    interval: PositiveInt = Field(
+        10, description="rounds between looks at the tiers' losses, I (not stated)"
+    )
+    rounds: PositiveInt | None = Field(
+        None, description="rounds planned, R: each tier gets R / tiers credits; null: no limit"
+    )
+    credits: NonNegativeInt | None = Field(
+        None, description="times each tier may be chosen, instead of R / tiers"
+    )
+    probabilities: Literal["paper", "positive"] = Field(
+        "paper",
+        description="shares of n tiers, worst first: n-1 to 0, or n to 1 (re-implementations)",
+    )
+    profile: Literal["update", "loss"] = Field(
+        "update", description="what is timed: a whole local training, or a loss"
+    )
+
+    _duration_s: Floats | None = PrivateAttr(default=None)
+    _chances: Floats | None = PrivateAttr(default=None)
+    _losses: Floats | None = PrivateAttr(default=None)
+    _credits: Floats | None = PrivateAttr(default=None)
+    _current: int = PrivateAttr(default=-1)
+
+    def _is_due(self, view: View) -> bool:
+        return (view.round - 1) % self.interval == 0
+
+    def _durations(self, view: View) -> Floats:
+        known = np.zeros(0) if self._duration_s is None else self._duration_s
+        return spread(known, np.arange(len(known)), view.clients)
+
+    def probe(
+        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
+    ) -> Probe | None:
+        """See `Selector.probe`."""
+        ids, asks = view.available, []
+        unknown = ids[np.isnan(self._durations(view)[ids])]
+        if len(unknown):
+            asks.append(Probe(self.profile, unknown))
+        if self._is_due(view) and len(ids):
+            asks.append(Probe("loss", ids))
+        return asks[len(reports)] if len(reports) < len(asks) else None
+
+    def select(
+        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
+    ) -> Ids:
+        """See `Selector.select`."""
+        tier = self._tiers(view, reports)
+        if self._is_due(view) and reports and reports[-1].probe.report == "loss":
+            self._judge(view, reports[-1], tier)
+        ids = view.available
+        if len(ids) <= k:
+            return ids
+        current = self._choose_tier(tier[ids], rng)
+        inside = ids[tier[ids] == current]
+        if len(inside) >= k:
+            return np.sort(rng.choice(inside, size=k, replace=False))
+        # Clients of the nearest tiers fill up, the faster ones first; then those without one.
+        others = rng.permutation(np.setdiff1d(ids, inside))
+        away = np.where(tier[others] < 0, self.tiers, np.abs(tier[others] - current))
+        nearest = others[np.lexsort((tier[others], away))]
+        return np.sort(np.concatenate([inside, nearest[: k - len(inside)]]))
+
+    def _tiers(self, view: View, reports: tuple[Reports, ...]) -> Ids:
+        """Return `(n,)` each client's tier, 0 the fastest, -1 for none."""
+        durations = self._durations(view)
+        for report in reports:
+            if report.durations_s is not None and report.probe.report == self.profile:
+                new = np.isnan(durations[report.clients])
+                durations[report.clients[new]] = report.durations_s[new]
+            if report.probe.report == self.profile:  # too late: not asked again
+                late = np.setdiff1d(report.probe.clients, report.clients)
+                durations[late[np.isnan(durations[late])]] = np.inf
+        # What a round took stands in for a profile that is missing.
+        measured = np.isfinite(view.history.duration_s) & ~np.isfinite(durations)
+        self._duration_s = durations = np.where(measured, view.history.duration_s, durations)
+        order = np.argsort(durations, kind="stable")[: int(np.isfinite(durations).sum())]
+        tier = np.full(view.clients, -1, dtype=np.int64)
+        for number, members in enumerate(np.array_split(order, self.tiers)):
+            tier[members] = number
+        return tier
+
+    def _judge(self, view: View, report: Reports, tier: Ids) -> None:
+        """Change the tiers' chances if the present one did not improve since the last look."""
+        loss = spread(report.values, report.clients, view.clients)
+        samples = view.history.samples
+        means = np.full(self.tiers, np.nan)
+        for number in range(self.tiers):
+            members = (tier == number) & np.isfinite(loss)
+            if samples[members].any():
+                means[number] = np.average(loss[members], weights=samples[members])
+        if not np.isfinite(means).any():
+            return
+        before, self._losses = self._losses, means
+        if before is None or self._current < 0 or means[self._current] < before[self._current]:
+            return
+        open_tiers = np.flatnonzero(self._credit() > 0)
+        n = len(open_tiers)
+        worst_first = open_tiers[np.argsort(-np.nan_to_num(means[open_tiers]), kind="stable")]
+        shares = np.arange(n, 0, -1.0) - (1.0 if self.probabilities == "paper" and n > 1 else 0.0)
+        chances = np.zeros(self.tiers)
+        chances[worst_first] = shares / max(shares.sum(), 1.0)
+        self._chances = chances
+
+    def _credit(self) -> Floats:
+        if self._credits is None:
+            each = math.inf if self.rounds is None else float(math.ceil(self.rounds / self.tiers))
+            self._credits = np.full(self.tiers, each if self.credits is None else self.credits)
+        return self._credits
+
+    def _choose_tier(self, present: Ids, rng: np.random.Generator) -> int:
+        """Return one of the tiers that have available clients, and charge it a credit."""
+        there = np.isin(np.arange(self.tiers), present)
+        if not there.any():
+            return -1
+        credit = self._credit()
+        chances = np.ones(self.tiers) if self._chances is None else self._chances
+        for allowed in (chances * (credit > 0) * there, (credit > 0) * there, 1.0 * there):
+            if allowed.any():
+                break
+        self._current = int(rng.choice(self.tiers, p=allowed / allowed.sum()))
+        self._credits = credit - (np.arange(self.tiers) == self._current) * (credit > 0)
+        return self._current

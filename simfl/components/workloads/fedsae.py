@@ -1,0 +1,142 @@
+"""FedSAE's prediction of how much each client can train: Ira and Fassa.
+
+Li et al., "FedSAE: A Novel Self-Adaptive Federated Learning Framework in Heterogeneous Systems",
+IJCNN 2021, section III-B, Algorithms 2 and 3; algorithms.md, A.9.
+"""
+
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, PositiveFloat, PrivateAttr
+
+from simfl.components.workloads.base import Assignment, Workload, workloads
+from simfl.core.work import Plan
+
+Outcome = Literal["complete", "half", "fail"]
+
+
+class Pair(NamedTuple):
+    """An easy and a difficult task, in epochs; the difficult one is tried first."""
+
+    low: float
+    high: float
+
+
+def ira(pair: Pair, outcome: Outcome, inverse: float) -> Pair:
+    """Return the next pair by the inverse-ratio rule: small tasks grow fast, large ones slowly."""
+    low, high = pair
+    if outcome == "complete":
+        return _ordered(low + inverse / low, high + inverse / high)
+    if outcome == "half":
+        return _ordered(low + inverse / low, high / 2)
+    return _ordered(low / 2, high / 2)
+
+
+def fassa(pair: Pair, outcome: Outcome, threshold: float, fast: float, slow: float) -> Pair:
+    """Return the next pair: fast growth below the client's usual workload, slow growth above."""
+    low, high = pair
+    if outcome == "fail":
+        return _ordered(low / 2, high / 2)
+    low += slow if threshold <= pair.low else fast
+    if outcome == "half":
+        return _ordered(low, high / 2)
+    return _ordered(low, high + (fast if threshold > pair.high else slow))
+
+
+def _ordered(a: float, b: float) -> Pair:
+    least = 1e-6  # a client that always fails must not end at a task of nothing
+    return Pair(max(min(a, b), least), max(a, b, least))
+
+
+@workloads.register("fedsae")
+class FedSae(Workload):
+    """Asks each client for a difficult task, failing that for an easy one, and learns from it.
+
+    What a client can afford is what its deadline leaves time for (`affordable: deadline`), or a
+    number drawn for it as in the paper.  A client that can't afford the easy task either misses
+    the deadline; where the number is drawn, it is skipped and its lost time is not charged.
+
+    Cost: the epochs trained.
+    """
+
+    needs_epochs: ClassVar[bool] = True
+
+    rule: Literal["ira", "fassa"] = Field("ira", description="how the pair of tasks adapts")
+    affordable: Literal["deadline", "drawn"] = Field(
+        "deadline",
+        description="what a client can do: what fits before its deadline, or epochs drawn from "
+        "N(mu, sigma) above 0, with mu in (5, 10) and sigma in (mu/4, mu/2) of each client",
+    )
+    start: tuple[PositiveFloat, PositiveFloat] = Field(
+        (1.0, 2.0), description="the first pair of tasks, epochs (section IV-A)"
+    )
+    most: PositiveFloat = Field(15.0, description="epochs at most (authors' code)")
+    inverse: PositiveFloat = Field(10.0, description="U of Ira (section IV-A)")
+    fast: PositiveFloat = Field(3.0, description="growth below the threshold, epochs, Fassa's g1")
+    slow: PositiveFloat = Field(1.0, description="growth above the threshold, epochs, Fassa's g2")
+    smoothing: float = Field(0.95, ge=0, lt=1, description="of Fassa's threshold")
+
+    _pairs: dict[int, Pair] = PrivateAttr(default_factory=dict)
+    _records: dict[int, list[float]] = PrivateAttr(default_factory=dict)
+    _talents: dict[int, tuple[float, float]] = PrivateAttr(default_factory=dict)
+    _drawn: dict[int, tuple[int, int]] = PrivateAttr(default_factory=dict)
+
+    def plan(self, assignment: Assignment) -> Plan | None:
+        """See `Workload.plan`; each call is one participation, from which the next one learns."""
+        if not assignment.samples:
+            return None
+        pair = self._pairs.get(assignment.client, Pair(*sorted(self.start)))
+        high, low = self.task(assignment, pair.high), self.task(assignment, pair.low)
+        outcome = self._outcome(assignment, pair, high, low)
+        self._learn(assignment.client, pair, outcome)
+        if outcome == "complete":
+            return high
+        return low if outcome == "half" or self.affordable == "deadline" else None
+
+    def task(self, assignment: Assignment, epochs: float) -> Plan | None:
+        """Return so many epochs as whole passes and mini-batches, or None if that is nothing."""
+        epochs = min(epochs, self.most)
+        whole, per_pass = int(epochs), -(-assignment.samples // assignment.batch_size)
+        batches = int((epochs - whole) * per_pass)
+        if not batches:
+            return Plan(full_epochs=whole) if whole else None
+        return Plan(steps=whole * per_pass + batches)
+
+    def _outcome(
+        self, assignment: Assignment, pair: Pair, high: Plan | None, low: Plan | None
+    ) -> Outcome:
+        if self.affordable == "drawn":
+            epochs = self._draw(assignment)
+            return "complete" if epochs >= pair.high else "half" if epochs >= pair.low else "fail"
+        if high is not None and assignment.fits(assignment.units(high)):
+            return "complete"
+        return "half" if low is not None and assignment.fits(assignment.units(low)) else "fail"
+
+    def _draw(self, assignment: Assignment) -> float:
+        """Return the epochs that the client can afford this time."""
+        seed, tries = self._drawn.get(assignment.client, (-1, 0))
+        tries = tries + 1 if seed == assignment.rng_seed else 0
+        self._drawn[assignment.client] = assignment.rng_seed, tries
+        # A participation that was skipped is tried again with the same seed, on another day.
+        rng = np.random.default_rng([assignment.rng_seed, tries] if tries else assignment.rng_seed)
+        if assignment.client not in self._talents:
+            mean = rng.uniform(5, 10)
+            self._talents[assignment.client] = mean, rng.uniform(mean / 4, mean / 2)
+        mean, deviation = self._talents[assignment.client]
+        while (epochs := rng.normal(mean, deviation)) < 0:
+            pass
+        return float(epochs)
+
+    def _learn(self, client: int, pair: Pair, outcome: Outcome) -> None:
+        records = self._records.get(client, [])
+        if self.rule == "ira":
+            self._pairs[client] = ira(pair, outcome, self.inverse)
+        elif len(records) < 2:
+            self._pairs[client] = fassa(pair, outcome, 0.0, self.slow, self.slow)
+        else:
+            threshold = records[0]
+            for record in records[1:]:
+                threshold = self.smoothing * threshold + (1 - self.smoothing) * record
+            self._pairs[client] = fassa(pair, outcome, threshold, self.fast, self.slow)
+        done = {"complete": pair.high, "half": pair.low, "fail": 0.0}[outcome]
+        self._records[client] = [*records, float(int(min(done, self.most)))]

@@ -1,0 +1,92 @@
+"""What every coordinator is made of: the ledger, the selector and its random streams."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.components.selectors.base import Probe, Reports, Selector, View
+from simfl.coordinators.ledger import Execute, Ledger
+from simfl.core.seeds import Seeds
+from simfl.core.work import Floats, WorkOrder
+
+
+class BaseCoordinator:
+    """The part of the door that needs no tensors.
+
+    Args:
+        execute: computes what the ledger collects.
+        selector: fresh.
+        seeds: the run's root of randomness.
+        label_counts: `(n, classes)` for the GEMD of each round, or None.
+    """
+
+    def __init__(
+        self,
+        execute: Execute,
+        selector: Selector,
+        seeds: Seeds,
+        label_counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.ledger = Ledger(execute)
+        self._selector = selector
+        self._seeds = seeds
+        self._label_counts = label_counts
+        # `(1, classes)`, added up once: a large fleet's takes a while.
+        self._everybody = None if label_counts is None else label_counts.sum(axis=0, keepdims=True)
+
+    def issue(self, order: WorkOrder) -> WorkOrder:
+        """See `Coordinator.issue`."""
+        return self.ledger.issue(order)
+
+    def amend(self, order: WorkOrder) -> WorkOrder:
+        """See `Coordinator.amend`."""
+        return self.ledger.amend(order)
+
+    def drop(self, order: WorkOrder) -> None:
+        """See `Coordinator.drop`."""
+        self.ledger.drop(order)
+
+    def replay(self, orders: Iterable[WorkOrder]) -> None:
+        """Count `orders` as computed: they were, before the run was interrupted."""
+        self.ledger.replay(orders)
+
+    def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
+        """See `Coordinator.next_probe`."""
+        rng = self._seeds.stream("probe", *_moment(view), len(reports))
+        return self._selector.probe(view, reports, rng)
+
+    def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
+        """See `Coordinator.select`."""
+        rng = self._seeds.stream("selection", *_moment(view))
+        return [int(client) for client in self._selector.select(view, reports, k, rng)]
+
+    def diagnostics(self) -> dict[str, NDArray[Any]]:
+        """Return what the selector wants to show of its state."""
+        return self._selector.diagnostics()
+
+    def gemd(self, clients: Sequence[int]) -> float | None:
+        """Return the GEMD of `clients` (None where labels are not known)."""
+        if self._label_counts is None or self._everybody is None or not clients:
+            return None
+        return gemd(self._label_counts[np.array(clients)], self._everybody)
+
+
+def _moment(view: View) -> tuple[int, ...]:
+    """Return the address of a selection: its round, and which of the round's if not the first."""
+    return (view.round, view.turn) if view.turn else (view.round,)
+
+
+def gemd(chosen: NDArray[np.int64], everybody: NDArray[np.int64]) -> float:
+    """Return the group earth-mover distance between some clients' labels and everybody's.
+
+    ``sum_j |p_chosen(j) - p_all(j)|`` over classes, in [0, 2) (FL-DP3S, Eq. 15).
+
+    Args:
+        chosen: `(k, classes)` label counts of the clients whose updates counted.
+        everybody: `(n, classes)` label counts of all, or `(1, classes)` their sum.
+    """
+    ours: Floats = chosen.sum(axis=0) / max(chosen.sum(), 1)
+    theirs: Floats = everybody.sum(axis=0) / max(everybody.sum(), 1)
+    return float(np.abs(ours - theirs).sum())

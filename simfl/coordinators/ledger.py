@@ -1,0 +1,85 @@
+"""The one door between virtual time and real computation.
+
+The clock calls `issue` when a device is given work and `drop` when that work will never arrive;
+only `collect` computes anything.  So an update that misses its deadline costs time, bytes and
+energy, and is never trained.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from simfl.core.work import WorkOrder, WorkResult
+from simfl.errors import RunError
+
+Execute = Callable[[Sequence[WorkOrder]], Sequence[WorkResult]]
+
+
+class Ledger:
+    """Keeps orders until their results are needed, or forgets them if they never are."""
+
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
+        self._open: dict[tuple[int, int], WorkOrder] = {}
+        self.issued = self.dropped = self.computed = 0
+
+    @property
+    def open(self) -> list[WorkOrder]:
+        """Orders neither computed nor dropped, in canonical order."""
+        return [self._open[key] for key in sorted(self._open)]
+
+    def issue(self, order: WorkOrder) -> WorkOrder:
+        """Record that `order` was handed to its device."""
+        if order.key in self._open:
+            raise RunError(f"client {order.client} was given issue {order.issue} twice")
+        self._open[order.key] = order
+        self.issued += 1
+        return order
+
+    def amend(self, order: WorkOrder) -> WorkOrder:
+        """Replace the open order of the same client and issue, e.g. by a salvaged shorter one."""
+        self._require(order)
+        self._open[order.key] = order
+        return order
+
+    def drop(self, order: WorkOrder) -> None:
+        """Record that the result of `order` will never arrive."""
+        self._require(order)
+        del self._open[order.key]
+        self.dropped += 1
+
+    def collect(self, orders: Iterable[WorkOrder]) -> Sequence[WorkResult]:
+        """Compute `orders` now and return their results in canonical order."""
+        wanted = sorted(orders, key=lambda order: order.key)
+        for order in wanted:
+            self._require(order)
+        for order in wanted:
+            del self._open[order.key]
+        self.computed += len(wanted)
+        return self._execute(wanted) if wanted else []
+
+    def replay(self, orders: Iterable[WorkOrder]) -> None:
+        """Count `orders` as computed: they were, before the run was interrupted."""
+        for order in orders:
+            self._require(order)
+            del self._open[order.key]
+            self.computed += 1
+
+    def replay_aside(self, count: int) -> None:
+        """Count trainings that a probe issued and collected before the run was interrupted."""
+        self.issued += count
+        self.computed += count
+
+    def check(self) -> None:
+        """Assert the accounting law.
+
+        Raises:
+            RunError: orders were lost or counted twice.
+        """
+        if self.computed != self.issued - self.dropped - len(self._open):
+            raise RunError(
+                f"ledger out of balance: {self.issued} issued, {self.dropped} dropped, "
+                f"{self.computed} computed, {len(self._open)} open"
+            )
+
+    def _require(self, order: WorkOrder) -> None:
+        if order.key not in self._open:
+            raise RunError(f"order {order.key} is not open")

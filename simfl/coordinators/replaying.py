@@ -1,0 +1,136 @@
+"""Resume is replay: recorded decisions drive the clock again, without training.
+
+SimPy's generators can't be saved, so a resumed run walks through its own event log: every answer
+that the server once got is read from there until the last checkpoint, where the state of model,
+selector and aggregator is restored and real answers take over.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from simfl.components.selectors.base import Probe, Reports, View
+from simfl.coordinators.time_only import TimeOnlyCoordinator
+from simfl.coordinators.training import TrainingCoordinator
+from simfl.core.work import WorkOrder
+from simfl.errors import RunError
+from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+
+_DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated"}
+_AGGREGATED = {"t", "event", "round", "version", "losses", "discarded", "gemd"}
+
+
+class ReplayingCoordinator:
+    """A coordinator that repeats recorded answers, then hands over to a real one.
+
+    Args:
+        live: takes over; its ledger is kept up to date all the while.
+        events: what was recorded up to the checkpoint.
+        take_over: restores the state of `live`; called once, when the records are used up.
+    """
+
+    def __init__(
+        self,
+        live: TrainingCoordinator | TimeOnlyCoordinator,
+        events: Iterable[dict[str, Any]],
+        take_over: Callable[[], None],
+    ) -> None:
+        self._live = live
+        self._decisions = [event for event in events if event["event"] in _DECISIONS]
+        self._next = 0
+        self._take_over: Callable[[], None] | None = take_over
+
+    def _recorded(self, kind: str) -> dict[str, Any] | None:
+        """Return the next record if it is a `kind`; None once all are used up."""
+        if self._next >= len(self._decisions):
+            if self._take_over is not None:
+                self._take_over()
+                self._take_over = None
+            return None
+        record = self._decisions[self._next]
+        if record["event"] != kind:
+            raise RunError(f"replay wanted a {kind!r} but the log has {record['event']!r}")
+        self._next += 1
+        return record
+
+    @property
+    def _replaying(self) -> bool:
+        return self._next < len(self._decisions)
+
+    def issue(self, order: WorkOrder) -> WorkOrder:
+        """See `Coordinator.issue`."""
+        return self._live.issue(order)
+
+    def amend(self, order: WorkOrder) -> WorkOrder:
+        """See `Coordinator.amend`."""
+        return self._live.amend(order)
+
+    def drop(self, order: WorkOrder) -> None:
+        """See `Coordinator.drop`."""
+        self._live.drop(order)
+
+    def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
+        """See `Coordinator.next_probe`."""
+        if self._replaying and self._decisions[self._next]["event"] != "probe":
+            return None
+        record = self._recorded("probe")
+        if record is None:
+            return self._live.next_probe(view, reports)
+        asked = np.array(record["asked"], dtype=np.int64)
+        return Probe(record["report"], asked, record["model"], record["samples"])
+
+    def answer(
+        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
+    ) -> Reports:
+        """See `Coordinator.answer`."""
+        # No checkpoint is made between a question and the choice made of the answers, so either
+        # all of them are replayed or none.
+        if self._recorded("probed") is None:
+            return self._live.answer(probe, clients, durations_s, view)
+        if probe.report in ("update", "trial"):
+            self._live.ledger.replay_aside(len(clients))
+        nothing = np.full(len(clients), np.nan)
+        return Reports(probe, np.array(clients, dtype=np.int64), nothing, np.array(durations_s))
+
+    def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
+        """See `Coordinator.select`."""
+        record = self._recorded("selected")
+        if record is None:
+            return self._live.select(view, reports, k)
+        return [int(client) for client in record["clients"]]
+
+    def aggregate(
+        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
+    ) -> Aggregated:
+        """See `Coordinator.aggregate`."""
+        record = self._recorded("aggregated")
+        if record is None:
+            return self._live.aggregate(round_, selected, arrivals)
+        self._live.replay(arrival.order for arrival in arrivals)
+        return Aggregated(
+            losses={
+                int(client): float("nan") if loss is None else loss
+                for client, loss in record["losses"].items()
+            },
+            discarded=[(client, issue) for client, issue in record["discarded"]],
+            gemd=record["gemd"],
+            extras={key: value for key, value in record.items() if key not in _AGGREGATED},
+        )
+
+    def keeps(self, order: WorkOrder) -> bool:
+        """See `Coordinator.keeps`."""
+        record = self._recorded("filtered")
+        if record is None or not isinstance(self._live, TrainingCoordinator):
+            return self._live.keeps(order)
+        self._live.replay_early(order)
+        return bool(record["kept"])
+
+    def evaluate(self, round_: int) -> Evaluation | None:
+        """See `Coordinator.evaluate`."""
+        if self._replaying and self._decisions[self._next]["event"] != "evaluated":
+            return None
+        record = self._recorded("evaluated")
+        if record is None:
+            return self._live.evaluate(round_)
+        return Evaluation(record["accuracy"], record["loss"])

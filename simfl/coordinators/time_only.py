@@ -1,0 +1,47 @@
+"""A coordinator that trains nothing: the virtual clock alone, for ``--time-only`` runs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.components.selectors.base import Probe, Reports, Selector, View
+from simfl.coordinators.base import BaseCoordinator
+from simfl.core.seeds import Seeds
+from simfl.core.work import WorkOrder
+from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+
+
+class TimeOnlyCoordinator(BaseCoordinator):
+    """Answers the server without a tensor: unknown losses, no evaluation."""
+
+    def __init__(
+        self,
+        selector: Selector,
+        seeds: Seeds,
+        label_counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        super().__init__(lambda orders: [], selector, seeds, label_counts)
+
+    def answer(
+        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
+    ) -> Reports:
+        """See `Coordinator.answer`: what was asked stays unknown, how long it took does not."""
+        unknown = np.full(len(clients), np.nan)
+        return Reports(probe, np.array(clients, dtype=np.int64), unknown, np.array(durations_s))
+
+    def aggregate(
+        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
+    ) -> Aggregated:
+        """See `Coordinator.aggregate`."""
+        orders = [arrival.order for arrival in arrivals]
+        self.ledger.replay(orders)
+        return Aggregated(gemd=self.gemd([order.client for order in orders]))
+
+    def keeps(self, order: WorkOrder) -> bool:
+        """See `Coordinator.keeps`; filters need updates, so time-only runs have none."""
+        return True
+
+    def evaluate(self, round_: int) -> Evaluation | None:
+        """See `Coordinator.evaluate`."""
+        return None

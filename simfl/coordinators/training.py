@@ -1,0 +1,275 @@
+"""Real training behind the door: answers the server's questions with tensors."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.components.aggregators.base import Aggregator, Contribution
+from simfl.components.compressors.base import Compressor
+from simfl.components.filters.base import UpdateFilter
+from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View
+from simfl.coordinators.base import BaseCoordinator
+from simfl.coordinators.uplink import Uplink
+from simfl.core.seeds import Seeds
+from simfl.core.work import Corrections, MiniBatch, Params, Plan, WorkOrder, WorkResult
+from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.training.executors.base import Executor
+
+Evaluate = Callable[[Params], Evaluation]
+
+
+class TrainingCoordinator(BaseCoordinator):
+    """A coordinator that trains.
+
+    Args:
+        executor: computes orders and measures; already started.
+        selector: fresh.
+        aggregator: fresh.
+        initial: `(p,)` the initial model.
+        evaluate: model -> quality.
+        seeds: the run's root of randomness.
+        nominal: the full workload, for probes that train.
+        compressor: of the updates on their way up.
+        update_filter: which updates count.
+        layers: sizes of the model's tensors, in the order of the flat vector.
+        label_counts: `(n, classes)` for the GEMD of each round, or None.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        selector: Selector,
+        aggregator: Aggregator,
+        initial: Params,
+        evaluate: Evaluate,
+        seeds: Seeds,
+        nominal: Plan,
+        compressor: Compressor,
+        update_filter: UpdateFilter,
+        layers: Sequence[int] = (),
+        label_counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        super().__init__(self._execute, selector, seeds, label_counts)
+        self.version = 0
+        self._executor = executor
+        self._aggregator = aggregator
+        self._models: dict[int, Params] = {0: initial}
+        self._trial: Params | None = None
+        self._asked: dict[tuple[int, int], int] = {}  # which model a selection's question is about
+        self._evaluate = evaluate
+        self._nominal = nominal
+        self._uplink = Uplink(compressor)
+        self._filter = update_filter
+        self._early: dict[tuple[int, int], tuple[WorkOrder, WorkResult | None]] = {}
+        self._last_change: NDArray[np.float32] | None = None
+        self._layers = tuple(layers)
+
+    @property
+    def model(self) -> Params:
+        """`(p,)` the present global model."""
+        return self._models[self.version]
+
+    def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
+        """See `Coordinator.next_probe`."""
+        probe = super().next_probe(view, reports)
+        if probe is not None:
+            self._asked[view.round, view.turn] = self.version
+        return probe
+
+    def answer(
+        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
+    ) -> Reports:
+        """See `Coordinator.answer`.
+
+        Clients answer about the model that they were sent, whatever was aggregated meanwhile.
+        """
+        version = self._asked.pop((view.round, view.turn))
+        model = self._models[version]
+        ids, took = np.array(clients, dtype=np.int64), np.array(durations_s)
+        if not len(ids):
+            return Reports(probe, ids, np.zeros(0), took)
+        if probe.report in ("update", "trial"):
+            results = self._train_aside(ids, view.round, version)
+            models = np.stack([result.params for result in results])
+            if probe.report == "update":
+                return Reports(probe, ids, models.astype(np.float64) - model, took)
+            self._trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
+            return Reports(probe, ids, np.zeros((len(ids), 0)), took)
+        params = self._trial if probe.model == "trial" and self._trial is not None else model
+        batch = None
+        if probe.samples is not None:
+            batch = MiniBatch(probe.samples, self._seeds.number("minibatch", view.round))
+        values = self._executor.measure(probe.report, params, ids.tolist(), batch)
+        return Reports(probe, ids, values, took)
+
+    def _train_aside(
+        self, clients: NDArray[np.int64], round_: int, version: int
+    ) -> Sequence[WorkResult]:
+        """Train for a probe: real work, accounted for like any other."""
+        orders = []
+        for client in clients.tolist():
+            seed = self._seeds.number("probe", client, round_)
+            order = WorkOrder(client, -round_, round_, version, self._nominal, seed)
+            orders.append(self.ledger.issue(order))
+        return self.ledger.collect(orders)
+
+    def aggregate(
+        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
+    ) -> Aggregated:
+        """See `Coordinator.aggregate`."""
+        results = self._collect([arrival.order for arrival in arrivals])
+        by_key = {arrival.order.key: arrival for arrival in arrivals}
+        good = [result for result in results if _is_sound(result)]
+        discarded = [result.order.key for result in results if not _is_sound(result)]
+        if good:
+            contributions = self._kept([self._received(r, by_key) for r in good], round_)
+            model = self._aggregator.aggregate(self.model, contributions)
+            self._observe(round_, selected, contributions, by_key)
+            self._last_change = model - self.model
+            self.version += 1
+            self._models[self.version] = model
+        self._forget_old_models()
+        return Aggregated(
+            losses={r.order.client: r.loss for r in good},
+            discarded=discarded,
+            gemd=self.gemd([r.order.client for r in good]),
+        )
+
+    def keeps(self, order: WorkOrder) -> bool:
+        """See `Coordinator.keeps`: trains now, for the decision needs the update."""
+        [result] = self.ledger.collect([order])
+        self._early[order.key] = order, result
+        update = result.params - self._models[order.base]
+        return self._filter.keep(update, self._last_change, order.round)
+
+    def drop(self, order: WorkOrder) -> None:
+        """See `Coordinator.drop`; what a filter had to see was computed, and is now forgotten."""
+        if self._early.pop(order.key, None) is None:
+            super().drop(order)
+
+    def replay_early(self, order: WorkOrder) -> None:
+        """Count `order` as computed for the update filter, before the run was interrupted."""
+        self.ledger.replay([order])
+        self._early[order.key] = order, None
+
+    def replay(self, orders: Iterable[WorkOrder]) -> None:
+        """See `BaseCoordinator.replay`."""
+        super().replay([o for o in orders if self._early.pop(o.key, None) is None])
+
+    def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
+        """Return the results of `orders`, those computed early included, in canonical order."""
+        early = [self._early.pop(order.key) for order in orders if order.key in self._early]
+        lost = [order for order, result in early if result is None]  # by an interruption
+        known = [result for _, result in early if result is not None] + list(self._execute(lost))
+        taken = {result.order.key for result in known}
+        fresh = self.ledger.collect(order for order in orders if order.key not in taken)
+        return sorted([*known, *fresh], key=lambda result: result.order.key)
+
+    def _received(
+        self, result: WorkResult, arrivals: Mapping[tuple[int, int], Arrival]
+    ) -> Contribution:
+        """Return `result` as the server receives it."""
+        order, base = result.order, self._models[result.order.base]
+        if self._uplink.compressor.name != "none":
+            received = self._uplink.send(order.client, result.params - base, order.seed)
+            result = replace(result, params=base + received)
+        arrival = arrivals[order.key]
+        return Contribution(result, base, arrival.staleness, arrival.copies, arrival.tier)
+
+    def _kept(self, contributions: list[Contribution], round_: int) -> list[Contribution]:
+        """Return those that the server's update filter lets through."""
+        if self._filter.stage != "server":
+            return contributions
+        updates = [contribution.update for contribution in contributions]
+        kept = self._filter.choose(updates, self._last_change, round_)
+        return [contributions[index] for index in kept]
+
+    def _observe(
+        self,
+        round_: int,
+        selected: Sequence[int],
+        contributions: Sequence[Contribution],
+        arrivals: Mapping[tuple[int, int], Arrival],
+    ) -> None:
+        # Of a client with several updates (it came back before the buffer was full) the last one.
+        last = {contribution.result.order.client: contribution for contribution in contributions}
+        contributions = [last[client] for client in sorted(last)]
+        results = [contribution.result for contribution in contributions]
+        updates = None
+        if self._selector.needs_updates:
+            updates = np.stack([c.update.astype(np.float32) for c in contributions])
+        self._selector.observe(
+            RoundOutcome(
+                round=round_,
+                selected=np.array(sorted(set(selected)), dtype=np.int64),
+                arrived=np.array([r.order.client for r in results], dtype=np.int64),
+                losses=np.array([r.loss for r in results]),
+                durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
+                updates=updates,
+                extras={
+                    name: np.stack([r.extras[name] for r in results])
+                    for name in self._selector.wants
+                },
+                layers=self._layers,
+            )
+        )
+
+    def _forget_old_models(self) -> None:
+        early = [order for order, _ in self._early.values()]
+        needed = {order.base for order in [*self.ledger.open, *early]}
+        needed |= {self.version, *self._asked.values()}
+        self._models = {v: params for v, params in self._models.items() if v in needed}
+
+    def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
+        if not orders:
+            return []
+        bases = {order.base: self._models[order.base] for order in orders}
+        if (corrections := self._corrections(orders)) is None:
+            return self._executor.train(bases, orders)
+        return self._executor.train(bases, orders, corrections)
+
+    def _corrections(self, orders: Sequence[WorkOrder]) -> Corrections | None:
+        """Return what the aggregator has `orders` add to every gradient, if anything.
+
+        Work for a probe, whose bytes are those of a model, has no corrections.
+        """
+        if not self._aggregator.corrects or any(order.issue < 0 for order in orders):
+            return None
+        found = {order.key: self._aggregator.correction(order.client) for order in orders}
+        given = {key: vector for key, vector in found.items() if vector is not None}
+        return given or None
+
+    def evaluate(self, round_: int) -> Evaluation | None:
+        """See `Coordinator.evaluate`."""
+        return self._evaluate(self.model)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that a checkpoint must keep."""
+        return {
+            "version": self.version,
+            "models": dict(self._models),
+            "trial": self._trial,
+            "owed": dict(self._uplink.owed),
+            "last_change": self._last_change,
+            "selector": self._selector.state_dict(),
+            "aggregator": self._aggregator.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        self.version = state["version"]
+        self._models = dict(state["models"])
+        self._trial = state["trial"]
+        self._uplink.owed = dict(state["owed"])
+        self._last_change = state["last_change"]
+        self._selector.load_state_dict(state["selector"])
+        self._aggregator.load_state_dict(state["aggregator"])
+
+
+def _is_sound(result: WorkResult) -> bool:
+    """Whether neither the update nor the loss has left the finite numbers (algorithms.md, 0.1)."""
+    diverged = result.steps > 0 and not np.isfinite(result.loss)
+    return bool(np.isfinite(result.params).all()) and not diverged

@@ -1,0 +1,1 @@
+"""The ground: types, work, rows, names, random streams and units."""

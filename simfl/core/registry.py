@@ -1,0 +1,177 @@
+"""Components and how they are found by name: built-in ones, plugins, and `module:Class`."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from simfl.errors import InputError, NameNotFound
+
+NESTED = "component_options"
+"""Type of the pydantic error that carries a component's own errors, for the reader to unfold."""
+
+
+class Component(BaseModel):
+    """A policy that a scenario names: its options are its typed, validated, frozen fields.
+
+    State that changes during a run lives in private attributes (`PrivateAttr`), never in fields,
+    so that one scenario can be run many times.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False
+    )
+
+    name: ClassVar[str] = ""
+
+    def fresh(self) -> Self:
+        """Return a copy with the same options and the state of a new object."""
+        return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))
+
+
+C = TypeVar("C", bound=Component)
+T = TypeVar("T", bound=Component)
+
+
+class Registry(Generic[C]):
+    """One kind of interchangeable component, such as all client selectors.
+
+    Args:
+        kind: what one of them is called, e.g. ``selector``.
+        package: the folder whose files are the built-in members, e.g.
+            ``simfl.components.selectors``; its last word names the entry-point group under which
+            plugins advertise modules or classes, e.g. ``simfl.selectors``.
+        default: the member meant by a mapping without a `name`, if any.
+    """
+
+    def __init__(self, kind: str, package: str, default: str | None = None) -> None:
+        self.kind = kind
+        self.package = package
+        self.group = f"simfl.{package.rpartition('.')[2]}"
+        self.default = default
+        self._classes: dict[str, type[C]] = {}
+        self._loaded = False
+        self._installed: frozenset[type[C]] = frozenset()  # what any process finds by name
+
+    def register(self, name: str) -> Callable[[type[T]], type[T]]:
+        """Class decorator: make the class known under `name`.
+
+        Raises:
+            InputError: another class has that name.
+        """
+
+        def bind(component: type[T]) -> type[T]:
+            known = self._classes.get(name, component)
+            if _home(known) != _home(component):
+                raise InputError(
+                    f"{self.kind} {name!r} is registered twice: by {_home(known)} and by "
+                    f"{_home(component)}"
+                )
+            component.name = name
+            self._classes[name] = cast(type[C], component)
+            return component
+
+        return bind
+
+    def load(self) -> None:
+        """Import every built-in member and every plugin, once.
+
+        Raises:
+            InputError: a plugin can't be imported.
+        """
+        if self._loaded:
+            return
+        package = importlib.import_module(self.package)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{self.package}.{module.name}")
+        for plugin in sorted(entry_points(group=self.group), key=lambda point: point.name):
+            try:
+                plugin.load()
+            except Exception as error:
+                raise InputError(
+                    f"plugin {plugin.value!r}, installed for {self.group}, {_failure(error)}"
+                ) from error
+        self._installed = frozenset(self._classes.values())
+        self._loaded = True
+
+    def names(self) -> list[str]:
+        """Return the registered names, sorted."""
+        self.load()
+        return sorted(self._classes)
+
+    def get(self, name: str) -> type[C]:
+        """Return the class registered as `name`, or the one at ``module:Class``.
+
+        Raises:
+            NameNotFound: nothing goes by that name.
+            InputError: the module or its class can't be imported.
+        """
+        self.load()
+        if name in self._classes:
+            return self._classes[name]
+        if ":" not in name:
+            raise NameNotFound(self.kind, name, self._classes)
+        module, _, attribute = name.partition(":")
+        try:
+            found = getattr(importlib.import_module(module), attribute)
+        except Exception as error:
+            raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
+        if not (isinstance(found, type) and issubclass(found, Component)):
+            raise InputError(f"{self.kind} {name!r} is not a simfl component class")
+        if found not in self._installed:
+            # Whatever it inherits or registered itself as: only so will another process find it.
+            found.name = name
+        return cast(type[C], found)
+
+    def parse(self, value: object) -> C:
+        """Return the component that `value`, a name or a mapping with a name, stands for.
+
+        Raises:
+            PydanticCustomError: to be unfolded by whoever validates the whole document.
+        """
+        if isinstance(value, Component):
+            return cast(C, value)
+        options: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"name": value}
+        name = options.pop("name", self.default)
+        if not isinstance(name, str):
+            raise PydanticCustomError(
+                "component_name",
+                "expected the name of a {kind} or a mapping with a `name`, one of: {names}",
+                {"kind": self.kind, "names": ", ".join(self.names())},
+            )
+        try:
+            component = self.get(name)
+        except InputError as error:
+            raise PydanticCustomError(
+                "component_name", "{message}", {"message": str(error)}
+            ) from None
+        try:
+            return component.model_validate(options)
+        except ValidationError as error:
+            raise PydanticCustomError(
+                NESTED,
+                "{kind} {name!r} has wrong options",
+                {
+                    "kind": self.kind,
+                    "name": name,
+                    "errors": error.errors(include_url=False),
+                    "options": sorted(component.model_fields),
+                },
+            ) from None
+
+    def dump(self, component: C) -> dict[str, Any]:
+        """Return `component` as the mapping that `parse` accepts, every option written out."""
+        return {"name": component.name, **component.model_dump(mode="json")}
+
+
+def _home(component: type) -> str:
+    return f"{component.__module__}:{component.__qualname__}"
+
+
+def _failure(error: Exception) -> str:
+    kind = "" if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: "
+    return f"can't be imported: {kind}{error}"

@@ -1,0 +1,147 @@
+"""Text such as ``10 Mbit/s`` <-> a float in base units.
+
+Bits and bytes, SI (k, M, G) and binary (Ki, Mi, Gi) prefixes are never confused, and a number
+without a unit is an error that says which units fit.
+"""
+
+import math
+import re
+from difflib import get_close_matches
+from fractions import Fraction
+
+from simfl.core.units.dimensions import COMPUTE, DIMENSIONS, FLOP_RATE, SAMPLE_RATE, Dimension
+from simfl.core.units.factors import factor_of, resolve
+from simfl.errors import UnitError
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
+"""A number as text, without words such as inf."""
+
+_QUANTITY = re.compile(rf"\s*({NUMBER}|[-+]?\.?(?:inf|nan)\b)\s*(\S.*?)?\s*", re.IGNORECASE)
+_LARGEST = 1e300
+"""In base units, so that it can be written in every unit, the smallest included."""
+_BITS_OR_BYTES = re.compile(r"([kKmMgGtT]i?)?b(/[a-z]+|ps)?")
+
+
+def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = False) -> float:
+    """Return `value`, text with a unit, in base units of `dimension`.
+
+    Args:
+        value: such as ``"10 Mbit/s"``.
+        dimension: what it must be.
+        unlimited: whether ``unlimited`` (or ``inf``) is a sensible value.
+
+    Raises:
+        UnitError: no unit, one that does not fit, or a negative, infinite or undefined number.
+
+    >>> from simfl.core.units import DATA_RATE, DATA_SIZE
+    >>> parse_quantity("1 MB/s", DATA_RATE), parse_quantity("1 MiB", DATA_SIZE)
+    (8000000.0, 1048576.0)
+    """
+    if unlimited and (value == math.inf or str(value).strip().lower() in ("unlimited", "inf")):
+        return math.inf
+    expected = f"expected {dimension.name} such as '{dimension.example}'"
+    add_unit = f"add a unit: {', '.join(dimension.units)}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise UnitError(f"{expected}, got {value}; {add_unit}")
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise UnitError(f"{expected}, got {value!r}")
+    number, unit = match.groups()
+    if unit is None:
+        raise UnitError(f"{expected}, got {value!r}; {add_unit}")
+    factor = factor_of(unit, dimension)
+    if factor is None:
+        raise UnitError(f"{expected}, got {value!r}{_hint(unit, dimension)}")
+    if not math.isfinite(float(number)):
+        also = ", or 'unlimited'" if unlimited else ""
+        raise UnitError(f"expected a finite {_bare(dimension)}{also}, got {value!r}")
+    exact = Fraction(number) * factor
+    if exact > _LARGEST:
+        raise UnitError(f"{value!r} is too large {_bare(dimension)}")
+    result = float(exact)
+    if result < 0:
+        raise UnitError(f"{dimension.name} can't be negative, got {value!r}")
+    if dimension.positive and result == 0:
+        raise UnitError(f"{dimension.name} must be above zero, got {value!r}")
+    return result + 0.0  # never -0.0
+
+
+def format_quantity(value: float, dimension: Dimension) -> str:
+    """Return short text, at least 1 of its unit, that `parse_quantity` turns back into `value`.
+
+    >>> from simfl.core.units import DATA_RATE, DURATION
+    >>> format_quantity(0.05, DURATION), format_quantity(1.25e6, DATA_RATE)
+    ('50 ms', '1.25 Mbit/s')
+    """
+    if math.isinf(value):
+        return "unlimited"
+    if value == 0:
+        return f"0 {dimension.base}"
+    best = f"{plain(value)} {dimension.base}"
+    for unit in dimension.units:
+        factor = factor_of(unit, dimension)
+        assert factor is not None
+        number = plain(float(Fraction(value) / factor))
+        if (
+            _length(number) <= _length(best.split()[0])
+            and float(Fraction(number) * factor) == value
+        ):
+            best = f"{number} {unit}"
+    return best
+
+
+def plain(value: float) -> str:
+    """Return the shortest text that gives back `value`, without a needless ``.0``."""
+    return repr(value).removesuffix(".0")
+
+
+def _length(number: str) -> int:
+    """Return how long a number is to a reader, who prefers 512 to 0.5."""
+    return len(number) + (2 if number.startswith("0.") else 0)
+
+
+def _bare(dimension: Dimension) -> str:
+    return dimension.name.split(" ", 1)[1]
+
+
+def _hint(unit: str, dimension: Dimension) -> str:
+    """Say what is wrong with a unit that does not fit."""
+    fitting = ", ".join(dimension.units)
+    if (found := resolve(unit)) is not None:
+        for other in DIMENSIONS:
+            base = resolve(other.base)
+            if base is not None and base[1] == found[1] and other is not dimension:
+                also = f" in {other.base}" if other.name == dimension.name else ""
+                return f", {other.name}{also}; units that fit: {fitting}"
+        return f"; units that fit: {fitting}"
+    if match := _BITS_OR_BYTES.fullmatch(unit):
+        prefix, per = (match[1] or "").replace("K", "k").replace("m", "M"), match[2] or ""
+        per = "/s" if per == "ps" else per
+        return f"; {unit!r} may mean bits or bytes: write '{prefix}bit{per}' or '{prefix}B{per}'"
+    if unit.endswith("ps") and resolve(per_second := f"{unit.removesuffix('ps')}/s") is not None:
+        return f"; write '{per_second}'"
+    if unit.startswith("KB"):
+        return f"; {unit!r} is ambiguous: write 'kB' (1000 bytes) or 'KiB' (1024 bytes)"
+    known = {name.lower(): name for name in dimension.units}
+    if close := get_close_matches(unit.lower(), known, n=1, cutoff=0.6):
+        return f"; unknown unit {unit!r}, did you mean '{known[close[0]]}'?"
+    return f"; unknown unit {unit!r}, expected one of: {fitting}"
+
+
+_EITHER_RATE = Dimension(
+    "a compute rate",
+    SAMPLE_RATE.base,
+    SAMPLE_RATE.units + FLOP_RATE.units[:-1],
+    "100 samples/s' or '3 GFLOP/s",
+    positive=True,
+)
+
+
+def compute_dimension(value: object) -> Dimension:
+    """Return which of the two compute rates `value` is; if neither, one whose errors name both."""
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    unit = match[2] if match else None
+    for dimension in COMPUTE:
+        if unit is not None and factor_of(unit, dimension) is not None:
+            return dimension
+    return _EITHER_RATE

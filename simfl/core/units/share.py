@@ -1,0 +1,45 @@
+"""Shares: ``30%`` or ``0.3`` <-> a fraction of one."""
+
+import re
+from fractions import Fraction
+
+from simfl.core.units.quantity import NUMBER, plain
+from simfl.errors import UnitError
+
+
+def parse_share(value: object, maximum: float | None = 1.0) -> float:
+    """Return ``"30%"``, ``0.3`` or ``"0.3"`` as a fraction of one.
+
+    Args:
+        value: a share.
+        maximum: largest sensible one; None: any.
+
+    Raises:
+        UnitError: it is no share, negative, or too large.
+
+    >>> parse_share("30%")
+    0.3
+    """
+    text = str(value).strip() if not isinstance(value, bool) else ""
+    share = re.fullmatch(rf"({NUMBER})\s*(%?)", text)
+    if share is None:
+        raise UnitError(f"expected a share such as '30%' or 0.3, got {value!r}")
+    result = float(Fraction(share[1]) / (100 if share[2] else 1)) + 0.0
+    if result < 0:
+        raise UnitError(f"a share can't be negative, got {value!r}")
+    if maximum is not None and result > maximum:
+        hint = f"; did you mean '{text}%'?" if not share[2] and result <= 100 else ""
+        raise UnitError(f"expected a share of at most {maximum:.0%}, got {value!r}{hint}")
+    return result
+
+
+def format_share(value: float) -> str:
+    """Return short text that `parse_share` turns back into `value`.
+
+    >>> format_share(0.3), format_share(1 / 3)
+    ('30%', '0.3333333333333333')
+    """
+    for number in (plain(value * 100), repr(round(value * 100, 9)).removesuffix(".0")):
+        if float(Fraction(number) / 100) == value and len(number) < 12:
+            return f"{number}%"
+    return plain(value)

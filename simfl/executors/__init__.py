@@ -1,5 +1,0 @@
-"""Where orders are computed: one executor a file; `base.py` is the seam."""
-
-from simfl.executors.base import Executor, executors
-
-__all__ = ["Executor", "executors"]

@@ -1,5 +1,0 @@
-"""Update filter components, one file each; `base.py` is the seam."""
-
-from simfl.filters.base import UpdateFilter, filters
-
-__all__ = ["UpdateFilter", "filters"]

@@ -1,5 +1,0 @@
-"""Partition components, one file each; `base.py` is the seam."""
-
-from simfl.partitions.base import Partition, partitions
-
-__all__ = ["Partition", "partitions"]

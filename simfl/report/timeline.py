@@ -1,0 +1,241 @@
+"""The timeline of a run in the Chrome trace format: Perfetto and chrome://tracing open it.
+
+A fold over the event log: a track for the server's rounds, and one per device, grouped as in the
+fleet, with a slice per participation (or answered probe) around its download, compute and upload.
+Times are microseconds of virtual time, exact to the nanosecond.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simfl.errors import InputError
+from simfl.report.runs import RunData
+from simfl.runs.folder import EVENTS, TRACE, write_atomically
+
+SLICES = 100_000
+"""So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
+
+SERVER = 1
+"""Process id of the server's track; groups of devices follow.  Viewers keep id 0 to themselves."""
+ROUNDS = 1
+"""Thread id of the server's rounds; a device's thread id is one more than its own id."""
+
+_PHASES = {"downloaded": "download", "computed": "compute", "uploaded": "upload"}
+_TOLD = (
+    "round", "outcome", "samples", "steps", "coreset_size", "staleness", "download_bytes",
+    "upload_bytes", "energy_j",
+)  # fmt: skip
+_ROUND = ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded", "accuracy")
+
+
+def write_trace(run: RunData, slices: int = SLICES) -> Path:
+    """Write `trace.json` into the folder of a run, finished or not; return its path.
+
+    Raises:
+        InputError: the event log is missing or damaged.
+        RunError: the file can't be written.
+    """
+    path = run.folder / TRACE
+    write_atomically(path, trace(run, slices).encode())
+    return path
+
+
+def trace(run: RunData, slices: int = SLICES) -> str:
+    """Return the timeline of a run as JSON, an event a line."""
+    drawing = _Trace(run.groups)
+    note = None
+    for event in _events(run.folder / EVENTS):
+        drawing.take(event)
+        if event["event"] == "round_end" and drawing.slices > slices:
+            note = f"cut off after round {event['round']}: more than {slices:,} slices"
+            break
+    lines = ",\n".join(_json(event) for event in [*drawing.names(), *drawing.events])
+    other = {"clock": "virtual time"} | ({"note": note} if note else {})
+    return f'{{"displayTimeUnit":"ms","otherData":{_json(other)},"traceEvents":[\n{lines}\n]}}\n'
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                if line.endswith("\n"):  # a killed run may leave half a line
+                    yield json.loads(line)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}") from None
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+@dataclass(eq=False)
+class _Visit:
+    """What a device is doing since it was last sent something.
+
+    Attributes:
+        since_s: when that was.
+        phase_s: when its present phase began.
+        phases: name, start and end of those it has finished, or that it broke off.
+        done: names of those it has finished.
+        away: whether it is offline.
+    """
+
+    since_s: float
+    phase_s: float
+    phases: list[tuple[str, float, float]] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
+    away: bool = False
+
+    def finish(self, name: str, time_s: float) -> None:
+        """End a phase that is done."""
+        self.done.add(name)
+        self._end(name, time_s)
+
+    def stop(self, time_s: float) -> None:
+        """End what it is at, done or not."""
+        if time_s > self.phase_s:
+            left = (name for name in _PHASES.values() if name not in self.done)
+            self._end("offline" if self.away else next(left, "upload"), time_s)
+
+    def _end(self, name: str, time_s: float) -> None:
+        self.phases.append((name, self.phase_s, time_s))
+        self.phase_s = time_s
+
+
+class _Trace:
+    """Folds the event log into trace events.
+
+    Args:
+        groups: names of the fleet's groups and the id of the first device of each.
+    """
+
+    def __init__(self, groups: Sequence[tuple[str, int]]) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.slices = 0
+        self._names = [name for name, _ in groups]
+        self._firsts = [first for _, first in groups]
+        self._visits: dict[int, list[_Visit]] = {}
+        self._probes: dict[int, _Visit] = {}
+        self._asked_s = 0.0
+        self._seen: set[int] = set()
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Fold in one event of the log."""
+        time_s, kind = float(event["t"]), event["event"]
+        if kind == "dispatched":
+            self._visits.setdefault(event["client"], []).append(_Visit(time_s, time_s))
+        elif kind in _PHASES:
+            self._visit(event["client"]).finish(_PHASES[kind], time_s)
+        elif kind in ("offline", "online"):
+            visit = self._visit(event["client"])
+            visit.stop(time_s)
+            visit.phase_s, visit.away = time_s, kind == "offline"
+        elif kind == "participation":
+            self._participation(event, time_s)
+        elif kind == "probed":
+            self._probed(event, time_s)
+        elif kind == "round_end":
+            self._round(event)
+        elif kind == "target":
+            at = _nanoseconds(time_s) / 1000
+            name = f"target {100 * event['accuracy']:.10g}%"
+            mark = {"ph": "i", "name": name, "pid": SERVER, "tid": ROUNDS, "ts": at, "s": "p"}
+            self.events.append(mark)
+        if kind in ("round", "probed"):
+            self._asked_s = time_s
+
+    def names(self) -> Iterator[dict[str, Any]]:
+        """Yield what tells a viewer how tracks are called and ordered."""
+        yield _meta("process_name", SERVER, ROUNDS, name="server")
+        yield _meta("process_sort_index", SERVER, ROUNDS, sort_index=0)
+        yield _meta("thread_name", SERVER, ROUNDS, name="rounds")
+        for process in sorted({self._process(client) for client in self._seen}):
+            name = self._names[process - SERVER - 1] if self._names else "fleet"
+            yield _meta("process_name", process, 1, name=f"devices: {name}")
+            yield _meta("process_sort_index", process, 1, sort_index=process)
+        for client in sorted(self._seen):
+            process = self._process(client)
+            yield _meta("thread_name", process, client + 1, name=f"device {client}")
+            yield _meta("thread_sort_index", process, client + 1, sort_index=client)
+
+    def _process(self, client: int) -> int:
+        """Return the process id of a device's group."""
+        return SERVER + max(bisect_right(self._firsts, client), 1)
+
+    def _visit(self, client: int) -> _Visit:
+        """Return what `client` is doing; who was not sent any work answers a probe."""
+        if client in self._visits:
+            return self._visits[client][-1]
+        return self._probes.setdefault(client, _Visit(self._asked_s, self._asked_s))
+
+    def _participation(self, row: dict[str, Any], time_s: float) -> None:
+        # An update may still wait to be aggregated when its device is sent out again.
+        visits = self._visits.get(int(row["client"]), [])
+        visit = next((one for one in visits if one.since_s == row["selected_s"]), None)
+        if visit is None or row["outcome"] == "skipped":  # it was never sent anything
+            return
+        visits.remove(visit)
+        if not visits:
+            del self._visits[int(row["client"])]
+        if row["upload_end_s"] is not None:
+            end_s = float(row["upload_end_s"])
+        elif visit.away and row["outcome"] == "offline":
+            end_s = visit.phase_s  # it left then, and the server learnt of it now
+        else:
+            end_s = time_s
+            visit.stop(time_s)
+        told = {name: row[name] for name in _TOLD if name in row}
+        self._draw(
+            int(row["client"]), f"round {row['round']}: {row['outcome']}", visit, end_s, told
+        )
+
+    def _probed(self, event: dict[str, Any], time_s: float) -> None:
+        for client, visit in sorted(self._probes.items()):
+            answered = client in event["answered"]
+            if not answered and not visit.away:
+                visit.stop(time_s)
+            told = {"round": event["round"], "answered": answered}
+            self._draw(client, f"probe: {event['report']}", visit, visit.phase_s, told)
+        self._probes.clear()
+
+    def _draw(
+        self, client: int, title: str, visit: _Visit, end_s: float, facts: dict[str, Any]
+    ) -> None:
+        process = self._process(client)
+        self._seen.add(client)
+        self.slices += 1 + len(visit.phases)
+        self.events.append(_slice(title, process, client + 1, visit.since_s, end_s, facts))
+        for name, start_s, stop_s in visit.phases:
+            self.events.append(_slice(name, process, client + 1, start_s, stop_s, {}))
+
+    def _round(self, row: dict[str, Any]) -> None:
+        facts = {name: row[name] for name in _ROUND if row.get(name) is not None}
+        name = f"round {row['round']}"
+        self.events.append(_slice(name, SERVER, ROUNDS, row["start_s"], row["end_s"], facts))
+        self.slices += 1
+        if row.get("accuracy") is not None:
+            at = _nanoseconds(row["end_s"]) / 1000
+            counter = {"ph": "C", "name": "accuracy", "pid": SERVER, "ts": at}
+            self.events.append(counter | {"args": {"accuracy": row["accuracy"]}})
+
+
+def _nanoseconds(time_s: float) -> int:
+    # Whole nanoseconds: slices that touch or nest in virtual time do so for the viewer too.
+    return round(time_s * 1e9)
+
+
+def _slice(
+    name: str, process: int, thread: int, start_s: float, end_s: float, facts: dict[str, Any]
+) -> dict[str, Any]:
+    start = _nanoseconds(start_s)
+    event = {"ph": "X", "name": name, "pid": process, "tid": thread, "ts": start / 1000}
+    event["dur"] = (_nanoseconds(end_s) - start) / 1000
+    return event | ({"args": facts} if facts else {})
+
+
+def _meta(kind: str, process: int, thread: int, **facts: Any) -> dict[str, Any]:
+    return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": facts}

@@ -1,0 +1,184 @@
+"""A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
+
+import csv
+import json
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from simfl.errors import InputError, RunError
+from simfl.runs.eventlog import GrowingFile, encode
+from simfl.core.rows import COLUMNS, ClientRow, RoundRow
+
+EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
+SCENARIO, PROVENANCE, SUMMARY, MODEL = (
+    "scenario.yaml",
+    "provenance.json",
+    "summary.json",
+    "model.pt",
+)
+REPORT, TRACE = "report.html", "trace.json"
+CHECKPOINT = "checkpoint"
+DIAGNOSTICS = "selector.npz"
+"""What the selector wants to show: FedCor's embeddings, FedACS's duels and rewards."""
+
+
+_RESULTS = (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a whole file or nothing.
+
+    Raises:
+        RunError: the disk is full or the folder is not writable; nothing is left behind.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise RunError(f"can't write {path}: {error.strerror}") from error
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON file, whole or not at all."""
+    write_atomically(path, (json.dumps(value, indent=2) + "\n").encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return what a JSON file holds.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}") from None
+    return found
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether `folder` holds a run that ended."""
+    return (folder / SUMMARY).exists()
+
+
+def is_run(folder: Path) -> bool:
+    """Whether `folder` holds a run, finished or not."""
+    return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
+
+
+def check_free(folder: Path, scenario: str, time_only: bool, overwrite: bool) -> None:
+    """Refuse to run into `folder` if something would be lost.
+
+    A finished run of the very same scenario may be replaced: it would come out the same.  Anything
+    else is only replaced when asked.
+
+    Raises:
+        InputError: the folder holds something that should not be lost.
+    """
+    if folder.is_file():
+        raise InputError(f"{folder} is a file; give another --out")
+    if not folder.exists():
+        return
+    if foreign := [path.name for path in folder.iterdir() if not _ours(path.name)]:
+        raise InputError(
+            f"{folder} is not a run folder: it holds {sorted(foreign)[0]}; give another --out"
+        )
+    if not is_run(folder) or overwrite:
+        return
+    if not is_finished(folder):
+        raise InputError(
+            f"{folder} holds an unfinished run; go on with --resume or `simfl resume {folder}`, or "
+            "give --overwrite or another --out"
+        )
+    if not is_same(folder, scenario, time_only):
+        raise InputError(
+            f"{folder} holds the results of a different scenario; give --overwrite to replace "
+            "them, or another --out or name"
+        )
+
+
+def is_same(folder: Path, scenario: str, time_only: bool) -> bool:
+    """Whether the run in `folder` is one of this resolved scenario."""
+    same = (folder / SCENARIO).read_text(encoding="utf-8") == scenario
+    return same and read_json(folder / PROVENANCE)["time_only"] == time_only
+
+
+def _ours(name: str) -> bool:
+    files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT)
+    return name in files or name.endswith(".partial")
+
+
+def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
+    """Make a fresh run folder, in place of whatever run was there.
+
+    Raises:
+        InputError: it can't be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _RESULTS:
+            (folder / name).unlink(missing_ok=True)
+        for old in (folder / CHECKPOINT).glob("*"):
+            old.unlink()
+    except OSError as error:
+        raise InputError(f"can't make {folder}: {error.strerror}") from error
+    write_atomically(folder / SCENARIO, scenario.encode())
+    write_json(folder / PROVENANCE, provenance)
+
+
+class Recorder:
+    """Writes the event log and the tables of one run; every table is a fold over the log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.events = GrowingFile(folder / EVENTS)
+        self._rounds = GrowingFile(folder / ROUNDS)
+        self._clients = GrowingFile(folder / CLIENTS)
+        self._rows = _Rows()
+        self._rounds.append(",".join(COLUMNS[RoundRow].names))
+        self._clients.append(",".join(COLUMNS[ClientRow].names))
+        self.flush()
+
+    def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
+        """Record one event."""
+        self.events.append(encode(time_s, kind, facts))
+        if kind == "participation":
+            self._clients.append(self._rows.line(facts["row"]))
+        elif kind == "round_end":
+            self._rounds.append(self._rows.line(facts["row"]))
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand everything to the operating system, the log first."""
+        for file in (self.events, self._rounds, self._clients):
+            file.flush()
+
+    def close(self) -> None:
+        """Write what waits and close the files, each whatever becomes of the others."""
+        with ExitStack() as stack:
+            for file in (self._clients, self._rounds, self.events):  # the log first, in effect
+                stack.callback(file.close)
+
+
+class _Rows:
+    """Turns rows into lines of CSV; None is an empty field."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._csv = csv.writer(self, lineterminator="")
+
+    def write(self, line: str) -> None:
+        """Take the line that the writer has just made."""
+        self._line = line
+
+    def line(self, row: RoundRow | ClientRow) -> str:
+        """Return `row` as one line."""
+        self._csv.writerow(COLUMNS[type(row)].values(row))
+        return self._line

@@ -1,0 +1,78 @@
+"""How to run a scenario, as opposed to what it says."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simfl.errors import InputError
+from simfl.training.executors.base import Executor, executors
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, as opposed to what: nothing here changes a result on the same kind of device.
+
+    Attributes:
+        executor: where to compute, by name.
+        workers: of the executor (None: its own default).
+        device: torch device: cpu, cuda, or auto.
+        time_only: run the clock without training.
+        data_dir: where data sets lie (None: ``SIMFL_DATA``, else they are downloaded).
+        executor_options: further options of the executor.
+        checkpoint_every_s: host seconds between checkpoints, at least.
+    """
+
+    executor: str = "inline"
+    workers: int | None = None
+    device: str = "cpu"
+    time_only: bool = False
+    data_dir: Path | None = None
+    executor_options: Mapping[str, Any] = field(default_factory=dict)
+    checkpoint_every_s: float = 5.0
+
+    def data_folder(self) -> Path | None:
+        """Return the data folder.
+
+        Raises:
+            InputError: it was named but is not there.
+        """
+        named = self.data_dir or os.environ.get("SIMFL_DATA") or None
+        if named is not None and not Path(named).is_dir():
+            raise InputError(f"the data folder {named} does not exist")
+        return None if named is None else Path(named)
+
+    def torch_device(self) -> str:
+        """Return the name of the torch device, `auto` decided.
+
+        Raises:
+            InputError: there is no such device here.
+        """
+        if self.device == "cpu":
+            return "cpu"
+        import torch
+
+        if self.device == "auto":
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        kind, _, index = self.device.partition(":")
+        if kind != "cuda" or (index and not index.isdecimal()):
+            raise InputError(f"unknown device {self.device!r}; expected cpu, cuda or auto")
+        # The nodes of a Ray cluster may have what this machine has not.
+        if self.executor != "ray" and int(index or 0) >= torch.cuda.device_count():
+            raise InputError(f"device {self.device!r} is not there: PyTorch sees no such GPU")
+        return self.device
+
+    def make_executor(self) -> Executor:
+        """Return a new executor.
+
+        Raises:
+            InputError: it is unknown, or has no such options.
+        """
+        options = dict(self.executor_options)
+        if self.workers is not None:
+            options["workers"] = self.workers
+        kind = executors.get(self.executor)
+        if unknown := sorted(set(options) - set(kind.model_fields)):
+            raise InputError(f"executor {self.executor!r} has no option {', '.join(unknown)}")
+        return kind.model_validate(options)

@@ -1,0 +1,201 @@
+"""Run a scenario, or go on with an interrupted run: what `simfl run` and `simfl resume` do."""
+
+import gc
+import hashlib
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from simfl.build.builder import Builder, versions
+from simfl.runs.checkpoint import load as load_checkpoint
+from simfl.errors import InputError
+from simfl.training.executors.base import Executor, executors
+from simfl.runs.options import Options
+from simfl.runs.result import Result
+from simfl.runs.folder import (
+    PROVENANCE,
+    SCENARIO,
+    check_free,
+    is_finished,
+    is_run,
+    is_same,
+    prepare,
+    read_json,
+)
+from simfl.scenario import Document, Scenario, expand
+from simfl.sim.timeline import Listener
+from simfl.runs.simulate import simulate
+
+
+@dataclass(frozen=True)
+class Job:
+    """One variant with one seed, and the folder its results go to."""
+
+    variant: str
+    scenario: Scenario
+    folder: Path
+
+
+def jobs(
+    scenario: Scenario | Document, out: Path | None = None, seeds: Sequence[int] | None = None
+) -> list[Job]:
+    """Return the runs that `scenario` asks for: every variant with every seed.
+
+    Args:
+        scenario: with its variants and seeds; as written, so that errors can name the line, or
+            validated.
+        out: the folder of run folders (None: ``runs/NAME``).
+        seeds: instead of the scenario's own.
+
+    Raises:
+        ScenarioError: everything that is wrong with it or with one of its variants.
+    """
+    found = []
+    for variant, seed, one in expand(scenario, seeds):
+        top = Path("runs") / one.name if out is None else out
+        found.append(Job(variant, one, top / variant / f"seed-{seed}"))
+    return found
+
+
+def run(
+    scenario: Scenario | Document,
+    out: Path | None = None,
+    options: Options | None = None,
+    overwrite: bool = False,
+    seeds: Sequence[int] | None = None,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+    go_on: bool = False,
+) -> list[Result]:
+    """Run every variant and seed of `scenario`; return their results in that order.
+
+    Args:
+        scenario: what to run.
+        out: the folder of run folders (None: ``runs/NAME``).
+        options: how to run.
+        overwrite: replace what is in the run folders.
+        seeds: instead of the scenario's own.
+        listen: returns who is to be told of everything that happens in a run, e.g. for a progress
+            line.
+        go_on: keep finished runs of the same scenario and resume interrupted ones.
+
+    Raises:
+        InputError: the scenario can't be run; nothing was written.
+        RunError: a run failed; its folder stays readable and can be resumed.
+    """
+    options = options or Options()
+    todo = jobs(scenario, out, seeds)
+    kept = [go_on and _is_begun(job, options) for job in todo]
+    for job, keep in zip(todo, kept, strict=True):
+        if not keep:
+            check_free(job.folder, job.scenario.to_yaml(), options.time_only, overwrite)
+    if options.executor == "ray" and len(todo) > 1:
+        _spread(todo, kept, options)
+        return [Result(job.folder) for job in todo]
+    return [
+        _do(job, keep, options, listen(job) if listen else ())
+        for job, keep in zip(todo, kept, strict=True)
+    ]
+
+
+def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+    done = resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
+    # Devices, processes and events refer to each other: their data would stay for many runs.
+    gc.collect()
+    return done
+
+
+def _spread(todo: Sequence[Job], kept: Sequence[bool], options: Options) -> None:
+    """Do several jobs at a time, each clock in a process of its own, training on one cluster."""
+    from simfl.training.executors.ray import at_once
+
+    # Another process may have another working directory, and other variables.
+    needs_files = any(job.scenario.data.dataset.needs_files for job in todo)
+    folder = options.data_folder() if needs_files else None
+    options = replace(options, data_dir=None if folder is None else folder.resolve())
+    there = [replace(job, folder=job.folder.resolve()) for job in todo]
+    calls = [partial(_do, job, keep, options) for job, keep in zip(there, kept, strict=True)]
+    at_once(calls, options.executor_options.get("address"), options.workers)
+
+
+def _is_begun(job: Job, options: Options) -> bool:
+    return is_run(job.folder) and is_same(job.folder, job.scenario.to_yaml(), options.time_only)
+
+
+def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+    """Run one job, in place of whatever run its folder holds; see `run`."""
+    options = replace(options, device=options.torch_device())
+    executor = options.make_executor()
+    builder = _builder(job.scenario, options, executor)
+    try:
+        builder.check()  # before anything is written
+        prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
+        return simulate(job.folder, builder, listeners, None, options.checkpoint_every_s)
+    finally:
+        executor.close()
+
+
+def resume(
+    folder: Path, options: Options | None = None, listeners: Sequence[Listener] = ()
+) -> Result:
+    """Go on with the interrupted run in `folder`; its files become those of an uninterrupted one.
+
+    Args:
+        folder: a run folder.
+        options: where to compute and where the data lie; whether training is skipped is the run's.
+        listeners: told of everything, what is replayed included.
+
+    Raises:
+        InputError: `folder` holds no run.
+        RunError: the replay differs from the log.
+    """
+    if not is_run(folder):
+        raise InputError(f"{folder} is not a run folder")
+    if is_finished(folder):
+        return Result(folder)
+    recorded = read_json(folder / PROVENANCE)
+    options = replace(
+        options or Options(), time_only=recorded["time_only"], device=recorded["device"]
+    )
+    options = replace(options, device=options.torch_device())
+    executor = options.make_executor()
+    builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
+    try:
+        every_s = options.checkpoint_every_s
+        return simulate(folder, builder, listeners, load_checkpoint(folder), every_s)
+    finally:
+        executor.close()
+
+
+def _builder(scenario: Scenario, options: Options, executor: Executor) -> Builder:
+    return Builder(
+        scenario,
+        options.data_folder() if scenario.data.dataset.needs_files else None,
+        options.time_only,
+        executor,
+        options.device,
+    )
+
+
+def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
+    return {
+        "variant": job.variant,
+        "seed": job.scenario.seed,
+        "time_only": options.time_only,
+        "oracle": job.scenario.selection.oracle,
+        "executor": executors.dump(executor),
+        "device": options.device,
+        "threads_per_worker": 1,
+        "versions": versions(),
+        "machine": {
+            "system": platform.platform(),
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+        },
+        "scenario_sha256": hashlib.sha256(job.scenario.to_yaml().encode()).hexdigest(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }

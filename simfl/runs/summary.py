@@ -1,0 +1,128 @@
+"""The summary of a run: a fold over its event log, so that a resumed run has the same one."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from simfl.core.rows import ClientRow, RoundRow
+
+TERMINAL_ROUNDS = 50
+
+
+class Summary:
+    """Listens to everything and keeps the totals.
+
+    Args:
+        targets: accuracies that the scenario asks about.
+        clients: devices in the fleet.
+    """
+
+    def __init__(self, targets: Sequence[float] = (), clients: int = 1) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.energy_j = 0.0
+        self.targets: dict[str, dict[str, float] | None] = {f"{t:g}": None for t in targets}
+        self.rounds = 0
+        self.end_s = 0.0
+        self.accuracy: float | None = None
+        self.best: float | None = None
+        self._judged: list[tuple[int, float]] = []
+        self._paper: list[float] = []
+        self._wall: list[float] = []
+        self._clients = clients
+        self._participants: Counter[int] = Counter()
+
+    def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
+        """Take note of one event."""
+        self.end_s = time_s
+        if kind == "participation":
+            self._participation(facts["row"])
+        elif kind == "round_end":
+            self._round(facts["row"])
+        elif kind == "probed":
+            self.totals["probe_bytes"] += facts["bytes"]
+            self.energy_j += facts["energy_j"]
+        elif kind == "evaluated":
+            self.accuracy = facts["accuracy"]
+            self.best = max(self.best or 0.0, facts["accuracy"])
+            self._judged.append((facts["round"], facts["accuracy"]))
+        elif kind == "refused":
+            self.refused[facts["reason"]] += 1
+        elif kind == "target":
+            self.targets[f"{facts['accuracy']:g}"] = {
+                "time_s": time_s,
+                "round": facts["round"],
+                "bytes": facts["bytes"],
+                "energy_j": facts["energy_j"],
+            }
+
+    def _participation(self, row: ClientRow) -> None:
+        self.outcomes[row.outcome] += 1
+        self.totals["download_bytes"] += row.download_bytes
+        self.totals["upload_bytes"] += row.upload_bytes
+        if row.outcome == "arrived":
+            self._participants[row.client] += 1
+        else:
+            self.totals["wasted_bytes"] += row.download_bytes + row.upload_bytes
+        self.energy_j += row.energy_j
+
+    def _round(self, row: RoundRow) -> None:
+        self.rounds = row.round
+        if row.deadline_s:
+            last = row.start_s if row.last_arrival_s is None else row.last_arrival_s
+            self._paper.append((last - row.start_s) / row.deadline_s)
+            self._wall.append((row.end_s - row.start_s) / row.deadline_s)
+
+    def _terminal(self) -> float | None:
+        """Return the mean accuracy over the last `TERMINAL_ROUNDS` rounds (FedACS, section VI)."""
+        last = [
+            accuracy for round_, accuracy in self._judged if round_ > self.rounds - TERMINAL_ROUNDS
+        ]
+        return sum(last) / len(last) if last else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary, ready for JSON."""
+        result: dict[str, Any] = {
+            "virtual_time_s": self.end_s,
+            "rounds": self.rounds,
+            "final_accuracy": self.accuracy,
+            "best_accuracy": self.best,
+            "terminal_accuracy": self._terminal(),
+            "targets": self.targets,
+            "totals": {
+                name: self.totals[name]
+                for name in ("download_bytes", "upload_bytes", "probe_bytes", "wasted_bytes")
+            }
+            | {"energy_j": self.energy_j},
+            "participations": dict(sorted(self.outcomes.items())),
+            "distinct_participants": len(self._participants),
+            "participation_gini": gini(list(self._participants.values()), self._clients),
+        }
+        for reason, count in sorted(self.refused.items()):
+            result[f"refused_{reason}"] = count
+        if self._paper:
+            result["normalised_round_time"] = {
+                "last_arrival": sum(self._paper) / len(self._paper),
+                "round_end": sum(self._wall) / len(self._wall),
+            }
+        return result
+
+
+def gini(counts: Sequence[int], clients: int) -> float:
+    """Return the Gini coefficient of how often `clients` clients took part, in [0, 1).
+
+    0 if all took part equally often; `counts` may leave out those who never did.
+
+    >>> gini([2, 2, 2, 2], 4)
+    0.0
+    >>> gini([8], 4)
+    0.75
+    """
+    if not (total := sum(counts)):
+        return 0.0
+    ranked = enumerate(sorted(counts), start=clients - len(counts) + 1)
+    return (
+        2 * sum(rank * count for rank, count in ranked) / (clients * total)
+        - (clients + 1) / clients
+    )

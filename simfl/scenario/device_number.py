@@ -1,0 +1,140 @@
+"""The field type of a device's number: a quantity, or a distribution of quantities."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, ValidationInfo
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from simfl.core.registry import NESTED
+from simfl.core.units import (
+    COMPUTE,
+    DATA_RATE,
+    DATA_SIZE,
+    DURATION,
+    ENERGY,
+    Dimension,
+    Quantity,
+    compute_dimension,
+    quantity_schema,
+)
+from simfl.errors import nearest
+from simfl.scenario.distributions import DISTRIBUTIONS, Constant, Draw
+from simfl.scenario.named import COMPONENT
+
+
+class Drawn:
+    """Annotation of a `Draw` field.
+
+    Args:
+        dimension: what the number is; None: a compute rate, in one of its two units throughout.
+        unlimited: whether ``unlimited`` is accepted.
+    """
+
+    def __init__(self, dimension: Dimension | None, *, unlimited: bool = False) -> None:
+        self.dimension = dimension
+        self.unlimited = unlimited
+
+    def parse(self, value: object, info: ValidationInfo | None = None) -> Draw:
+        """Return the draw that `value`, a quantity or a mapping with a `distribution`, stands for.
+
+        Raises:
+            PydanticCustomError: to be unfolded by whoever validates the whole document.
+        """
+        if isinstance(value, Draw):
+            return value
+        if not isinstance(value, Mapping):
+            dimension = self.dimension or compute_dimension(value)
+            Quantity(dimension, unlimited=self.unlimited).parse(value)
+            return Constant.build({"value": value}, dimension, unlimited=self.unlimited)
+        options = dict(value)
+        name = options.pop("distribution", None)
+        kind = DISTRIBUTIONS.get(name) if isinstance(name, str) else None
+        if kind is None:
+            names = ", ".join(DISTRIBUTIONS)
+            wrong = (
+                f"expected a quantity, or a mapping with a `distribution`, one of: {names}"
+                if name is None
+                else f"unknown distribution {name!r}{nearest(str(name), DISTRIBUTIONS)}"
+            )
+            raise PydanticCustomError("distribution", "{message}", {"message": wrong})
+        dimension = self.dimension or _compute_dimension(options)
+        try:
+            draw = kind.build(
+                options,
+                dimension,
+                unlimited=self.unlimited,
+                folder=(info.context or {}).get("folder") if info else None,
+            )
+        except ValidationError as error:
+            raise PydanticCustomError(
+                NESTED,
+                "distribution {name!r} has wrong options",
+                {
+                    "kind": "distribution",
+                    "name": name,
+                    "errors": error.errors(include_url=False),
+                    "options": sorted(
+                        field.alias or key for key, field in kind.model_fields.items()
+                    ),
+                },
+            ) from None
+        lowest = draw.lowest()
+        if lowest < 0 or (dimension.positive and lowest == 0):
+            reach = "zero" if lowest == 0 else "below zero"
+            message = f"this {name} distribution reaches {reach}, where {dimension.name} can't be"
+            raise PydanticCustomError(
+                "distribution", "{message}", {"message": f"{message}; give it a larger `min`"}
+            )
+        return draw
+
+    def dump(self, draw: Draw) -> Any:
+        """Return what `parse` turns back into an equal draw."""
+        text = draw.text()
+        return text["value"] if isinstance(draw, Constant) else text
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(
+            self.parse,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                self.dump, when_used="json"
+            ),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, _: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        dimensions = COMPUTE if self.dimension is None else (self.dimension,)
+        return {
+            "oneOf": [
+                quantity_schema(dimensions, unlimited=self.unlimited),
+                {COMPONENT: "distributions"},
+            ]
+        }
+
+
+def _compute_dimension(options: Mapping[str, Any]) -> Dimension:
+    """Return the compute rate that the first quantity among `options` is; the others must agree."""
+    for value in _leaves(options):
+        for text in (value, f"1 {value}"):
+            if (dimension := compute_dimension(text)) in COMPUTE:
+                return dimension
+    return compute_dimension(None)
+
+
+def _leaves(value: object) -> Iterator[object]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+ComputeDraw = Annotated[Draw, Drawn(None)]
+"""``samples/s`` or ``FLOP/s``; `Draw.unit` says which."""
+LinkDraw = Annotated[Draw, Drawn(DATA_RATE, unlimited=True)]
+DurationDraw = Annotated[Draw, Drawn(DURATION)]
+DataSizeDraw = Annotated[Draw, Drawn(DATA_SIZE)]
+EnergyDraw = Annotated[Draw, Drawn(ENERGY)]

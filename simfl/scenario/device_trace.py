@@ -1,0 +1,152 @@
+"""Whole devices measured elsewhere: rows of a CSV file, whose numbers stay together.
+
+Drawing downlink and uplink from the same row keeps how they go together (in M-Lab's speed tests the
+rank correlation is 0.56), which two separate distributions would lose.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, cast
+
+import numpy as np
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
+
+from simfl.core.units import (
+    DATA_RATE,
+    DATA_SIZE,
+    DURATION,
+    FLOP_RATE,
+    SAMPLE_RATE,
+    Dimension,
+    compute_dimension,
+    parse_quantity,
+)
+from simfl.core.work import Floats, Ids
+from simfl.errors import InputError, UnitError
+from simfl.scenario.part import Part
+from simfl.scenario.table import Row, number, read_rows
+
+TracedNumber = Literal["compute", "downlink", "uplink", "latency", "memory"]
+
+_DIMENSIONS: dict[str, Dimension] = {
+    "downlink": DATA_RATE,
+    "uplink": DATA_RATE,
+    "latency": DURATION,
+    "memory": DATA_SIZE,
+}
+
+
+class TracedColumn(Part):
+    """A column of the file, and what its numbers are in."""
+
+    column: str = Field(description="name in the file's header")
+    unit: str = Field(
+        description="of the numbers, such as kbit/s; compute may also be a time, with `samples`"
+    )
+    samples: float | None = Field(
+        None, gt=0, description="compute given as a time: how many samples it trains"
+    )
+
+
+def _several(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+Wanted = Annotated[tuple[str | float, ...], BeforeValidator(_several), Field(min_length=1)]
+
+
+class DeviceTrace(Part):
+    """Devices whose numbers are taken from rows of a file, all of a device's from one row."""
+
+    file: str = Field(description="CSV (or .csv.gz) with a header, beside the scenario")
+    columns: dict[TracedNumber, TracedColumn] = Field(
+        min_length=1, description="which of a device's numbers are in which column"
+    )
+    where: dict[str, Wanted] = Field(
+        default_factory=dict, description="use only rows with this value (or one of these) there"
+    )
+    weights: str | None = Field(
+        None, description="column with how likely each row is; omitted: all equally"
+    )
+    sample: Literal["random", "in_order"] = Field(
+        "random", description="rows at random, with replacement; or in the file's order, repeated"
+    )
+    _numbers: dict[str, tuple[float, ...]] = PrivateAttr(default_factory=dict)
+    _edges: tuple[float, ...] = PrivateAttr(())
+
+    @model_validator(mode="after")
+    def _read(self, info: ValidationInfo) -> Self:
+        if self.weights is not None and self.sample == "in_order":
+            raise ValueError("`weights` need `sample: random`")
+        dimensions = {key: _dimension(key, column) for key, column in self.columns.items()}
+        needed = [column.column for column in self.columns.values()]
+        needed += [self.weights] if self.weights is not None else []
+        rows = read_rows((info.context or {}).get("folder"), self.file, needed, self.where)
+        for key, column in self.columns.items():
+            factor = parse_quantity(f"1 {column.unit}", dimensions[key])
+            values = [self._value(row, column, dimensions[key]) * factor for row in rows]
+            if key == "compute" and column.samples is not None:
+                values = [column.samples / value for value in values]
+            self._numbers[key] = tuple(values)
+        if self.weights is not None:
+            weights = [number(self.file, row, self.weights) for row in rows]
+            if min(weights) < 0 or sum(weights) <= 0:
+                raise ValueError(f"column {self.weights!r} must not be negative, nor all zero")
+            self._edges = tuple(np.cumsum(weights).tolist())
+        return self
+
+    def _value(self, row: Row, column: TracedColumn, dimension: Dimension) -> float:
+        value = number(self.file, row, column.column)
+        if value < 0 or (value == 0 and (dimension.positive or column.samples is not None)):
+            raise ValueError(
+                f"{self.file}:{row.line}: {value:g} can't be {dimension.name} in {column.unit}"
+            )
+        return value
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are to take devices from."""
+        return len(next(iter(self._numbers.values())))
+
+    def pick(self, u: Floats) -> Ids:
+        """Return `(n,)` the row of each device.
+
+        Args:
+            u: `(n,)` uniform numbers, one of each device; only their count matters for `in_order`.
+        """
+        if self.sample == "in_order":
+            return np.arange(len(u)) % self.rows
+        if self._edges:
+            rows = np.searchsorted(self._edges, u * self._edges[-1], side="right")
+        else:
+            rows = (u * self.rows).astype(np.int64)
+        return np.minimum(rows, self.rows - 1)
+
+    def values(self, name: str, rows: Ids) -> Floats:
+        """Return `(n,)` the number `name` of each device, in base units."""
+        return np.array(self._numbers[name])[rows]
+
+    def unit(self, name: str) -> str:
+        """Return the base unit of `values`: ``FLOP/s``, ``samples/s``, ``bit/s``, ``s``, ``B``."""
+        column = cast(Mapping[str, TracedColumn], self.columns)[name]
+        return (SAMPLE_RATE if column.samples is not None else _dimension(name, column)).base
+
+
+def _dimension(name: str, column: TracedColumn) -> Dimension:
+    """Return what the numbers of a column must be."""
+    dimension = _DIMENSIONS.get(name)
+    if column.samples is not None:
+        if name != "compute":
+            raise ValueError(f"columns.{name}: `samples` is only for compute")
+        dimension = DURATION
+    elif dimension is None:
+        dimension = compute_dimension(f"1 {column.unit}")
+        if dimension not in (SAMPLE_RATE, FLOP_RATE):
+            raise ValueError(
+                "columns.compute: expected samples/s, FLOP/s, or a time with `samples`, got "
+                f"{column.unit!r}"
+            )
+    try:
+        parse_quantity(f"1 {column.unit}", dimension)
+    except UnitError as error:
+        raise InputError(f"columns.{name}.unit: {error}") from None
+    return dimension

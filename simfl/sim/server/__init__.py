@@ -1,0 +1,1 @@
+"""The server: what round policies share, in pieces of one idea each."""

@@ -1,0 +1,92 @@
+"""Who can take part now: online, idle, with samples.  Idle devices cost one byte each."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.work import Floats, Ids
+from simfl.sim.fleet import Fleet
+from simfl.sim.timeline import Timeline
+
+_FEW = 16
+"""A fleet this many times larger than what is looked at first is sampled instead of listed."""
+
+_SHARE = 4
+"""One in so many devices is looked at before the whole fleet is listed after all."""
+
+
+class Candidates:
+    """The server's knowledge of who is there.
+
+    Args:
+        timeline: the clock.
+        fleet: the devices.
+    """
+
+    def __init__(self, timeline: Timeline, fleet: Fleet) -> None:
+        self._timeline = timeline
+        self._fleet = fleet
+        self._idle: NDArray[np.bool_] = np.ones(len(fleet), dtype=np.bool_)
+        self._back_s: Floats | None = None  # when who is offline comes back
+        self.able: Ids = np.flatnonzero(fleet.samples > 0)
+        """Devices that hold samples, ascending."""
+
+    def occupy(self, device: int) -> None:
+        """Record that `device` has something to do."""
+        self._idle[device] = False
+
+    def release(self, device: int) -> None:
+        """Record that `device` is idle again."""
+        self._idle[device] = True
+
+    def dismiss(self, device: int) -> None:
+        """Record that `device` will never take part: it has refused."""
+        self._idle[device] = False
+        self.able = self.able[self.able != device]
+
+    def reachable(self, clients: Ids) -> Ids:
+        """Return those of `clients` that are online, idle and hold samples, in their order."""
+        clients = clients[self._idle[clients] & (self._fleet.samples[clients] > 0)]
+        return clients[self._fleet.online(clients, self._timeline.now)] if len(clients) else clients
+
+    def draw(self, k: int, rng: np.random.Generator, among: Ids | None = None) -> Ids:
+        """Return up to `k` reachable clients, uniformly, looking at few of a large fleet."""
+        pool = self.able if among is None else among
+        wanted = 4 * k + 64
+        if len(pool) > _FEW * wanted:
+            seen: dict[int, None] = {}
+            found: list[int] = []
+            while len(seen) < len(pool) // _SHARE:
+                fresh = [i for i in rng.integers(len(pool), size=wanted).tolist() if i not in seen]
+                fresh = list(dict.fromkeys(fresh))
+                seen.update(dict.fromkeys(fresh))
+                found += self.reachable(pool[fresh]).tolist() if fresh else []
+                if len(found) >= k:
+                    return np.sort(np.array(found[:k], dtype=np.int64))
+        available = self.reachable(pool)
+        return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
+
+    def anyone(self, among: Ids | None, rng: Callable[[], np.random.Generator]) -> bool:
+        """Return whether somebody (of `among`) can take part now."""
+        pool = self.able if among is None else among
+        if len(pool) <= _FEW * 68:
+            return len(self.reachable(pool)) > 0
+        return len(self.draw(1, rng(), among)) > 0
+
+    def next_return_s(self, among: Ids | None = None) -> float:
+        """Return the first instant after now at which an offline device comes back (inf: never).
+
+        It may be the return of a device that is busy or holds no samples: look again then.
+        """
+        now = self._timeline.now
+        back_s = self._fleet.next_online_s(now)
+        if back_s > now:
+            return back_s
+        pool = self.able if among is None else among
+        offline = pool[~self._fleet.online(pool, now)]
+        if self._back_s is None:
+            self._back_s = np.full(len(self._fleet), -np.inf)
+        for device in offline[self._back_s[offline] <= now].tolist():  # not looked up yet
+            self._back_s[device] = self._fleet.returns_s(device, now)
+        return float(np.min(self._back_s[offline], initial=np.inf))

@@ -1,0 +1,110 @@
+"""Deadlines of a round: none, a duration, or the one that makes a share of the fleet stragglers."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from simfl.core.registry import NESTED
+from simfl.core.units import Duration, Percent
+from simfl.core.work import Floats
+from simfl.sim.server.server import Server
+
+
+class Stragglers(BaseModel):
+    """The share of the fleet that can't finish the full workload in time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stragglers: Percent
+
+
+_DURATION: TypeAdapter[float] = TypeAdapter(Duration)
+
+
+def _parse(value: Any) -> Stragglers | float | None:
+    if value is None or value == "none" or isinstance(value, Stragglers):
+        return None if value == "none" else value
+    try:
+        if isinstance(value, Mapping):
+            return Stragglers.model_validate(value)
+        duration = _DURATION.validate_python(value)
+    except ValidationError as error:
+        raise PydanticCustomError(
+            NESTED,
+            "expected none, a duration such as '30 s', or {{stragglers: 30%}}",
+            {
+                "kind": "deadline",
+                "name": "deadline",
+                "errors": error.errors(include_url=False),
+                "options": ["stragglers"],
+            },
+        ) from None
+    if duration <= 0:
+        raise PydanticCustomError("deadline", "a deadline must be above zero")
+    return duration
+
+
+def _dump(value: Stragglers | float | None) -> Any:
+    if value is None:
+        return "none"
+    if isinstance(value, Stragglers):
+        return value.model_dump(mode="json")
+    return _DURATION.dump_python(value, mode="json")
+
+
+Deadline = Annotated[
+    Stragglers | float | None,
+    PlainValidator(_parse),
+    PlainSerializer(_dump),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": "none"},
+                {"type": "string", "examples": ["30 s"]},
+                {
+                    "type": "object",
+                    "properties": {"stragglers": {"type": "string", "examples": ["30%"]}},
+                    "required": ["stragglers"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+
+
+def deadline_s(deadline: Stragglers | float | None, server: Server) -> float:
+    """Return how long a round may last from its dispatch, seconds (inf: no deadline).
+
+    ``{stragglers: s}`` is the (100 - s)-percentile, linearly interpolated, of the times that the
+    full workload takes each device that holds samples (FedCore, section 3.1; algorithms.md F.2).
+    """
+    if deadline is None:
+        return float("inf")
+    if isinstance(deadline, Stragglers):
+        return percentile(server.nominal_round_s(), 1 - deadline.stragglers)
+    return deadline
+
+
+def percentile(values: Floats, share: float) -> float:
+    """Return the `share`-quantile of `values` by linear interpolation.
+
+    Where the quantile is one of the values it is that very float (in `numpy.percentile` rounding
+    may put it one ulp beside), so that who takes exactly that long ties with it.
+    """
+    ordered, rank = np.sort(values), share * (len(values) - 1)
+    if abs(rank - round(rank)) < 1e-9:
+        return float(ordered[round(rank)])
+    low, high = ordered[int(rank)], ordered[int(rank) + 1]
+    return float(min(low + (high - low) * (rank - int(rank)), high))

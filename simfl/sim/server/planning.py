@@ -1,0 +1,129 @@
+"""What a client is to do, in numbers: its plan, its errand, how long that should take."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simfl.components.workloads.base import Assignment, Workload
+from simfl.core.seeds import Seeds
+from simfl.core.work import Floats, Plan, WorkOrder
+from simfl.sim.device import Errand
+from simfl.sim.fleet import Fleet
+from simfl.sim.networks.base import Links
+from simfl.sim.server.participation import Participation
+from simfl.sim.server.probing import extras
+from simfl.sim.server.settings import Settings
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When something is planned: the round being worked for, the model's version, the time."""
+
+    round: int
+    version: int
+    now_s: float
+
+
+class Planner:
+    """Turns a selected client into an order and an errand.
+
+    Args:
+        fleet: the devices.
+        links: their links.
+        workload: what clients do when their time is short.
+        settings: what the server was told.
+        seeds: the run's root of randomness.
+    """
+
+    def __init__(
+        self, fleet: Fleet, links: Links, workload: Workload, settings: Settings, seeds: Seeds
+    ) -> None:
+        self._fleet = fleet
+        self._links = links
+        self._workload = workload
+        self._settings = settings
+        self._seeds = seeds
+        self._extra_units, extra_bytes = extras(settings.wants, settings.prices, fleet)
+        self._upload_bytes = settings.prices.up_bytes + extra_bytes
+
+    def participation(
+        self, client: int, issue: int, moment: Moment, limit_s: float, holds_model: bool
+    ) -> tuple[Participation, bool]:
+        """Return the part of `client`, and whether anything useful fits.
+
+        Args:
+            client: who.
+            issue: how many orders it was given before.
+            moment: now.
+            limit_s: what its work is planned for, seconds from now.
+            holds_model: whether it need not download the model.
+        """
+        prices = self._settings.prices
+        download = (prices.correction_bytes or None) if holds_model else prices.down_bytes
+        seed = self._seeds.number("batches", client, issue)
+        plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
+        samples, size = int(self._fleet.samples[client]), self._settings.batch_size
+        order = WorkOrder(client, issue, moment.round, moment.version, plan or Plan(), seed)
+        units = order.plan.units(samples, size) + float(self._extra_units[client])
+        errand = Errand(client, download, units, self._upload_bytes)
+        steps = order.plan.n_steps(samples, size)
+        part = Participation(moment.round, order, errand, 1, moment.now_s, steps)
+        return part, plan is not None
+
+    def _assignment(
+        self, client: int, limit_s: float, seed: int, download: int | None
+    ) -> Assignment:
+        rate = float(self._fleet.rate[client])
+        down_s = 0.0 if download is None else self._links.expected_s(client, "down", download)
+        up_s = self._links.expected_s(client, "up", self._upload_bytes)
+        extra = float(self._extra_units[client])
+        return Assignment(
+            client=client,
+            samples=int(self._fleet.samples[client]),
+            batch_size=self._settings.batch_size,
+            epochs=self._settings.epochs,
+            steps=self._settings.steps,
+            units_left=max((limit_s - down_s - up_s) * rate - extra, 0.0),
+            fits=lambda units: (down_s + (units + extra) / rate) + up_s <= limit_s,
+            rng_seed=seed,
+            convex=self._settings.convex,
+        )
+
+    def finished(self, order: WorkOrder, units: float) -> tuple[WorkOrder | None, float]:
+        """Return the order of the SGD steps finished after `units`, and the units it took.
+
+        None if no step is finished.
+        """
+        done = order.plan.units_by_step(
+            int(self._fleet.samples[order.client]), self._settings.batch_size
+        )
+        # Measurements come before training; a step that ends this very instant counts.
+        extra = float(self._extra_units[order.client])
+        steps = int(np.searchsorted(done, units * (1 + 1e-12) - extra, side="right"))
+        if not steps:
+            return None, 0.0
+        plan = replace(order.plan, stop_after=steps)
+        return replace(order, plan=plan), float(done[steps - 1]) + extra
+
+    def nominal_round_s(self) -> Floats:
+        """Return `(n,)` how long the full workload takes each device, links to itself.
+
+        The sums run in the order in which a device's process makes them, so that a deadline taken
+        from these numbers ties with the device to the last bit.
+        """
+        samples, plan = self._fleet.samples, self._settings.nominal
+        if plan.steps is None:
+            units = plan.full_epochs * samples.astype(np.float64)
+        else:
+            sizes, index = np.unique(samples, return_inverse=True)
+            size = self._settings.batch_size
+            units = np.array([plan.units(int(n), size) for n in sizes])[index]
+        download, units = self._settings.prices.down_bytes, units + self._extra_units
+        if self._links.lone:
+            return self._fleet.round_s(download, units, self._upload_bytes)
+        # The server's links or a cell's are shared, and may be the narrowest.
+        devices, expected_s = range(len(self._fleet)), self._links.expected_s
+        down_s = np.array([expected_s(i, "down", download) for i in devices])
+        up_s = np.array([expected_s(i, "up", self._upload_bytes) for i in devices])
+        times: Floats = (down_s + units / self._fleet.rate) + up_s
+        return times

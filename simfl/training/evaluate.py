@@ -1,0 +1,121 @@
+"""How good a model is: accuracy and mean loss on a data set.
+
+Batches have a fixed size that suits the model: rows are independent of each other only as far as
+every batch has the same shape, so the last one is filled up with copies of its first row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from simfl.core.work import Floats, Params
+from simfl.training.flat import load
+from simfl.training.program import Program, program_of
+from simfl.training.task import Task
+
+BATCH = 1000
+"""Rows per forward pass of fully connected models; a multiple of those below."""
+IMAGES = 50
+"""Rows per forward pass of convolutions: their activations then stay in the cache."""
+OTHERS = 250
+"""Rows per forward pass of all other models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How a model does on a data set.
+
+    Attributes:
+        accuracy: share of right answers (weighted if weights were given).
+        loss: mean cross-entropy, nats.
+    """
+
+    accuracy: float
+    loss: float
+
+
+def evaluate(
+    task: Task, params: Params, x: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
+) -> Evaluation:
+    """Return accuracy and loss of the model `params` `(p,)` in eval mode.
+
+    Args:
+        task: whose model and device are used.
+        params: `(p,)` the model.
+        x: `(n, ...)` inputs.
+        y: `(n,)` targets.
+        weights: `(n,)` weight of each row in both means; None: all equal.
+    """
+    return judge(logits_of(task, params, x, slice(0, len(x))), y, weights)
+
+
+def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch.Tensor:
+    """Return the logits of rows `part` of `x`; how `x` is cut changes no bit.
+
+    Args:
+        task: whose model and device are used.
+        params: `(p,)` the model.
+        x: `(n, ...)` inputs.
+        part: begins at a multiple of `BATCH`, and ends at one or at n.
+    """
+    program = program_of(task)
+    hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
+    found = [logits for _, logits in forward(program, program.to_device(x), None, part)]
+    return torch.cat(found) if found else torch.empty(0, task.classes, device=program.device)
+
+
+def judge(logits: torch.Tensor, y: torch.Tensor, weights: Floats | None = None) -> Evaluation:
+    """Return how right `logits` `(n, classes)` are about targets `y` `(n,)`."""
+    if not len(logits):
+        return Evaluation(float("nan"), float("nan"))
+    labels = y.to(logits.device)
+    losses = row_losses(logits, labels)
+    hits = (logits.argmax(1) == labels).double().cpu().numpy()
+    if weights is None:
+        return Evaluation(float(hits.mean()), float(losses.mean()))
+    return Evaluation(*(float(np.average(value, weights=weights)) for value in (hits, losses)))
+
+
+def hold(program: Program, params: torch.Tensor) -> None:
+    """Copy the flat vector `params` into the program's module and put it into eval mode."""
+    load(program.module, params.detach())
+    program.module.eval()
+
+
+def forward(
+    program: Program, x: torch.Tensor, rows: torch.Tensor | None, part: slice | None = None
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Yield ``(slice of rows, logits)`` of the program's module over `x`, batch by batch.
+
+    Args:
+        program: its module holds the parameters.
+        x: `(n, ...)` inputs.
+        rows: `(m,)` which of them, in which order; None: all.
+        part: only so many of the rows, from a multiple of the batch size on.
+    """
+    module = program.module
+    size = BATCH if program.stacked else IMAGES if program.channels_last else OTHERS
+    n = len(x) if rows is None else len(rows)
+    with torch.no_grad():
+        begin, end = (0, n) if part is None else (part.start, part.stop)
+        for first in range(begin, end, size):
+            last = min(first + size, n)
+            batch = x[first:last] if rows is None else x[rows[first:last]]
+            if last - first < size and n > size:
+                batch = torch.cat(
+                    [batch, batch[:1].expand(size - (last - first), *batch.shape[1:])]
+                )
+            if program.channels_last and batch.dim() == 4:
+                batch = batch.contiguous(memory_format=torch.channels_last)
+            yield slice(first, last), module(batch)[: last - first]
+
+
+def row_losses(logits: torch.Tensor, labels: torch.Tensor) -> Floats:
+    """Return the cross-entropy of each row `(n,)`."""
+    # `log_softmax` takes five times as long on rows as short as these.
+    largest = logits.amax(1, keepdim=True)
+    sums = (logits - largest).exp_().sum(1, keepdim=True)
+    right = logits.gather(1, labels.unsqueeze(1))
+    return sums.log_().add_(largest).sub_(right).squeeze(1).double().cpu().numpy()

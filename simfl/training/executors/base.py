@@ -1,0 +1,103 @@
+"""The seam of execution: orders -> results.  Executors differ only in where they compute."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
+
+from simfl.components.selectors.base import Report
+from simfl.core.registry import Component, Registry
+from simfl.core.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
+from simfl.errors import RunError
+
+if TYPE_CHECKING:
+    import torch
+
+    from simfl.training.evaluate import Evaluation
+    from simfl.training.task import Task
+
+
+class Executor(Component, ABC):
+    """Computes orders.  Equal orders give equal bits whatever the executor or its workers."""
+
+    _task: "Task | None" = PrivateAttr(None)
+
+    def start(self, task: "Task") -> None:
+        """Get ready to compute orders of `task`; who overrides this calls it, too."""
+        self._task = task
+
+    @property
+    def task(self) -> "Task":
+        """What it was started with.
+
+        Raises:
+            RunError: it was not started, or is closed.
+        """
+        if self._task is None:
+            raise RunError("the executor was not started")
+        return self._task
+
+    @abstractmethod
+    def train(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> list[WorkResult]:
+        """Return the results of `orders`, in their order.
+
+        Args:
+            bases: the model versions that the orders start from.
+            orders: what to train.
+            corrections: what each order adds to every gradient; None: nothing.
+        """
+
+    def measure(
+        self,
+        report: Report,
+        params: Params,
+        clients: Sequence[int],
+        batch: MiniBatch | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what `clients` report of the model `params` (`loss`, `fc1_profile`, `gradient`).
+
+        Computed in this process, in the order asked.
+
+        Args:
+            report: what is asked.
+            params: `(p,)` at which model.
+            clients: who.
+            batch: losses on a random mini-batch only (None: on all that each client holds for it).
+
+        Returns:
+            `(m,)` mean losses on their validation part, or `(m, d)` profiles or gradients of their
+            training part.
+        """
+        from simfl.training.measure import measure
+
+        return measure(self.task, report, params, clients, batch)
+
+    def evaluate(
+        self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"
+    ) -> "Evaluation":
+        """Return accuracy and loss of the model `params` on a data set, computed in this process.
+
+        Args:
+            task: whose model and device are used.
+            params: `(p,)` the model.
+            x: `(n, ...)` inputs; the same tensor each time, if they are the same inputs.
+            y: `(n,)` targets.
+        """
+        from simfl.training.evaluate import evaluate
+
+        return evaluate(task, params, x, y)
+
+    def close(self) -> None:
+        """Give back workers and data; safe to call twice."""
+        self._task = None
+
+
+executors: Registry[Executor] = Registry("executor", "simfl.training.executors")

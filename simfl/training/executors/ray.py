@@ -1,0 +1,249 @@
+"""Compute on a Ray cluster (Moritz et al., OSDI 2018; https://docs.ray.io), or a local one.
+
+The task and each model version are put into the object store once; a worker fetches the task the
+first time it is given one of its orders, and keeps it.  Orders travel in lane-groups of about equal
+work, one Ray task each, one CPU and one thread each.  Orders are pure, so Ray may compute a group
+again wherever it likes when a worker or a node is lost: no bit changes.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field, PrivateAttr
+
+from simfl.core.work import Corrections, Params, WorkOrder, WorkResult
+from simfl.errors import InputError, RunError, SimflError
+from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.groups import lane_groups_of
+
+if TYPE_CHECKING:
+    from simfl.training.task import Task
+
+RETRIES = 5
+"""How often a lane-group is computed again when its worker or its node was lost."""
+
+TASKS_KEPT = 4
+"""Tasks that a worker remembers (variants of a scenario may share the workers)."""
+
+
+@executors.register("ray")
+class Ray(Executor):
+    """Train on all nodes of a Ray cluster; the results are those of `inline`, byte for byte."""
+
+    workers: int | None = Field(
+        None, ge=1, description="lane-groups at a time, one CPU each (default: all CPUs)"
+    )
+    address: str | None = Field(
+        None, description="of the cluster (default: $RAY_ADDRESS, else a local one is started)"
+    )
+
+    _parcel: Any = PrivateAttr(None)
+    _models: dict[int, Any] = PrivateAttr(default_factory=dict)
+
+    def start(self, task: "Task") -> None:
+        """See `Executor.start`.
+
+        Raises:
+            InputError: Ray is not installed, or the cluster does not answer.
+        """
+        import torch
+
+        from simfl.training.executors.sharing import pack_arrays
+
+        self.close()
+        torch.set_num_threads(1)
+        ray = connect(self.address, self.workers)
+        self._parcel = ray.put(pack_arrays(task))
+        super().start(task)
+
+    def train(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> list[WorkResult]:
+        """See `Executor.train`.
+
+        Raises:
+            RunError: Ray gave up on some orders, or training failed in a worker.
+        """
+        task = self.task
+        if not orders:
+            return []
+        import ray
+
+        from simfl.training.executors.worker import corrections_of
+
+        # Versions that this call no longer offers will not be asked for again.
+        kept = {version: self._models.get(version) for version in bases}
+        self._models = {
+            version: ray.put(bases[version]) if model is None else model
+            for version, model in kept.items()
+        }
+        groups = lane_groups_of(task, orders, self.workers or _cpus(ray))
+        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(_compute)
+        asked = []
+        for group in groups:
+            mine = [orders[at] for at in group]
+            versions = sorted({order.base for order in mine})
+            models = [self._models[version] for version in versions]
+            asked.append(
+                compute.remote(
+                    [self._parcel], mine, corrections_of(mine, corrections), versions, *models
+                )
+            )
+        found: dict[int, WorkResult] = {}
+        try:
+            for group, one in zip(groups, asked, strict=True):
+                answer = ray.get(one)
+                if isinstance(answer, SimflError):
+                    raise answer
+                found.update(zip(group, answer, strict=True))
+        except ray.exceptions.RayError as error:
+            _cancel(ray, asked)
+            clients = [orders[at].client for at in group]
+            raise RunError(f"Ray gave up on clients {clients}: {error}") from None
+        except BaseException:
+            _cancel(ray, asked)
+            raise
+        return [found[at] for at in range(len(orders))]
+
+    def close(self) -> None:
+        """See `Executor.close`.  The connection to Ray stays, for the next run of this process."""
+        super().close()
+        self._parcel = None
+        self._models = {}
+
+
+def connect(address: str | None = None, cpus: int | None = None) -> Any:
+    """Connect this process to Ray, unless it already is; return Ray's module.
+
+    Args:
+        address: of a cluster (None: ``RAY_ADDRESS``, else start a local one).
+        cpus: of the local one (None: all).
+
+    Raises:
+        InputError: Ray is not installed, or the cluster does not answer.
+    """
+    try:
+        import ray
+    except ImportError:
+        raise InputError(
+            "executor 'ray' needs Ray, which is not installed: pip install 'simfl[ray]'"
+        ) from None
+    if ray.is_initialized():
+        return ray
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    address = address or os.environ.get("RAY_ADDRESS") or None
+    local: dict[str, Any] = {"address": "local", "include_dashboard": False, "num_cpus": cpus}
+    try:
+        ray.init(
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            **(local if address is None else {"address": address}),
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        where = "start a local Ray" if address is None else f"reach the Ray cluster at {address}"
+        raise InputError(f"can't {where}: {error}") from None
+    return ray
+
+
+def at_once(
+    calls: Sequence[Callable[[], object]], address: str | None = None, cpus: int | None = None
+) -> None:
+    """Make `calls` in processes of this machine, several at a time, each connected to the cluster.
+
+    They take no CPU of the cluster's: what they do is wait for the orders that they issue.
+
+    Args:
+        calls: functions that can be pickled, as can what they raise.
+        address: see `connect`.
+        cpus: see `connect`.
+
+    Raises:
+        SimflError: what the first of them raised that failed; those under way are ended.
+    """
+    ray = connect(address, cpus)
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    make = ray.remote(num_cpus=0, max_retries=0, scheduling_strategy=here)(_call)
+    waiting, under_way = list(reversed(calls)), list[Any]()
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < (os.cpu_count() or 1):
+                under_way.append(make.remote(waiting.pop()))
+            done, under_way = ray.wait(under_way)
+            for one in done:
+                failure = ray.get(one)
+                if failure is not None:
+                    raise failure
+    except ray.exceptions.RayError as error:
+        raise RunError(f"Ray gave up on a run: {error}") from None
+    finally:
+        _cancel(ray, under_way)
+
+
+def _call(call: Callable[[], object]) -> SimflError | None:
+    try:
+        call()
+    except SimflError as error:
+        return error
+    return None
+
+
+def _cpus(ray: Any) -> int:
+    """Return how many CPUs the cluster has now."""
+    return max(int(ray.cluster_resources().get("CPU", 1)), 1)
+
+
+def _cancel(ray: Any, asked: Sequence[Any]) -> None:
+    for one in asked:
+        ray.cancel(one, force=True)
+
+
+_tasks: "dict[Any, Task]" = {}
+"""In a worker: the tasks it has seen, the last used last."""
+
+
+def _compute(
+    parcel: Sequence[Any],
+    orders: Sequence[WorkOrder],
+    corrections: Corrections | None,
+    versions: Sequence[int],
+    *models: Params,
+) -> list[WorkResult] | SimflError:
+    """Train a lane-group in a Ray worker.
+
+    Args:
+        parcel: a reference to the packed task; in a list, or Ray would fetch it every time.
+        orders: what to train.
+        corrections: what each adds to every gradient, if anything.
+        versions: of the models that they start from.
+        models: those models, in memory that can't be written.
+    """
+    import torch
+
+    from simfl.training.executors.worker import attempt
+
+    torch.set_num_threads(1)
+    bases = {version: np.array(model) for version, model in zip(versions, models, strict=True)}
+    return attempt(_task(parcel[0]), bases, orders, corrections)
+
+
+def _task(reference: Any) -> "Task":
+    task = _tasks.pop(reference, None)
+    if task is None:
+        import ray
+
+        from simfl.training.executors.sharing import unpack_arrays
+
+        task = unpack_arrays(*ray.get(reference))
+    _tasks[reference] = task
+    while len(_tasks) > TASKS_KEPT:
+        del _tasks[next(iter(_tasks))]
+    return task

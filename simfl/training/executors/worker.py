@@ -1,0 +1,163 @@
+"""One worker process and the conversation with it."""
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import recv_handle, send_handle
+from typing import TYPE_CHECKING, Any
+
+from simfl.core.work import Corrections, Params, WorkOrder, WorkResult
+from simfl.errors import InputError, RunError, SimflError
+
+if TYPE_CHECKING:
+    from simfl.training.task import Task
+
+Packed = tuple[bytes, list[int]]
+"""A pickle and the file descriptors of its large tensors, see `sharing.pack`."""
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+class Worker:
+    """A process that trains orders of one task.
+
+    Args:
+        payload: the task, from `sharing.pack`.
+        fds: file descriptors of its large tensors.
+    """
+
+    def __init__(self, payload: bytes, fds: Sequence[int]) -> None:
+        self.channel, far = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(far,), name="simfl-worker", daemon=True)
+        self._process.start()
+        far.close()
+        self._versions: set[int] = set()
+        self._inputs: Packed | None = None
+        with contextlib.suppress(OSError):  # if it is dead already, the first answer says so
+            self.channel.send((payload, len(fds)))
+            for fd in fds:
+                send_handle(self.channel, fd, self._process.pid)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id."""
+        return self._process.pid
+
+    def ask(
+        self,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None = None,
+    ) -> None:
+        """Send `orders` with their corrections, and those of their bases that it has not seen."""
+        used = {order.base for order in orders}
+        new = {version: bases[version] for version in sorted(used - self._versions)}
+        # Versions that this call no longer offers will not be asked for again.
+        old = self._versions - set(bases)
+        self._versions = (self._versions | used) - old
+        with contextlib.suppress(OSError):
+            chosen = corrections_of(orders, corrections)
+            self.channel.send(("train", new, old, list(orders), chosen))
+
+    def ask_logits(self, inputs: "Packed", params: Params, part: slice) -> None:
+        """Ask for the logits of rows `part` of `inputs`, which it is given once."""
+        with contextlib.suppress(OSError):
+            if self._inputs is not inputs:
+                payload, fds = self._inputs = inputs
+                self.channel.send(("inputs", payload, len(fds)))
+                for fd in fds:
+                    send_handle(self.channel, fd, self._process.pid)
+            self.channel.send(("logits", params, part))
+
+    def answer(self) -> Any:
+        """Return the answer to what was asked, or None if the process is dead.
+
+        Raises:
+            SimflError: training failed there.
+        """
+        try:
+            answer = self.channel.recv()
+        except (EOFError, OSError, pickle.UnpicklingError):
+            return None
+        if isinstance(answer, SimflError):
+            raise answer
+        return answer
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.channel.close()
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+
+
+def _serve(channel: Connection) -> None:
+    """Train what comes over `channel` until it closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    models: dict[int, Params] = {}
+    with contextlib.suppress(EOFError, OSError):
+        # Read first, import then: the parent is busy starting our colleagues.
+        payload, n = channel.recv()
+        fds = [recv_handle(channel) for _ in range(n)]
+        import torch
+
+        from simfl.training.evaluate import logits_of
+        from simfl.training.executors.sharing import unpack
+
+        torch.set_num_threads(1)
+        task = unpack(payload, fds)
+        for fd in fds:
+            os.close(fd)
+        while True:
+            match channel.recv():
+                case ("train", new, old, orders, corrections):
+                    models.update(new)
+                    for version in old:
+                        models.pop(version, None)
+                    channel.send(attempt(task, models, orders, corrections))
+                case ("inputs", payload, n):
+                    fds = [recv_handle(channel) for _ in range(n)]
+                    judged, x = unpack(payload, fds)
+                    for fd in fds:
+                        os.close(fd)
+                case ("logits", params, part):
+                    channel.send(logits_of(judged, params, x, part).cpu().numpy())
+
+
+def corrections_of(
+    orders: Sequence[WorkOrder], corrections: Corrections | None
+) -> Corrections | None:
+    """Return those of `corrections` that `orders` need."""
+    return None if corrections is None else {one.key: corrections[one.key] for one in orders}
+
+
+def attempt(
+    task: "Task",
+    models: Mapping[int, Params],
+    orders: Sequence[WorkOrder],
+    corrections: Corrections | None = None,
+) -> list[WorkResult] | SimflError:
+    """Train in this process; return the results, or what went wrong, fit to travel."""
+    from simfl.training.local import train
+
+    try:
+        return train(task, models, orders, corrections)
+    except InputError as error:
+        return InputError(str(error))
+    except SimflError as error:
+        return RunError(str(error))
+    except Exception:
+        return RunError(f"training failed in a worker:\n{traceback.format_exc()}")
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,81 @@
+"""Per-sample features that coresets are chosen by (algorithms.md, B.3).
+
+`last_layer_gradient` is the gradient of a sample's loss with respect to the last linear layer's
+bias and weight, ``[d, d (x) h]`` with `h` that layer's input and `d = p - y` for a softmax output
+(times the slope of an output sigmoid, if there is one); `input_gradient` is ``W^T d``, the gradient
+with respect to `h` (FedCore, section 4.2); `logit_gradient` is `p - y`; `inputs` are the samples
+themselves, flattened.  Rows are never divided by the batch size.
+"""
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from simfl.components.coresets.base import Features
+from simfl.core.work import Floats
+from simfl.errors import InputError
+
+CHUNK = 256
+"""Samples in one forward pass; begins anew for each client, so its features depend on it alone."""
+
+
+def sample_features(kind: Features, module: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Floats:
+    """Return `(m, d)` features of samples at the parameters that `module` has now.
+
+    Args:
+        kind: which features; `none` gives `(m, 0)`.
+        module: the model.
+        x: `(m, ...)` inputs.
+        y: `(m,)` targets.
+
+    Raises:
+        InputError: the model has no linear layer whose gradient could be taken.
+    """
+    if kind == "none":
+        return np.zeros((len(x), 0))
+    if kind == "inputs":
+        return x.flatten(1).cpu().numpy().astype(np.float64)
+    last = _last_linear(module)
+    module.eval()
+    parts = [
+        _chunk_features(kind, module, last, x[i : i + CHUNK], y[i : i + CHUNK])
+        for i in range(0, len(x), CHUNK)
+    ]
+    return torch.cat(parts).cpu().numpy() if parts else np.zeros((0, 0))
+
+
+def _last_linear(module: nn.Module) -> nn.Linear:
+    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+    if not layers:
+        raise InputError("gradient features need a model that ends in a linear layer")
+    return layers[-1]
+
+
+def _chunk_features(
+    kind: Features, module: nn.Module, last: nn.Linear, x: torch.Tensor, y: torch.Tensor
+) -> torch.Tensor:
+    seen: list[torch.Tensor] = []
+
+    def look(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
+        seen.append(inputs[0].detach())
+        seen.append(output.detach().requires_grad_())
+        return seen[1].clone()  # for the layer after may work in place
+
+    handle = last.register_forward_hook(look)
+    try:
+        with torch.no_grad() if kind == "logit_gradient" else torch.enable_grad():
+            logits = module(x)
+    finally:
+        handle.remove()
+    if kind == "logit_gradient":
+        return torch.softmax(logits.detach().double(), 1) - F.one_hot(y, logits.shape[1])
+    hidden, output = seen
+    if hidden.dim() != 2:
+        raise InputError("gradient features need a last linear layer that sees each sample once")
+    (delta,) = torch.autograd.grad(F.cross_entropy(logits, y, reduction="sum"), output)
+    delta = delta.double()
+    if kind == "input_gradient":
+        return delta @ last.weight.detach().double()
+    outer = delta.unsqueeze(2) * hidden.double().unsqueeze(1)
+    return torch.cat([delta, outer.flatten(1)], 1)

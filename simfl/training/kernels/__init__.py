@@ -1,0 +1,38 @@
+"""Ways to run SGD over many clients, and which of them suits a model."""
+
+import torch
+from torch import nn
+
+from simfl.training.flat import Layout
+from simfl.training.kernels.base import Kernel, Progress
+from simfl.training.kernels.linear import LinearKernel
+from simfl.training.kernels.loop import LoopKernel
+from simfl.training.kernels.stages import stages_of
+from simfl.training.kernels.vmap import VmapKernel, can_vmap
+
+__all__ = ["Kernel", "LinearKernel", "LoopKernel", "Progress", "VmapKernel", "choose_kernel"]
+
+
+def choose_kernel(
+    module: nn.Module, shape: tuple[int, ...], classes: int, augmented: bool = False
+) -> Kernel:
+    """Return the fastest kernel that can run `module` where its parameters are.
+
+    The choice depends on the model and the kind of device only, never on the cohort, the executor
+    or the number of workers, for kernels differ in the last bits.
+
+    Args:
+        module: the model, on its device; the kernel may take its parameters over.
+        shape: shape of one input.
+        classes: number of logits.
+        augmented: whether images are changed each time, which the loop alone can do.
+    """
+    if augmented:
+        return LoopKernel(module)
+    layout = Layout.of(module)
+    device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+    if stages := stages_of(module, shape):
+        return LinearKernel(layout, stages, device)
+    if device.type != "cpu" and can_vmap(module, shape):
+        return VmapKernel(module, classes)
+    return LoopKernel(module)

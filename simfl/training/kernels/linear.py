@@ -1,0 +1,276 @@
+"""Fully connected stacks: hand-written forward and backward over lanes.
+
+Autograd's bookkeeping costs more than the arithmetic of a small layer, so the few products are
+written out: per layer one `baddbmm` forward and two backward, for all lanes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from simfl.training.flat import Layout
+from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
+from simfl.training.kernels.lanes import Lanes, row_multiple
+from simfl.training.kernels.stacked import StackedKernel, Workspace
+from simfl.training.kernels.stages import Stage
+
+
+class LinearKernel(StackedKernel):
+    """Stacks of `Linear`, `ReLU`, `Sigmoid`, `Tanh`, `Dropout`; a `Flatten` may come first."""
+
+    def __init__(self, layout: Layout, stages: list[Stage], device: torch.device) -> None:
+        super().__init__(layout.size, stages[-1].outputs, device)
+        self.layout = layout
+        self.stages = stages
+        self.dropouts = [
+            (stage.outputs, layer.p)
+            for stage in stages
+            for layer in stage.after
+            if isinstance(layer, nn.Dropout)
+        ]
+
+    def inputs(self, x: torch.Tensor) -> torch.Tensor:
+        """See `StackedKernel.inputs`."""
+        return x.flatten(1).to(torch.float32)
+
+    def row_multiple(self) -> int:
+        """See `StackedKernel.row_multiple`: every matrix of a lane begins at a full 64 bytes."""
+        columns = [self.stages[0].inputs, *(stage.outputs for stage in self.stages)]
+        return max(row_multiple(n) for n in columns)
+
+    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
+        """See `StackedKernel.workspace`."""
+        return _LinearWorkspace(self, start, width)
+
+    def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
+        """See `StackedKernel.draw_masks`."""
+        numbers = rng.random((steps, width * sum(n for n, _ in self.dropouts)), dtype=np.float32)
+        first = 0
+        for outputs, p in self.dropouts:
+            part = numbers[:, first : first + width * outputs]
+            keep = part >= p
+            part[...] = keep / np.float32(1 - p) if p < 1 else 0.0
+            first += width * outputs
+        return numbers
+
+
+class _LinearWorkspace(Workspace):
+    """Everything lies layer by layer, one lane's matrix behind the other's.
+
+    Weights, gradients and `delta` have a few more outputs than the layer if that is what it takes
+    for each lane's weight to begin at a full 64 bytes; those stay zero.
+    """
+
+    fuses = True
+
+    def __init__(self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int) -> None:
+        self._kernel, self._width = kernel, width
+        lanes, device, stages = len(start), start[0].device, kernel.stages
+        self.masks = sum(outputs for outputs, _ in kernel.dropouts)
+        self._padded = [stage.padded_outputs for stage in stages]
+        self._weights, self._biases = self._storage(start)
+        self.params = self._parts(self._weights, self._biases)
+        self._outputs = [Lanes(lanes, width, s.outputs, device) for s in stages]
+        self._below = [Lanes(lanes, width, s.outputs, device) for s in stages]
+        self._deltas = [Lanes(lanes, width, columns, device) for columns in self._padded]
+        self._factors = torch.empty(lanes, width, 1, device=device)
+        self._gradient_storage: tuple[list[torch.Tensor], list[torch.Tensor]] | None = None
+        # A sigmoid's or tanh's output can't overflow `exp`: no need to look for the largest.
+        last = stages[-1].after[-1:]
+        self._bounded = bool(last) and isinstance(last[0], nn.Sigmoid | nn.Tanh)
+        self.narrow(lanes)
+
+    def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return self._parts(*self._storage(models))
+
+    def result(self) -> list[torch.Tensor]:
+        layout, lanes = self._kernel.layout, self.params[0].shape[0]
+        whole = self.params[0].new_empty(lanes, layout.size)
+        views = layout.views(whole)
+        for name, part in zip(self._names(), self.params, strict=True):
+            views[name].flatten(1).copy_(part)
+        return list(whole.unbind())
+
+    def narrow(self, lanes: int) -> None:
+        self._lanes = lanes
+        self._layers = []
+        for i, stage in enumerate(self._kernel.stages):
+            weight = self._weights[i][:lanes]
+            delta = self._deltas[i].every[:lanes]
+            layer = _Layer(
+                weight,
+                weight[:, : stage.outputs].transpose(1, 2),
+                None if stage.bias is None else self._biases[i][:lanes],
+                None if stage.bias is None else self._biases[i][:lanes, None, : stage.outputs],
+                Pair(*self._outputs[i].take(0, lanes)),
+                Pair(*self._below[i].take(0, lanes)),
+                delta,
+                delta[:, :, : stage.outputs],
+                delta.transpose(1, 2),
+            )
+            self._layers.append(layer)
+        self._factor = self._factors[:lanes]
+        if self._gradient_storage is not None:
+            self._narrow_gradients()
+
+    def compute(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+        record: tuple[torch.Tensor, ...],
+    ) -> Sequence[torch.Tensor]:
+        if self._gradient_storage is None:
+            storage = [torch.zeros_like(part) for part in self._weights]
+            self._gradient_storage = storage, [torch.zeros_like(part) for part in self._biases]
+            self._narrow_gradients()
+        for i, below in self._backward(x, targets, weights, masks, record):
+            layer = self._layers[i]
+            torch.bmm(layer.delta_transposed, below, out=self._weight_gradients[i])
+            if layer.bias is not None:
+                torch.sum(layer.padded_delta, 1, out=self._bias_gradients[i])
+        return self._gradients
+
+    def step(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+        record: tuple[torch.Tensor, ...],
+    ) -> None:
+        for i, below in self._backward(x, targets, weights, masks, record):
+            layer = self._layers[i]
+            layer.weight.baddbmm_(layer.delta_transposed, below)
+            if layer.bias is not None:
+                layer.bias.add_(layer.padded_delta.sum(1))
+
+    def _backward(
+        self,
+        x: torch.Tensor,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        masks: torch.Tensor | None,
+        record: tuple[torch.Tensor, ...],
+    ) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield each layer, the last first, and its input, once its `delta` is ready.
+
+        When a layer is yielded its weight is no longer needed and may be changed.
+        """
+        stages, layers, sites = self._kernel.stages, self._layers, self._mask_sites(masks)
+        activation, activations, undo = x, [x], []
+        for stage, layer in zip(stages, layers, strict=True):
+            output = layer.output
+            if layer.bias_row is None:
+                torch.bmm(activation, layer.transposed, out=output.matrix)
+            else:
+                torch.baddbmm(layer.bias_row, activation, layer.transposed, out=output.matrix)
+            applied: Undo = []
+            if stage.after:
+                output, applied = apply(stage.after, output, sites)
+            activation = output.matrix
+            activations.append(activation)
+            undo.append(applied)
+        into = layers[-1].below.matrix if undo[-1] else layers[-1].delta
+        self._loss_gradient(output, targets, weights, record, into)
+        for i in range(len(stages) - 1, -1, -1):
+            layer = layers[i]
+            if undo[i]:
+                undo_all(undo[i], layer.below.matrix, layer.delta)
+            if i:
+                # Without an elementwise layer between, this is the next delta already.
+                below = layers[i - 1].below.matrix if undo[i - 1] else layers[i - 1].delta
+                torch.bmm(layer.padded_delta, layer.weight, out=below)
+            yield i, activations[i]
+
+    def _loss_gradient(
+        self,
+        output: Pair,
+        targets: torch.Tensor,
+        weights: torch.Tensor,
+        record: tuple[torch.Tensor, ...],
+        into: torch.Tensor,
+    ) -> None:
+        """Write the gradient of the weighted mean cross-entropy: w (softmax - one-hot)."""
+        logits, sums, shifts = record
+        logits.copy_(output.matrix)
+        exp = self._layers[-1].below
+        if self._bounded:
+            torch.exp(output.whole, out=exp.whole)
+        else:
+            torch.amax(logits, 2, keepdim=True, out=shifts)
+            torch.sub(logits, shifts, out=exp.matrix)
+            exp.whole.exp_()
+        torch.sum(exp.matrix, 2, keepdim=True, out=sums)
+        torch.div(weights, sums, out=self._factor)
+        exp.matrix.mul_(self._factor)
+        torch.sub(exp.matrix, targets, out=into)
+
+    def _names(self) -> list[str]:
+        """Return the names of the parameters, in the order of `params`."""
+        both = [(stage.weight, stage.bias) for stage in self._kernel.stages]
+        return [name for pair in both for name in pair if name is not None]
+
+    def _storage(
+        self, models: Sequence[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Return weights `(l, outputs, inputs)` and biases `(l, outputs)` of `models`, padded."""
+        views = self._kernel.layout.views(torch.stack(list(models)))
+        lanes, device = len(models), models[0].device
+        weights, biases = [], []
+        for stage, outputs in zip(self._kernel.stages, self._padded, strict=True):
+            weight = torch.zeros(lanes, outputs, stage.inputs, device=device)
+            weight[:, : stage.outputs] = views[stage.weight]
+            bias = torch.zeros(lanes, outputs, device=device)
+            if stage.bias is not None:
+                bias[:, : stage.outputs] = views[stage.bias]
+            weights.append(weight)
+            biases.append(bias)
+        return weights, biases
+
+    def _parts(
+        self, weights: Sequence[torch.Tensor], biases: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """Return the unpadded parts `(l, n_i)`, as views."""
+        parts = []
+        for stage, weight, bias in zip(self._kernel.stages, weights, biases, strict=True):
+            parts.append(weight[:, : stage.outputs].flatten(1))
+            if stage.bias is not None:
+                parts.append(bias[:, : stage.outputs])
+        return parts
+
+    def _narrow_gradients(self) -> None:
+        assert self._gradient_storage is not None
+        weights, biases = self._gradient_storage
+        self._weight_gradients = [part[: self._lanes] for part in weights]
+        self._bias_gradients = [part[: self._lanes] for part in biases]
+        self._gradients = self._parts(self._weight_gradients, self._bias_gradients)
+
+    def _mask_sites(self, masks: torch.Tensor | None) -> list[torch.Tensor]:
+        if masks is None:
+            return []
+        ends = np.cumsum([0, *(self._width * n for n, _ in self._kernel.dropouts)])
+        return [
+            masks[:, a:b].view(masks.shape[0], self._width, -1) for a, b in pairwise(ends.tolist())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """Views of one layer's buffers for the lanes that still run; `_row` for broadcasting."""
+
+    weight: torch.Tensor
+    transposed: torch.Tensor
+    bias: torch.Tensor | None
+    bias_row: torch.Tensor | None
+    output: Pair
+    below: Pair
+    padded_delta: torch.Tensor
+    delta: torch.Tensor
+    delta_transposed: torch.Tensor

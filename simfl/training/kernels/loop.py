@@ -1,0 +1,175 @@
+"""One client after another with plain autograd: whatever lanes would not make faster.
+
+On a CPU, convolutions run in the channels-last layout, about 1.5 times as fast as the default.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from simfl.core.work import Floats, LocalTraining
+from simfl.training.augment import Augmenter
+from simfl.training.flat import Layout
+from simfl.training.kernels.base import Kernel, Progress
+from simfl.training.kernels.sgd import LaneSGD
+from simfl.training.passes import Segment, stream
+
+BLOCK_BYTES = 4 * 2**20
+"""Inputs gathered at once."""
+
+
+class LoopKernel(Kernel):
+    """Any module at all.
+
+    The module's parameters are views of one flat vector.
+
+    Args:
+        module: the model; its parameters are taken over.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self.layout = Layout.of(module)
+        first = next(module.parameters(), torch.zeros(0))
+        self.device = first.device
+        self.channels_last = self.device.type == "cpu" and any(
+            isinstance(layer, nn.Conv2d) for layer in module.modules()
+        )
+        self._flat = torch.zeros(self.layout.size, device=self.device)
+        self._order = self._storage_order()
+        self._inverse = None if self._order is None else torch.argsort(self._order)
+        self._parameters = self._adopt(self._flat)
+
+    def run(
+        self,
+        start: Sequence[torch.Tensor],
+        base: Sequence[torch.Tensor],
+        x: torch.Tensor,
+        y: torch.Tensor,
+        segments: Sequence[Segment],
+        training: LocalTraining,
+        offsets: Sequence[torch.Tensor] | None = None,
+    ) -> Progress:
+        """See `Kernel.run`."""
+        progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
+        self.module.train()
+        for lane, segment in enumerate(segments):
+            if segment.steps:
+                offset = None if offsets is None else offsets[lane]
+                sums = self._run_lane(start[lane], base[lane], x, y, segment, training, offset)
+                progress.params[lane] = self._leave()
+                progress.losses[lane], progress.squares[lane] = sums
+        return progress
+
+    def _run_lane(
+        self,
+        start: torch.Tensor,
+        base: torch.Tensor,
+        x: torch.Tensor,
+        y: torch.Tensor,
+        segment: Segment,
+        training: LocalTraining,
+        offset: torch.Tensor | None,
+    ) -> tuple[float, float]:
+        self._flat.copy_(self._stored(start))
+        anchor = self._lane(self._stored(base) if training.proximal else self._flat)
+        extra = None if offset is None else self._lane(self._stored(offset))
+        optimizer = LaneSGD(training, self._lane(self._flat), anchor, extra)
+        minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1)
+        weights = None
+        if segment.weights is not None:
+            weights = torch.from_numpy(segment.normalised).to(self.device, torch.float32)
+        augment = None
+        if training.augmentation is not None:
+            augment = Augmenter(training.augmentation, segment)
+        losses: list[torch.Tensor] = []
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            # Dropout layers draw from PyTorch's global generator.
+            seed = int(stream(segment.seed, segment.dropout).integers(2**63))
+            torch.manual_seed(seed)  # noqa: TID251
+            for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
+                if augment is not None:
+                    inputs = augment(inputs, first)
+                each = F.cross_entropy(self.module(inputs), labels, reduction="none")
+                losses.append(each.detach())
+                last = first + each.shape[0]
+                loss = each.mean() if weights is None else each @ weights[first:last]
+                gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
+                with torch.no_grad():
+                    parts = [part.unsqueeze(0) for part in gradients]
+                    optimizer.step(parts, minus_rates[step : step + 1])
+        return _sums(torch.cat(losses).cpu().numpy().astype(np.float64), segment)
+
+    def _batches(
+        self, x: torch.Tensor, y: torch.Tensor, segment: Segment
+    ) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
+        """Yield where each batch begins among the segment's rows, its inputs and its targets."""
+        rows = torch.from_numpy(segment.rows).to(self.device)
+        room = BLOCK_BYTES // (x[:1].numel() * x.element_size())
+        ends = np.cumsum(segment.sizes)
+        begin = t = 0
+        while t < segment.steps:  # gathered a few batches at once
+            last = max(int(np.searchsorted(ends, begin + room, side="right")), t + 1)
+            some = rows[begin : ends[last - 1]]
+            inputs = x.index_select(0, some)
+            if self.channels_last and inputs.dim() == 4:
+                inputs = inputs.contiguous(memory_format=torch.channels_last)
+            sizes = segment.sizes[t:last].tolist()
+            batches = torch.split_with_sizes(inputs, sizes)
+            labels = torch.split_with_sizes(y.index_select(0, some), sizes)
+            for size, batch, targets in zip(sizes, batches, labels, strict=True):
+                yield begin, batch, targets
+                begin += size
+            t = last
+
+    def _storage_order(self) -> torch.Tensor | None:
+        """Return where each number of the channels-last vector is in the flat one."""
+        if not self.channels_last:
+            return None
+        index = torch.arange(self.layout.size)
+        parts = []
+        for view in self.layout.views(index).values():
+            moved = view.permute(0, 2, 3, 1) if view.dim() == 4 else view
+            parts.append(moved.reshape(-1))
+        return torch.cat(parts)
+
+    def _adopt(self, flat: torch.Tensor) -> list[nn.Parameter]:
+        """Make the module's parameters views of `flat` and return them."""
+        parameters = []
+        for name, view in zip(self.layout.names, self._views(flat), strict=True):
+            parameter = self.module.get_parameter(name)
+            parameter.data = view
+            parameters.append(parameter)
+        return parameters
+
+    def _views(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        """Return the parameters that lie in `flat` `(p,)`, convolutions channels last."""
+        views = []
+        for shape, offset in zip(self.layout.shapes, self.layout.offsets, strict=True):
+            like = torch.empty(shape, device="meta")
+            if self.channels_last and len(shape) == 4:
+                like = like.to(memory_format=torch.channels_last)
+            views.append(flat.as_strided(shape, like.stride(), offset))
+        return views
+
+    def _lane(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        return [view.unsqueeze(0) for view in self._views(flat)]
+
+    def _stored(self, flat: torch.Tensor) -> torch.Tensor:
+        return flat if self._order is None else flat[self._order]
+
+    def _leave(self) -> torch.Tensor:
+        return self._flat.clone() if self._inverse is None else self._flat[self._inverse]
+
+
+def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:
+    starts = np.cumsum(segment.sizes) - segment.sizes
+    weighted = segment.normalised * np.repeat(segment.sizes, segment.sizes)
+    with np.errstate(over="ignore", invalid="ignore"):  # of a client that diverged
+        batch = np.add.reduceat(weighted * losses, starts)
+        square = np.add.reduceat(weighted * losses**2, starts)
+    return float(batch.sum()), float(square.sum())

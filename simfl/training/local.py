@@ -1,0 +1,185 @@
+"""THE local training program: orders and their base models in, trained models out.
+
+Every executor calls `train`; they differ only in where.  A result depends on its order, its base
+model, its correction and the task, never on the company in which it is computed.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from simfl.components.coresets.base import Coreset
+from simfl.core.work import Corrections, Floats, Ids, Params, WorkOrder, WorkResult
+from simfl.errors import InputError
+from simfl.training.data import Cohort
+from simfl.training.evaluate import hold
+from simfl.training.features import sample_features
+from simfl.training.measure import mean_gradient, measure
+from simfl.training.passes import Purpose, Segment, coreset_segment, full_segment, stream
+from simfl.training.program import Program, program_of
+from simfl.training.task import Task
+
+Extras = dict[str, NDArray[np.float32]]
+
+
+def train(
+    task: Task,
+    bases: Mapping[int, Params],
+    orders: Sequence[WorkOrder],
+    corrections: Corrections | None = None,
+) -> list[WorkResult]:
+    """Return the results of `orders`, in their order.
+
+    First every client runs its epochs over all samples (or its exact number of steps), then those
+    whose plan says so choose a coreset at the parameters reached and run the rest over it, with a
+    fresh optimizer (algorithms.md, B.3).  Plans without full epochs choose it at the base model.
+
+    Args:
+        task: the learning task.
+        bases: the model versions that the orders start from, `(p,)` each.
+        orders: what to train.
+        corrections: what each order adds to every gradient, `(p,)` by its key; None: nothing.
+
+    Raises:
+        InputError: a plan needs a coreset but the task has none.
+    """
+    if not orders:
+        return []
+    return _Training(task, bases, orders, corrections).results()
+
+
+class _Training:
+    def __init__(
+        self,
+        task: Task,
+        bases: Mapping[int, Params],
+        orders: Sequence[WorkOrder],
+        corrections: Corrections | None,
+    ) -> None:
+        self._task = task
+        self._orders = orders
+        self._bases = bases
+        self._program: Program = program_of(task)
+        self._cohort: Cohort = task.data.training([order.client for order in orders])
+        self._x = self._program.to_device(self._cohort.x)
+        self._y = self._program.to_device(self._cohort.y)
+        versions = sorted({order.base for order in orders})
+        models = {
+            version: torch.from_numpy(np.array(bases[version], dtype=np.float32)).to(
+                self._program.device
+            )
+            for version in versions
+        }
+        self._base = [models[order.base] for order in orders]
+        self._params = list(self._base)
+        self._offsets: list[torch.Tensor] | None = None
+        if corrections is not None:
+            vectors = [np.array(corrections[order.key], dtype=np.float32) for order in orders]
+            self._offsets = [torch.from_numpy(v).to(self._program.device) for v in vectors]
+        self._losses, self._squares = np.zeros(len(orders)), np.zeros(len(orders))
+        self._steps = np.zeros(len(orders), dtype=np.int64)
+        self._seen = np.zeros(len(orders), dtype=np.int64)
+        self._rates = np.zeros(len(orders))
+
+    def results(self) -> list[WorkResult]:
+        """Train and return what came out."""
+        training = self._task.training
+        rows = self._cohort.rows
+        everyone = list(range(len(self._orders)))
+        segments = [full_segment(o, r, training) for o, r in zip(self._orders, rows, strict=True)]
+        self._advance(everyone, segments)
+        on_coreset = [lane for lane in everyone if self._has_coreset_steps(lane)]
+        if on_coreset:
+            self._advance(on_coreset, [self._coreset_segment(lane) for lane in on_coreset])
+        return [
+            WorkResult(
+                order,
+                self._result(lane),
+                float(self._losses[lane] / self._seen[lane]) if self._seen[lane] else float("nan"),
+                int(self._steps[lane]),
+                len(rows[lane]),
+                self._extras(lane),
+                float(self._rates[lane]),
+            )
+            for lane, order in enumerate(self._orders)
+        ]
+
+    def _result(self, lane: int) -> Params:
+        params = self._params[lane].cpu()
+        return (params.clone() if params is self._base[lane] else params).numpy()
+
+    def _advance(self, lanes: list[int], segments: list[Segment]) -> None:
+        progress = self._program.kernel.run(
+            [self._params[lane] for lane in lanes],
+            [self._base[lane] for lane in lanes],
+            self._x,
+            self._y,
+            segments,
+            self._task.training,
+            None if self._offsets is None else [self._offsets[lane] for lane in lanes],
+        )
+        for lane, params in zip(lanes, progress.params, strict=True):
+            self._params[lane] = params
+        self._losses[lanes] += progress.losses
+        self._squares[lanes] += progress.squares
+        self._steps[lanes] += [segment.steps for segment in segments]
+        self._seen[lanes] += [len(segment.rows) for segment in segments]
+        self._rates[lanes] += [segment.rates.sum() for segment in segments]
+
+    def _has_coreset_steps(self, lane: int) -> bool:
+        plan = self._orders[lane].plan
+        wanted = plan.steps is None and plan.coreset_epochs > 0 and plan.coreset_size > 0
+        left = plan.stop_after is None or plan.stop_after > self._steps[lane]
+        return wanted and left and len(self._cohort.rows[lane]) > 0
+
+    def _coreset_segment(self, lane: int) -> Segment:
+        order, rows = self._orders[lane], self._cohort.rows[lane]
+        if self._task.coreset is None:
+            raise InputError("a plan asks for a coreset, but the scenario names no coreset method")
+        kept, weights = self._choose(self._task.coreset, order, rows, self._params[lane])
+        done = int(self._steps[lane])
+        return coreset_segment(order, rows[kept], weights, self._task.training, done)
+
+    def _choose(
+        self, coreset: Coreset, order: WorkOrder, rows: Ids, params: torch.Tensor
+    ) -> tuple[Ids, Floats]:
+        kind = coreset.uses(self._program.convex)
+        key = (order.client, order.plan.coreset_size)
+        if kind == "inputs" and key in self._task.static_coresets:
+            return self._task.static_coresets[key]
+        # Features that no training changes: chosen once, whichever participation is the first.
+        seed = self._task.seed + order.client if kind == "inputs" else order.seed
+        index = torch.from_numpy(rows).to(self._program.device)
+        x, y = self._x[index], self._y[index]
+        hold(self._program, params)
+        chosen = coreset.choose(
+            sample_features(kind, self._program.module, x, y),
+            y.cpu().numpy(),
+            order.plan.coreset_size,
+            stream(seed, Purpose.CORESET),
+        )
+        if kind == "inputs":
+            self._task.static_coresets[key] = chosen
+        return chosen
+
+    def _extras(self, lane: int) -> Extras:
+        found: Extras = {}
+        for name in self._task.wants:
+            if name == "gradient":
+                rows = torch.from_numpy(self._cohort.rows[lane]).to(self._program.device)
+                hold(self._program, self._base[lane])
+                found[name] = mean_gradient(self._program, self._x[rows], self._y[rows])
+            elif name == "loss":
+                order = self._orders[lane]
+                loss = measure(self._task, "loss", self._bases[order.base], [order.client])[0]
+                found[name] = np.array(loss, dtype=np.float32)
+            elif name == "squared_loss":
+                seen = self._seen[lane]
+                mean = self._squares[lane] / seen if seen else np.nan
+                with np.errstate(over="ignore"):  # of a client that diverged
+                    found[name] = np.array(mean, dtype=np.float32)
+            else:
+                raise InputError(f"participants can't measure {name!r}")
+        return found

@@ -1,0 +1,136 @@
+"""What clients report of a model without training it: losses, FC-1 profiles, gradients."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn import functional as F
+
+from simfl.components.selectors.base import Report
+from simfl.core.work import Floats, MiniBatch, Params
+from simfl.errors import InputError
+from simfl.training.data import Cohort
+from simfl.training.evaluate import forward, hold, row_losses
+from simfl.training.program import Program, program_of
+from simfl.training.task import Task
+
+CLIENTS = 4096
+"""Clients whose data is asked for at once, so that memory is bounded whatever the fleet."""
+GRADIENT_BATCH = 512
+
+
+def measure(
+    task: Task,
+    report: Report,
+    params: Params,
+    clients: Sequence[int],
+    batch: MiniBatch | None = None,
+) -> NDArray[np.float64]:
+    """Return what `clients` report of the model `params` `(p,)`, in eval mode.
+
+    Returns:
+        for `loss` `(m,)` mean losses on their validation part; for `fc1_profile` `(m, d)` mean
+        pre-activations of the first fully connected layer and for `gradient` `(m, p)` gradients of
+        the mean loss, both over their training part.  NaN for a client without samples.
+
+    Raises:
+        InputError: the report is none of these, or the model has no such layer.
+    """
+    program = program_of(task)
+    hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
+    parts = []
+    for first in range(0, len(clients), CLIENTS):
+        some = [int(client) for client in clients[first : first + CLIENTS]]
+        if report == "loss":
+            cohort = task.data.validation(some)
+            if batch is not None:
+                looked_at = [batch.rows(*held) for held in zip(some, cohort.rows, strict=True)]
+                cohort = replace(cohort, rows=looked_at)
+            parts.append(_losses(program, cohort))
+        elif report == "fc1_profile":
+            parts.append(_profiles(program, task.data.training(some)))
+        elif report == "gradient":
+            parts.append(_gradients(program, task.data.training(some)))
+        else:
+            raise InputError(f"no model can be measured for {report!r} without training")
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def profile_layer(module: nn.Module) -> nn.Linear:
+    """Return FC-1: the first linear layer that another one follows.
+
+    Raises:
+        InputError: there is none.
+    """
+    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+    if len(layers) < 2:
+        raise InputError("a profile needs a model with a hidden fully connected layer")
+    return layers[0]
+
+
+def mean_gradient(program: Program, x: torch.Tensor, y: torch.Tensor) -> NDArray[np.float32]:
+    """Return the gradient `(p,)` of the mean loss over all rows at the module's parameters."""
+    total = torch.zeros(program.layout.size, dtype=torch.float64, device=program.device)
+    parameters = list(program.module.parameters())
+    for first in range(0, len(x), GRADIENT_BATCH):
+        batch = slice(first, first + GRADIENT_BATCH)
+        loss = F.cross_entropy(program.module(x[batch]), y[batch], reduction="sum")
+        parts = torch.autograd.grad(loss, parameters)
+        total += torch.cat([part.reshape(-1) for part in parts])
+    mean = total / len(x) if len(x) else total
+    return mean.to(torch.float32).cpu().numpy()
+
+
+def _losses(program: Program, cohort: Cohort) -> Floats:
+    rows, starts = _joined(cohort)
+    x, y = program.to_device(cohort.x), program.to_device(cohort.y)
+    losses = np.empty(len(rows))
+    for batch, logits in forward(program, x, rows):
+        losses[batch] = row_losses(logits, y[rows[batch]])
+    return _means(losses, starts)
+
+
+def _profiles(program: Program, cohort: Cohort) -> Floats:
+    layer = profile_layer(program.module)
+    rows, starts = _joined(cohort)
+    seen: list[torch.Tensor] = []
+    # A copy: the layer after may work in place.
+    handle = layer.register_forward_hook(lambda _module, _inputs, out: seen.append(out.clone()))
+    profiles = np.empty((len(rows), layer.out_features))
+    try:
+        for batch, _ in forward(program, program.to_device(cohort.x), rows):
+            profiles[batch] = seen.pop()[: batch.stop - batch.start].cpu().numpy()
+    finally:
+        handle.remove()
+    return _means(profiles, starts)
+
+
+def _gradients(program: Program, cohort: Cohort) -> Floats:
+    x, y = program.to_device(cohort.x), program.to_device(cohort.y)
+    gradients = np.full((len(cohort.rows), program.layout.size), np.nan)
+    for client, rows in enumerate(cohort.rows):
+        if len(rows):
+            index = torch.from_numpy(rows).to(program.device)
+            gradients[client] = mean_gradient(program, x[index], y[index])
+    return gradients
+
+
+def _joined(cohort: Cohort) -> tuple[torch.Tensor, NDArray[np.int64]]:
+    """Return all rows, client after client, and where each client's begin and the last's end."""
+    sizes = np.array([len(rows) for rows in cohort.rows], dtype=np.int64)
+    rows = np.concatenate(cohort.rows) if len(sizes) else np.zeros(0, dtype=np.int64)
+    return torch.from_numpy(rows), np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _means(values: Floats, starts: NDArray[np.int64]) -> Floats:
+    """Return the mean of each client's consecutive `values`, NaN where there are none."""
+    sizes = np.diff(starts)
+    means = np.full((len(sizes), *values.shape[1:]), np.nan)
+    some = sizes > 0
+    if some.any():
+        sums = np.add.reduceat(values, starts[:-1][some], axis=0)
+        means[some] = sums / sizes[some].reshape(-1, *[1] * (values.ndim - 1))
+    return means

@@ -1,0 +1,58 @@
+"""How much memory a client needs to train: an estimate from the module itself.
+
+Training holds, in float32, the parameters, their gradients, a momentum buffer if the optimizer has
+momentum, the global model if it is proximal, two control variates if the aggregator corrects
+gradients (SCAFFOLD: the server's and the client's own), and for one mini-batch all that autograd
+keeps from the forward pass for the backward pass: activations, indices and masks.  The last is
+measured, by letting PyTorch tell what it saves for one and for two samples; it grows linearly with
+the batch.  Left out is what lives for a moment only (a layer's workspace and the gradient of its
+activations) and what the runtime itself takes, so the true peak is somewhat higher.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from simfl.core.work import LocalTraining
+from simfl.training.flat import example_input
+
+
+def training_bytes(
+    module: nn.Module, shape: tuple[int, ...], training: LocalTraining, corrects: bool = False
+) -> int:
+    """Return the bytes that training `module` takes at its peak, about.
+
+    Args:
+        module: the model.
+        shape: of one input.
+        training: batch size, momentum and proximal term.
+        corrects: whether the aggregator corrects gradients.
+    """
+    parameters = sum(p.numel() * p.element_size() for p in module.parameters())
+    copies = 2 + (training.momentum > 0) + (training.proximal > 0) + 2 * corrects
+    one, two = (saved_bytes(module, shape, n) for n in (1, 2))
+    return copies * parameters + one + (two - one) * (training.batch_size - 1)
+
+
+def saved_bytes(module: nn.Module, shape: tuple[int, ...], n: int) -> int:
+    """Return the bytes that autograd keeps for the backward pass of `n` samples.
+
+    Tensors that share memory count once, parameters not at all.
+    """
+    own = {p.untyped_storage().data_ptr() for p in module.parameters()}
+    kept: dict[int, torch.UntypedStorage] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage  # held, so that no other gets the same address
+        return tensor
+
+    with (
+        torch.random.fork_rng(devices=[]),
+        torch.enable_grad(),
+        torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
+    ):
+        logits = module(example_input(module, shape, n))
+        F.cross_entropy(logits, torch.zeros(n, dtype=torch.int64, device=logits.device))
+    return sum(storage.nbytes() for storage in kept.values())

@@ -1,0 +1,153 @@
+"""Which samples make up each mini-batch of a client, and at what learning rate.
+
+Everything here follows from the order alone: its plan, its round and its seed.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+
+import numpy as np
+
+from simfl.core.work import Floats, Ids, LocalTraining, Schedule, WorkOrder
+
+
+class Purpose(IntEnum):
+    """What a participation's random numbers are for: the second half of a Philox key."""
+
+    BATCHES = 1
+    DROPOUT = 2
+    CORESET = 3
+    CORESET_BATCHES = 4
+    CORESET_DROPOUT = 5
+    AUGMENTATION = 6
+    CORESET_AUGMENTATION = 7
+
+
+def stream(seed: int, purpose: Purpose) -> np.random.Generator:
+    """Return the generator of one purpose of the participation that has `seed`."""
+    return np.random.Generator(
+        np.random.Philox(key=np.array([seed % 2**64, purpose], dtype=np.uint64))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Consecutive SGD steps of one client, with one optimizer.
+
+    Attributes:
+        rows: `(r,)` rows of the cohort's tensors, batch after batch.
+        sizes: `(t,)` size of each mini-batch, r in all.
+        rates: `(t,)` learning rate of each step.
+        weights: `(r,)` weight of each row in its batch's loss, self-normalised; None: all equal.
+        seed: the order's seed.
+        dropout: which of the order's streams draws the dropout masks.
+        augmentation: which of them draws crops and flips.
+    """
+
+    rows: Ids
+    sizes: Ids
+    rates: Floats
+    weights: Floats | None
+    seed: int
+    dropout: Purpose
+    augmentation: Purpose
+
+    @property
+    def steps(self) -> int:
+        """Number of SGD steps."""
+        return len(self.sizes)
+
+    @property
+    def normalised(self) -> Floats:
+        """`(r,)` weights that sum to 1 within each batch."""
+        if self.weights is None:
+            return np.repeat(1.0 / self.sizes, self.sizes)
+        starts = np.cumsum(self.sizes) - self.sizes
+        totals = np.add.reduceat(self.weights, starts) if self.steps else np.zeros(0)
+        return np.asarray(self.weights / np.repeat(totals, self.sizes), dtype=np.float64)
+
+
+def full_segment(order: WorkOrder, rows: Ids, training: LocalTraining) -> Segment:
+    """Return the steps over all of a client's samples: full epochs, or exactly `plan.steps`.
+
+    Args:
+        order: the order.
+        rows: `(n,)` the client's rows.
+        training: batch size and schedule.
+    """
+    plan, n = order.plan, len(rows)
+    per_pass = -(-n // training.batch_size)
+    if not n:
+        epochs, steps = 0, 0
+    elif plan.steps is not None:
+        epochs, steps = -(-plan.steps // per_pass), plan.steps
+    else:
+        epochs, steps = plan.full_epochs, plan.full_epochs * per_pass
+    steps = steps if plan.stop_after is None else min(steps, plan.stop_after)
+    return _passes(order, rows, None, training, (0, epochs), steps, Purpose.BATCHES)
+
+
+def coreset_segment(
+    order: WorkOrder, rows: Ids, weights: Floats, training: LocalTraining, done: int
+) -> Segment:
+    """Return the epochs over a coreset, which follow `done` steps over the full set.
+
+    Args:
+        order: the order.
+        rows: `(b,)` the rows kept.
+        weights: `(b,)` how many samples each stands for.
+        training: batch size and schedule.
+        done: steps made so far, counted by `plan.stop_after`.
+    """
+    plan = order.plan
+    epochs = plan.full_epochs, plan.full_epochs + plan.coreset_epochs
+    steps = plan.coreset_epochs * -(-len(rows) // training.batch_size)
+    steps = steps if plan.stop_after is None else min(steps, max(plan.stop_after - done, 0))
+    return _passes(order, rows, weights, training, epochs, steps, Purpose.CORESET_BATCHES)
+
+
+def _passes(
+    order: WorkOrder,
+    rows: Ids,
+    weights: Floats | None,
+    training: LocalTraining,
+    epochs: tuple[int, int],
+    steps: int,
+    purpose: Purpose,
+) -> Segment:
+    first, last = epochs
+    n, passes = len(rows), max(last - first, 0)
+    sizes = _sizes(n, training.batch_size, passes)[:steps]
+    rates = _rates(training.schedule, order.round, first, first + passes, training.lr_epochs)
+    shuffled = np.broadcast_to(np.arange(n, dtype=np.int64), (passes, n))
+    shuffled = stream(order.seed, purpose).permuted(shuffled, axis=1).ravel()
+    used = shuffled[: int(sizes.sum())]
+    full = purpose is Purpose.BATCHES
+    return Segment(
+        rows[used],
+        sizes,
+        np.repeat(rates, -(-n // training.batch_size))[:steps],
+        None if weights is None else np.asarray(weights, dtype=np.float64)[used],
+        order.seed,
+        Purpose.DROPOUT if full else Purpose.CORESET_DROPOUT,
+        Purpose.AUGMENTATION if full else Purpose.CORESET_AUGMENTATION,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _sizes(n: int, batch: int, passes: int) -> Ids:
+    """Return the batch sizes of so many passes; the short last batch is kept."""
+    once = np.full(-(-n // batch), batch, dtype=np.int64)
+    if n % batch:
+        once[-1] = n % batch
+    sizes = np.tile(once, passes)
+    sizes.flags.writeable = False
+    return sizes
+
+
+@lru_cache(maxsize=4096)
+def _rates(schedule: Schedule, round_: int, first: int, last: int, epochs: int) -> Floats:
+    """Return the learning rates of epochs ``first .. last``."""
+    rates = [schedule.rate(round_, epoch, epochs) for epoch in range(first, last)]
+    return np.array(rates, dtype=np.float64)

@@ -1,0 +1,99 @@
+"""What is built once per task: the module, its layout and its kernel."""
+
+from functools import cached_property
+
+import torch
+from torch import nn
+
+from simfl.training.flat import Layout, build
+from simfl.training.kernels import Kernel, choose_kernel
+from simfl.training.kernels.stages import stages_of
+from simfl.training.onednn import with_onednn
+from simfl.training.task import Task
+
+
+class Program:
+    """A model made ready to train on a device.
+
+    Args:
+        task: whose model, shape, classes and device are taken.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.device = torch.device(task.device)
+        self._task = task.without_data()
+        self.module = self._module()
+        self.channels_last = self.device.type == "cpu" and any(
+            isinstance(layer, nn.Conv2d) for layer in self.module.modules()
+        )
+        """Whether images go through it in the channels-last layout: several times as fast."""
+        if self.channels_last:
+            self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.layout = Layout.of(self.module)
+        self.convex = is_convex(self.module)
+        self.stacked = stages_of(self.module, task.shape) is not None
+        """Whether it is a stack of linear layers."""
+        self.module = with_onednn(self.module)
+        self._resident: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel that trains it, with a module of its own."""
+        task = self._task
+        augmented = task.training.augmentation is not None
+        return choose_kernel(self._module(), task.shape, task.classes, augmented)
+
+    def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return `tensor` where the model is; the copy of the last few tensors is kept."""
+        if tensor.device.type == self.device.type:
+            return tensor
+        known = self._resident.get(id(tensor))
+        if known is None or known[0] is not tensor:
+            while len(self._resident) >= 4:
+                del self._resident[next(iter(self._resident))]
+            known = self._resident[id(tensor)] = (tensor, tensor.to(self.device))
+        return known[1]
+
+    def _module(self) -> nn.Module:
+        module = build(self._task.model, self._task.shape, self._task.classes)
+        for part in list(module.modules()):
+            if isinstance(part, nn.Sequential):
+                hasten(part)
+        return module.to(self.device)
+
+
+def hasten(layers: nn.Sequential) -> None:
+    """Rearrange `layers` so that they compute the very same numbers sooner.
+
+    The maximum of rectified numbers is the rectified maximum, and so are the gradients: pooling
+    first leaves a quarter of the numbers to rectify.  A rectifier may work in place after a layer
+    whose gradient does not need its output, since within a `Sequential` nobody else sees it.
+    """
+    for i in range(len(layers) - 1):
+        if type(layers[i]) is nn.ReLU and type(layers[i + 1]) is nn.MaxPool2d:
+            layers[i], layers[i + 1] = layers[i + 1], layers[i]
+    for i in range(1, len(layers)):
+        before = type(layers[i - 1])
+        if type(layers[i]) is nn.ReLU and before in (nn.Conv2d, nn.Linear, nn.MaxPool2d):
+            layers[i] = nn.ReLU(inplace=True)
+
+
+def is_convex(module: nn.Module) -> bool:
+    """Return whether `module` has no hidden layer: logistic regression."""
+    linear = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+    weights = [parameter for parameter in module.parameters() if parameter.dim() > 1]
+    return len(linear) == len(weights) == 1
+
+
+_PROGRAMS: dict[object, Program] = {}
+
+
+def program_of(task: Task) -> Program:
+    """Return the program of `task`, built at first use; tasks of like model share it."""
+    augmented = task.training.augmentation is not None
+    key = (type(task.model), repr(task.model), task.shape, task.classes, task.device, augmented)
+    if key not in _PROGRAMS:
+        while len(_PROGRAMS) >= 8:
+            del _PROGRAMS[next(iter(_PROGRAMS))]
+        _PROGRAMS[key] = Program(task)
+    return _PROGRAMS[key]

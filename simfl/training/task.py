@@ -1,0 +1,50 @@
+"""Everything that executors share during one run, besides the orders themselves."""
+
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from simfl.components.coresets.base import Coreset
+from simfl.components.models.base import Model
+from simfl.core.work import Floats, Ids, LocalTraining
+from simfl.training.data import ClientData, Partitioned
+
+
+@dataclass(frozen=True)
+class Task:
+    """A learning task; picklable, so that a worker can be given it once.
+
+    Attributes:
+        model: the architecture.
+        shape: shape of one input.
+        classes: number of outputs.
+        data: who holds which samples.
+        training: how clients train.
+        coreset: how a coreset is chosen where a plan asks for one.
+        wants: extra measurements that participants make, see `Selector.wants`: `gradient` `(p,)`,
+            `loss` and `squared_loss` `()`.
+        device: torch device that computes.
+        seed: of what is drawn once per run, such as the start of a static coreset.
+        static_coresets: (client, size) -> rows and weights, filled in as they are chosen: coresets
+            of raw inputs do not depend on the model (FedCore, section 4.3).
+    """
+
+    model: Model
+    shape: tuple[int, ...]
+    classes: int
+    data: ClientData
+    training: LocalTraining
+    coreset: Coreset | None = None
+    wants: tuple[str, ...] = ()
+    device: str = "cpu"
+    seed: int = 0
+    static_coresets: dict[tuple[int, int], tuple[Ids, Floats]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def without_data(self) -> "Task":
+        """Return this task with no clients: what remains is small, and may be kept or sent."""
+        nothing = Partitioned(
+            torch.empty(0, *self.shape), torch.empty(0, dtype=torch.int64), (), ()
+        )
+        return replace(self, data=nothing, static_coresets={})

@@ -1,0 +1,265 @@
+"""Batteries: empty at the analytic instant, charged by schedule, energy the integral of power."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simfl.errors import ScenarioError
+from simfl.runs.result import Result
+from simfl.runs.run import Options, run
+from simfl.scenario import Document, Scenario
+from simfl.sim.battery import Batteries
+
+ONE = np.array([0])
+
+
+class Windows:
+    """Plugged in, or online, during given windows."""
+
+    def __init__(self, *windows: tuple[float, float]) -> None:
+        self.windows = windows
+
+    def online(self, devices: Any, now_s: float) -> Any:
+        return np.full(len(devices), any(a <= now_s < b for a, b in self.windows))
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        return min((t for window in self.windows for t in window if t > now_s), default=math.inf)
+
+    def next_online_s(self, now_s: float) -> float:
+        if self.online(ONE, now_s)[0]:
+            return now_s
+        return min((a for a, _ in self.windows if a > now_s), default=math.inf)
+
+
+ALWAYS = Windows((0, math.inf))
+
+
+def battery(
+    *windows: tuple[float, float], level: float = 1.0, idle: float = 0.0, charge: float = 10.0
+) -> Batteries:
+    """A battery of 100 J with a reserve of 20%."""
+    plugged = Windows(*windows) if windows else None
+    return Batteries(np.array([100.0]), np.array([level]), 0.2, charge, idle, plugged)
+
+
+def level(of: Batteries, now_s: float) -> float:
+    return float(of.level_j(ONE, now_s)[0])
+
+
+def test_drains_in_proportion_to_power_and_time() -> None:
+    found = battery(idle=0.5)
+    assert level(found, 40) == 80
+    found.draw(0, 40, 4.0)
+    assert found.empties_s(0, 40, math.inf) == 60
+    assert found.empties_s(0, 40, 59) == math.inf
+    assert level(found, 50) == 40
+    found.draw(0, 50, None)
+    assert level(found, 54) == 38
+    assert level(found, 1000) == 0
+
+
+def test_charges_while_plugged_in_and_no_further_than_full() -> None:
+    found = battery((10, 20), (50, 200), level=0.5, idle=1)
+    assert [level(found, t) for t in (10, 20, 50, 60)] == [40, 100, 70, 100]
+    found.draw(0, 60, 30.0)
+    assert found.empties_s(0, 60, math.inf) == 65
+
+
+def test_a_charger_may_come_in_time_or_too_late() -> None:
+    found = battery((10, 20))
+    found.draw(0, 0, 9.0)
+    assert found.empties_s(0, 0, math.inf) == 20 + 20 / 9  # 10 J left, plus 10 s of 1 W
+    found = battery((12, 20))
+    found.draw(0, 0, 9.0)
+    assert found.empties_s(0, 0, math.inf) == 100 / 9
+
+
+def test_takes_work_again_when_charged_to_the_minimum() -> None:
+    found = battery((30, 90), level=0.1)
+    assert not found.able(ONE, 0)[0]
+    assert found.returns_s(0, 0, ALWAYS) == pytest.approx(31)
+    assert found.returns_s(0, 0, Windows((0, 5), (40, 50))) == 40
+    assert found.returns_s(0, 0, Windows((0, 5))) == math.inf
+    assert found.able(ONE, 31)[0]
+
+
+def test_never_returns_without_a_charger() -> None:
+    assert battery(level=0.1).returns_s(0, 0, ALWAYS) == math.inf
+    weak = battery((0, math.inf), level=0.1, idle=1, charge=1)
+    assert weak.returns_s(0, 0, ALWAYS) == math.inf
+
+
+class EveryDay(Windows):
+    """Plugged in, or online, for the first hour of every day."""
+
+    def __init__(self) -> None:
+        super().__init__((0, 3600))
+
+    def online(self, devices: Any, now_s: float) -> Any:
+        return super().online(devices, now_s % 86_400)
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        day = now_s // 86_400 * 86_400
+        return day + (3600 if now_s - day < 3600 else 86_400)
+
+
+def test_never_returns_if_charged_too_seldom_or_never_online() -> None:
+    """A search that looks ahead until the charge suffices would never end."""
+    day = EveryDay()
+    # An hour's 9 W, gone by the next day, are less than the reserve.
+    seldom = Batteries(np.array([360e3]), np.zeros(1), 0.5, 10.0, 1.0, day)
+    assert seldom.returns_s(0, 0, ALWAYS) == math.inf
+    often = Batteries(np.array([360e3]), np.zeros(1), 0.05, 10.0, 1.0, day)
+    assert often.returns_s(0, 0, ALWAYS) == pytest.approx(2000)
+    assert often.returns_s(0, 0, Windows((0, 1))) == math.inf
+
+
+def test_is_there_only_until_its_idle_power_has_drained_it() -> None:
+    found = battery(idle=1)
+    assert found.returns_s(0, 0, Windows((50, 60))) == 50
+    assert found.returns_s(0, 0, Windows((81, 90))) == math.inf
+
+
+steps = st.lists(st.tuples(st.floats(0.1, 30), st.floats(0, 8)), min_size=1, max_size=12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(steps=steps, edges=st.lists(st.floats(0.5, 200), min_size=2, max_size=8, unique=True))
+def test_charge_is_the_integral_of_power(
+    steps: Sequence[tuple[float, float]], edges: list[float]
+) -> None:
+    """Against a sum over all the instants at which anything changes."""
+    edges = sorted(edges)[: len(edges) // 2 * 2]
+    windows = tuple(zip(edges[::2], edges[1::2], strict=True))
+    found, lazy = battery(*windows, level=0.6), battery(*windows, level=0.6)
+    now, charge = 0.0, 60.0
+    for lasting, watts in steps:
+        found.draw(0, now, watts)
+        lazy.draw(0, now, watts)
+        end = now + lasting
+        for t in [*[edge for edge in edges if now < edge < end], end]:
+            plugged = any(a <= now < b for a, b in windows)
+            charge = min(max(charge + (10 * plugged - watts) * (t - now), 0), 100)
+            now = t
+        assert level(found, now) == pytest.approx(charge, abs=1e-6)
+    assert level(lazy, now) == pytest.approx(charge, abs=1e-6)
+
+
+# In a run -------------------------------------------------------------------------------------
+
+GROUP: dict[str, Any] = {
+    "count": 1,
+    "compute": "1 samples/s",
+    "downlink": "8 kbit/s",
+    "uplink": "8 kbit/s",
+    "power": {"idle": "0 W", "download": "1 W", "compute": "2 W", "upload": "3 W"},
+}
+
+
+def scenario(battery: Any, rounds: int = 1, **group: Any) -> Scenario:
+    return Scenario.from_dict(
+        {
+            "data": {"dataset": {"name": "synthetic", "clients": 1}},
+            "model": "logistic_regression",
+            "fleet": {**GROUP, "battery": battery, **group},
+            "rounds": {"clients": 1, "stop": {"rounds": rounds, "time": "30 d"}},
+        }
+    )
+
+
+def simulate(folder: Path, *args: Any, **options: Any) -> Result:
+    return run(scenario(*args, **options), folder, Options(time_only=True))[0]
+
+
+def events(result: Result, kind: str) -> list[dict[str, Any]]:
+    lines = (result.folder / "events.jsonl").read_text().splitlines()
+    return [event for line in lines if (event := json.loads(line))["event"] == kind]
+
+
+def test_work_ends_when_the_battery_is_empty(tmp_path: Path) -> None:
+    whole = simulate(tmp_path / "whole", None).clients.iloc[0]
+    download_s = whole.download_end_s
+    compute_s = whole.compute_end_s - download_s
+    capacity_j = download_s * 1 + compute_s  # half of what computing takes
+    result = simulate(tmp_path / "half", f"{capacity_j} J")
+    part = result.clients.iloc[0]
+    (left,) = events(result, "offline")
+    assert part.outcome == "offline"
+    assert left["t"] == pytest.approx(download_s + compute_s / 2, rel=1e-12)
+    assert part.energy_j == pytest.approx(capacity_j, rel=1e-12)
+    assert result.summary["virtual_time_s"] == left["t"]
+
+
+def test_energy_is_the_integral_of_power(tmp_path: Path) -> None:
+    part = simulate(tmp_path, "1 kWh").clients.iloc[0]
+    ends = [part.selected_s, part.download_end_s, part.compute_end_s, part.upload_end_s]
+    assert part.outcome == "arrived"
+    assert part.energy_j == pytest.approx(np.diff(ends) @ [1, 2, 3], rel=1e-12)
+
+
+def test_a_full_battery_changes_nothing(tmp_path: Path) -> None:
+    plain = simulate(tmp_path / "plain", None, 20)
+    ample = simulate(tmp_path / "ample", "1 kWh", 20)
+    assert plain.summary["events_sha256"] == ample.summary["events_sha256"]
+
+
+def test_who_pauses_goes_on_when_charged(tmp_path: Path) -> None:
+    whole = simulate(tmp_path / "whole", None).clients.iloc[0]
+    needs_j = whole.energy_j
+    plugged = {"name": "on_off", "on": "1 h", "off": "3 h"}
+    battery = {"capacity": f"{needs_j / 4} J", "charge": "5 W", "plugged": plugged}
+    result = simulate(tmp_path / "pause", battery, 5, on_offline="pause")
+    assert set(result.clients.outcome) == {"arrived"}
+    assert result.clients.energy_j.tolist() == pytest.approx([needs_j] * 5, rel=1e-9)
+    left, back = events(result, "offline"), events(result, "online")
+    assert len(left) == len(back) > 0
+    assert all(b["t"] > a["t"] for a, b in zip(left, back, strict=True))
+
+
+def test_an_empty_fleet_waits_for_its_charger(tmp_path: Path) -> None:
+    plugged = {"name": "on_off", "on": "1 h", "off": "3 h"}
+    battery = {"capacity": "1 MJ", "start": "10%", "charge": "100 W", "plugged": plugged}
+    result = simulate(tmp_path, battery, 1)
+    first = result.clients.iloc[0]
+    assert first.outcome == "arrived"
+    assert first.selected_s >= 0.1 * 1e6 / 100
+
+
+def test_shared_links_notice_an_empty_battery_too(tmp_path: Path) -> None:
+    data = scenario("50 J").to_dict() | {"network": {"server_uplink": "80 bit/s"}}
+    result = run(Scenario.from_dict(data), tmp_path, Options(time_only=True))[0]
+    (left,) = events(result, "offline")
+    assert left["t"] == 50
+
+
+def test_capacities_and_starts_are_drawn(tmp_path: Path) -> None:
+    battery = {
+        "capacity": {"distribution": "uniform", "min": "10 Wh", "max": "20 Wh"},
+        "start": {"min": "30%", "max": "90%"},
+    }
+    found = scenario(battery)
+    again = Scenario.from_dict(Document.parse(found.to_yaml()).data)
+    assert again == found
+
+
+@pytest.mark.parametrize(
+    ("battery", "message"),
+    [
+        ("15", "expected an energy"),
+        ({"capacity": "15 Wh", "minimum": 0}, "minimum: must be above 0"),
+        ({"capacity": "15 Wh", "start": {"min": "90%", "max": "30%"}}, "`min` must be below `max`"),
+        ({"capacity": "15 Wh", "charge": "5 J"}, "expected a power"),
+        ({"capacity": "15 Wh", "plugged": "nights"}, "unknown availability 'nights'"),
+        ({"charge": "5 W"}, "missing key 'capacity'"),
+    ],
+)
+def test_mistakes_are_told(battery: Any, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        scenario(battery)

@@ -1,0 +1,61 @@
+"""Energy: booked as power x time, and told beside time and bytes for each target."""
+
+import numpy as np
+import pytest
+
+from simfl.runs.compare import compare
+from simfl.runs.run import run
+from simfl.scenario import Scenario
+
+POWER = {"download": 1.5, "compute": 4.0, "upload": 2.0}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory):
+    scenario = Scenario.from_dict(
+        {
+            "data": {"dataset": "synthetic"},
+            "model": "logistic_regression",
+            "fleet": {
+                "count": 30,
+                "compute": {"distribution": "exponential", "mean": "50 samples/s"},
+                "downlink": "1 Mbit/s",
+                "uplink": "300 kbit/s",
+                "latency": "20 ms",
+                "power": {phase: f"{watts} W" for phase, watts in POWER.items()},
+            },
+            "training": {"epochs": 5, "batch_size": 8, "optimizer": {"lr": 0.02}},
+            "rounds": {
+                "policy": {"name": "synchronous", "deadline": {"stragglers": "30%"}},
+                "stop": {"rounds": 25},
+            },
+            "evaluation": {"targets": [0.3, 0.99]},
+            "seeds": [0, 1],
+        }
+    )
+    return run(scenario, tmp_path_factory.mktemp("runs"))
+
+
+def test_energy_is_the_integral_of_power(results) -> None:
+    clients = results[0].clients
+    arrived = clients[clients.outcome == "arrived"]
+    ends = arrived[["selected_s", "download_end_s", "compute_end_s", "upload_end_s"]].to_numpy()
+    expected = np.diff(ends, axis=1) @ list(POWER.values())
+    assert np.allclose(arrived.energy_j, expected, rtol=1e-12)
+    assert results[0].rounds.energy_j.sum() == pytest.approx(clients.energy_j.sum(), rel=1e-12)
+
+
+def test_the_first_crossing_is_priced(results) -> None:
+    for result in results:
+        told, counted = result.reached(0.3), result.reached(0.3 + 1e-12)
+        assert told is not None
+        assert counted == pytest.approx(told)
+        first = result.rounds[result.rounds["round"] <= told["round"]]
+        assert told["energy_j"] == pytest.approx(first.energy_j.sum(), rel=1e-12)
+
+
+def test_compare_has_a_column_for_it(results) -> None:
+    (line,) = compare(results)
+    expected = np.mean([result.reached(0.3)["energy_j"] for result in results])
+    assert line.figures["energy_j_to_30%"].mean == pytest.approx(expected)
+    assert line.figures["energy_j_to_99%"].missing == 2

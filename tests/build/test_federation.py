@@ -1,0 +1,75 @@
+"""Who holds which samples, and how they lie in memory."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.build.data import Dealt, federate
+from simfl.components.partitions.base import Partition, Source
+from simfl.core.seeds import Seeds
+from simfl.core.work import Ids
+
+SIZE = 60
+
+
+class Numbered(Dataset):
+    """Sample i is the number i, and so is its label, modulo 10."""
+
+    name: ClassVar[str] = "numbered"
+
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        """See `Dataset.shape`."""
+        return (1,), 10
+
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        """See `Dataset.load`."""
+        samples = Samples(np.arange(SIZE, dtype=np.float32)[:, None], np.arange(SIZE) % 10)
+        return Corpus(samples, samples, 10)
+
+
+class Fixed(Partition):
+    """Deals what it was told."""
+
+    name: ClassVar[str] = "fixed"
+    parts: list[list[int]]
+
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        """See `Partition.deal`."""
+        return [np.array(part, dtype=np.int64) for part in self.parts]
+
+
+def dealt(parts: list[list[int]], held: float = 0.0) -> Dealt:
+    federation = federate(Numbered(), Fixed(parts=parts), len(parts), held, 0.2, None, Seeds(0))
+    assert isinstance(federation, Dealt)
+    return federation
+
+
+@pytest.mark.parametrize("held", [0.0, 0.25])
+@pytest.mark.parametrize(
+    "parts",
+    [[[7, 3, 59, 4], [0], [], [12, 11, 10, 9, 8]], [[5, 6, 7, 8], [8, 7, 1, 2]]],
+    ids=["disjoint", "shared"],
+)
+def test_each_client_holds_what_it_was_dealt_in_that_order(
+    parts: list[list[int]], held: float
+) -> None:
+    federation = dealt(parts, held)
+    x = federation.corpus.train.x[:, 0]
+    for client, part in enumerate(parts):
+        kept = max(len(part) - int(len(part) * held), min(len(part), 1))
+        assert x[federation.train_rows[client]].tolist() == part[:kept]
+        assert x[federation.validation_rows[client]].tolist() == part[kept:]
+    assert np.array_equal(federation.corpus.train.y, x.astype(int) % 10)
+
+
+def test_samples_lie_client_by_client_and_nobodys_are_left_behind() -> None:
+    federation = dealt([[40, 2, 30], [1, 50]])
+    assert federation.corpus.train.x[:, 0].tolist() == [40, 2, 30, 1, 50]
+    assert [rows.tolist() for rows in federation.train_rows] == [[0, 1, 2], [3, 4]]
+
+
+def test_samples_with_two_owners_are_not_copied() -> None:
+    assert len(dealt([[1, 2, 3], [3, 4]]).corpus.train) == SIZE

@@ -1,0 +1,234 @@
+"""Every aggregator: contracts, and the published formulas by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from simfl.components.aggregators import Aggregator, aggregators
+from simfl.components.aggregators.base import Contribution
+from simfl.components.aggregators.fednova import FedNova
+from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
+from simfl.errors import InputError
+
+NAMES = aggregators.names()
+MEANS = ["fedavg", {"name": "fedavgm", "momentum": 0}, "fednova", {"name": "fedbuff", "lr": 1.0}]
+
+
+def contribution(
+    params: object,
+    samples: int = 1,
+    client: int = 0,
+    *,
+    base: float = 0.0,
+    steps: int = 1,
+    staleness: int = 0,
+    copies: int = 1,
+) -> Contribution:
+    model = np.atleast_1d(np.array(params, dtype=np.float32))
+    result = WorkResult(WorkOrder(client, 0, 1, 0, Plan(1), 0), model, 0.0, steps, samples)
+    return Contribution(result, np.full_like(model, base), staleness, copies)
+
+
+def aggregate(name: object, contributions: list[Contribution], model: float = 0.0) -> np.ndarray:
+    aggregator = aggregators.parse(name)
+    return aggregator.aggregate(np.full_like(contributions[0].base, model), contributions)
+
+
+def rounds(aggregator: Aggregator, updates: list[float], model: float = 0.0) -> list[float]:
+    """Return the model after each round in which one client's update is as given."""
+    models, current = [], np.array([model], dtype=np.float32)
+    for update in updates:
+        base = float(current[0])
+        current = aggregator.aggregate(current, [contribution(base + update, base=base)])
+        models.append(float(current[0]))
+    return models
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nobody_moved_nobody_moves(name: str) -> None:
+    same = [contribution([1.5, -2.0], 3, client, base=0.0) for client in range(4)]
+    still = [Contribution(c.result, c.result.params, 0, 1) for c in same]
+    model = still[0].base
+    result = aggregators.parse(name).aggregate(model, still)
+    assert np.array_equal(result, model)
+    assert result.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(1, 9), seed=st.integers(0, 10**6))
+def test_order_and_base_are_untouched(name: str, n: int, seed: int) -> None:
+    """Whoever stands where in the list has the same say; arguments are not written to."""
+    rng = np.random.default_rng(seed)
+    model = rng.normal(size=4).astype(np.float32)
+    arrived = [
+        Contribution(contribution(rng.normal(size=4), 1 + i, i, steps=1 + i % 3).result, model)
+        for i in range(n)
+    ]
+    before = model.copy()
+    result = aggregators.parse(name).aggregate(model, arrived)
+    assert np.array_equal(model, before)
+    assert result.shape == (4,)
+    if name != "fedasync":  # it mixes one after the other
+        turned = aggregators.parse(name).aggregate(model, arrived[::-1])
+        assert turned == pytest.approx(result, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", MEANS, ids=str)
+def test_in_a_synchronous_round_they_are_fedavg(name: object) -> None:
+    options = {"weighting": "samples"} | ({"name": name} if isinstance(name, str) else dict(name))
+    rng = np.random.default_rng(0)
+    arrived = [contribution(rng.normal(size=6), 1 + 7 * i, i, steps=5) for i in range(5)]
+    assert aggregate(options, arrived) == pytest.approx(aggregate("fedavg", arrived), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_state_can_be_saved_and_restored(name: str) -> None:
+    whole, part, later = (aggregators.parse(name) for _ in range(3))
+    expected = rounds(whole, [0.5, -0.2, 0.3, 0.1])
+    first = rounds(part, [0.5, -0.2])
+    later.load_state_dict(part.state_dict())
+    assert rounds(later, [0.3, 0.1], first[-1]) == expected[2:]
+    assert rounds(whole.fresh(), [0.5]) == expected[:1]
+
+
+def test_momentum_by_hand() -> None:
+    steps = rounds(aggregators.parse({"name": "fedavgm", "momentum": 0.5, "lr": 2}), [1, 1, 0])
+    assert steps == pytest.approx([2, 5, 6.5])  # v = 1, 1.5, 0.75
+
+
+@pytest.mark.parametrize(
+    ("name", "squares"),
+    [  # v after updates of 1 and 0.5, beta2 = 0.75, from tau^2 = 0.25
+        ({"name": "fedadagrad"}, [1.25, 1.5]),
+        ({"name": "fedadam", "beta2": 0.75}, [0.4375, 0.390625]),
+        ({"name": "fedyogi", "beta2": 0.75}, [0.5, 0.4375]),
+    ],
+    ids=["fedadagrad", "fedadam", "fedyogi"],
+)
+def test_adaptive_steps_by_hand(name: dict[str, object], squares: list[float]) -> None:
+    found = rounds(aggregators.parse({**name, "beta1": 0.5, "tau": 0.5, "lr": 1}), [1, 0.5])
+    first = 0.5 / (np.sqrt(squares[0]) + 0.5)
+    second = (0.5 * 0.5 + 0.5 * 0.5) / (np.sqrt(squares[1]) + 0.5)
+    assert found == pytest.approx([first, first + second], rel=1e-6)
+
+
+def test_fednova_by_hand() -> None:
+    """B.5: with 1 and 10 steps the directions 1 and 10/10 get their weights, not weight * steps."""
+    two = [contribution(1, 100, 0, steps=1), contribution(10, 300, 1, steps=10)]
+    tau = 0.25 * 1 + 0.75 * 10
+    assert aggregate("fednova", two) == pytest.approx([tau * (0.25 * 1 + 0.75 * 1)])
+    opposed = [contribution(-1, 1, 0, steps=1), contribution(10, 1, 1, steps=10)]
+    assert aggregate("fednova", opposed) == pytest.approx([0.0])
+    assert aggregate("fednova", [*two, contribution(99, 5, 2, steps=0)]) == pytest.approx([tau])
+    assert aggregate("fednova", [contribution(9, steps=0)], 3.0).tolist() == [3.0]
+
+
+def test_fednova_learns_of_local_training() -> None:
+    """Momentum and learning rate times mu as local training has them; options go before."""
+
+    def reach(local: LocalTraining, round_: int = 1, **options: float) -> float:
+        aggregator = FedNova(**options)
+        aggregator.prepare(local, 10)
+        return aggregator._reach(7, round_)
+
+    schedule = Schedule(0.5, milestones=(3,), factor=0.5)
+    heavy, pulled = (
+        LocalTraining(8, schedule, momentum=0.5),
+        LocalTraining(8, schedule, proximal=0.5),
+    )
+    assert reach(LocalTraining(8, schedule)) == 7
+    assert reach(heavy) == FedNova(momentum=0.5)._reach(7)
+    assert reach(pulled) == FedNova(proximal=0.25)._reach(7)
+    assert reach(pulled, 4) == FedNova(proximal=0.125)._reach(7)  # the rate was cut
+    assert reach(heavy, momentum=0) == reach(pulled, proximal=0) == 7
+    both = LocalTraining(8, schedule, momentum=0.5, proximal=0.5)
+    with pytest.raises(InputError, match="can't both be above 0"):
+        reach(both)
+    assert reach(both, momentum=0) == reach(pulled)
+    with pytest.raises(InputError, match=r"below 1, but it is 1\.5"):
+        reach(LocalTraining(8, schedule, proximal=3.0))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7])
+def test_fednova_reach_is_the_sum_of_step_weights(steps: int) -> None:
+    """a_k is how far unit gradients carry: summed step by step here, in closed form there."""
+    fednova = aggregators.get("fednova")
+    rho, velocity, far = 0.5, 0.0, 0.0
+    for _ in range(steps):
+        velocity = rho * velocity + 1
+        far += velocity
+    assert fednova(momentum=rho)._reach(steps) == pytest.approx(far)  # type: ignore[attr-defined]
+    rate, far = 0.25, 0.0
+    for _ in range(steps):
+        far = (1 - rate) * far + 1
+    assert fednova(proximal=rate)._reach(steps) == pytest.approx(far)  # type: ignore[attr-defined]
+
+
+def test_robust_statistics_by_hand() -> None:
+    arrived = [contribution([value, -value], 10**client, client)
+               for client, value in enumerate([1.0, 2.0, 3.0, 100.0, -50.0])]  # fmt: skip
+    assert aggregate("median", arrived).tolist() == [2, -2]
+    assert aggregate("median", arrived[:2]).tolist() == [1.5, -1.5]
+    assert aggregate({"name": "trimmed_mean", "trim": 0.2}, arrived).tolist() == [2, -2]
+    assert aggregate({"name": "trimmed_mean", "trim": 0.1}, arrived) == pytest.approx([11.2, -11.2])
+    assert aggregate("median", [contribution(1, copies=3), contribution(5)]).tolist() == [1]
+
+
+def test_trim_is_not_lost_to_rounding() -> None:
+    """29% of 100 are 29, although 0.29 * 100 is a little less in floating point."""
+    assert int(0.29 * 100) == 28
+    values = [9.0] * 29 + [1.0] * 42 + [-5.0] * 29
+    arrived = [contribution(value, client=i) for i, value in enumerate(values)]
+    assert aggregate({"name": "trimmed_mean", "trim": 0.29}, arrived).tolist() == [1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+@pytest.mark.parametrize("name", ["median", "trimmed_mean"])
+def test_robust_in_blocks_equals_numpy(name: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    models = rng.normal(size=(n, 70_001)).astype(np.float32)
+    found = aggregate(name, [contribution(model, client=i) for i, model in enumerate(models)])
+    expected = np.median(models, axis=0) if name == "median" else models.mean(axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_fedasync_by_hand() -> None:
+    half = {"name": "fedasync", "alpha": 0.5}
+    assert aggregate({**half, "staleness": "constant"}, [contribution(8)], 4.0).tolist() == [6]
+    stale = [contribution(8, staleness=3)]
+    assert aggregate(half, stale, 4.0).tolist() == [5]  # (1 + 3)^-0.5 = 1/2
+    hinge = {**half, "staleness": "hinge", "a": 1, "b": 2}
+    assert aggregate(hinge, stale, 4.0).tolist() == [5]  # 1 / (1 * (3 - 2) + 1)
+    assert aggregate(hinge, [contribution(8, staleness=2)], 4.0).tolist() == [6]
+    one_by_one = [contribution(8, client=0), contribution(0, client=1)]
+    assert aggregate({**half, "staleness": "constant"}, one_by_one, 4.0).tolist() == [3]
+
+
+def test_fedbuff_by_hand() -> None:
+    """Updates of 2 (fresh) and 4 (staleness 3, halved): the mean of 2 and 2."""
+    two = [contribution(3, base=1), contribution(4, client=1, staleness=3)]
+    assert aggregate("fedbuff", two, 10.0).tolist() == [12]
+    assert aggregate({"name": "fedbuff", "lr": 0.5}, two, 10.0).tolist() == [11]
+    assert aggregate({"name": "fedbuff", "exponent": 0}, two, 10.0).tolist() == [13]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "fedavg", "weighting": "size"},
+        {"name": "fedavgm", "momentum": 1},
+        {"name": "fedadam", "tau": 0},
+        {"name": "fednova", "momentum": 0.5, "proximal": 0.1},
+        {"name": "trimmed_mean", "trim": 0.5},
+        {"name": "fedasync", "alpha": 0},
+        {"name": "fedbuff", "lr": float("nan")},
+    ],
+    ids=str,
+)
+def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
+    options = dict(wrong)
+    with pytest.raises(ValidationError):
+        aggregators.get(str(options.pop("name"))).model_validate(options)

@@ -1,0 +1,185 @@
+"""Contracts of every availability: pure functions of time, consistent to the last bit."""
+
+import math
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simfl.components.availability import Availability, availabilities
+from simfl.components.availability.base import OnlineSchedule
+from simfl.components.availability.spells import cell
+from simfl.core.seeds import Seeds
+
+TRACE = """device,start_s,end_s
+a,0,100.5
+a,200,300
+b,50,60
+c,0,400
+"""
+OPTIONS: dict[str, list[dict[str, object]]] = {
+    "always": [{}],
+    "on_off": [{"on": "100 s", "off": "300 s"}, {"on": "1 h", "off": "1 s"}],
+    "markov": [{}, {"step": "60 s", "p_stay_on": 0.1, "p_become_on": 0.9, "aligned": True}],
+    "diurnal": [
+        {},
+        {"shape": "sine", "time_zones": "1 d", "low": "0%", "high": "100%"},
+        {"shape": "sine", "low": "50%", "high": "50%"},
+        {"length": "24 h", "starts_at": "7 h"},
+    ],
+    "trace": [{"file": "trace.csv"}, {"file": "trace.csv", "shift": False, "period": "500 s"}],
+    "outages": [
+        {"between": "2 h", "lasting": "10 min"},
+        {
+            "between": "200 s",
+            "lasting": "300 s",
+            "base": {"name": "on_off", "on": "100 s", "off": "200 s"},
+        },
+    ],
+}
+CASES = [{"name": name, **options} for name in availabilities.names() for options in OPTIONS[name]]
+
+
+def schedule(
+    options: dict[str, object], devices: int, folder: Path, seed: int = 0
+) -> OnlineSchedule:
+    return availabilities.parse(options).schedule(devices, "phones", Seeds(seed), folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "trace.csv").write_text(TRACE)
+    return tmp_path
+
+
+@pytest.fixture(params=CASES, ids=str)
+def options(request: pytest.FixtureRequest) -> dict[str, object]:
+    return dict(request.param)
+
+
+def changes(one: OnlineSchedule, device: int, count: int) -> list[float]:
+    times, now = [], 0.0
+    while len(times) < count:
+        now = one.next_change_s(device, now)
+        if now == math.inf:
+            break
+        times.append(now)
+    return times
+
+
+def test_changes_are_when_the_state_changes(options: dict[str, object], folder: Path) -> None:
+    """At each change the state is the other one from that very instant on, not an ulp before."""
+    walked, asked = schedule(options, 10, folder), schedule(options, 10, folder)
+    for device in range(10):
+        one = np.array([device])
+        state = bool(asked.online(one, 0.0)[0])
+        for time in changes(walked, device, 20):
+            assert asked.online(one, np.nextafter(time, 0))[0] == state
+            assert asked.online(one, time)[0] != state
+            state = not state
+
+
+def test_who_is_asked_first_does_not_matter(options: dict[str, object], folder: Path) -> None:
+    """Any subset, in any order, at any instants, gives the bits that asking for all gives."""
+    rng = np.random.default_rng(0)
+    times = np.sort(rng.uniform(0, 3e5, 20))
+    everybody = schedule(options, 200, folder)
+    expected = [everybody.online(np.arange(200), time) for time in times]
+    until = [[everybody.next_change_s(d, time) for d in range(0, 200, 40)] for time in times]
+    some = schedule(options, 200, folder)
+    for i in rng.permutation(20):
+        ids = rng.permutation(200)[: rng.integers(1, 20)]
+        assert np.array_equal(some.online(ids, times[i]), expected[i][ids])
+        assert [some.next_change_s(d, times[i]) for d in range(0, 200, 40)] == until[i]
+
+
+def test_new_devices_change_nobody_else(options: dict[str, object], folder: Path) -> None:
+    few, many = schedule(options, 5, folder), schedule(options, 500, folder)
+    for device in range(5):
+        assert changes(few, device, 10) == changes(many, device, 10)
+
+
+def test_seeds_and_groups_differ(options: dict[str, object], folder: Path) -> None:
+    if options["name"] == "always" or options.get("shift") is False:
+        pytest.skip("nothing is drawn")
+    component = availabilities.parse(options)
+    apart = [
+        [changes(component.schedule(20, group, Seeds(seed), folder), d, 2) for d in range(20)]
+        for group, seed in [("a", 0), ("b", 0), ("a", 1)]
+    ]
+    assert apart[0] != apart[1] != apart[2] != apart[0]
+
+
+def test_next_online_is_the_first_instant_that_anybody_is(
+    options: dict[str, object], folder: Path
+) -> None:
+    whole, asked = schedule(options, 3, folder), schedule(options, 3, folder)
+    for now in np.linspace(0, 2e5, 50):
+        expected = math.inf
+        for device in range(3):
+            time, online = now, bool(asked.online(np.array([device]), now)[0])
+            while not online and time < math.inf:
+                time = asked.next_change_s(device, time)
+                online = time < math.inf and bool(asked.online(np.array([device]), time)[0])
+            expected = min(expected, time)
+        assert whole.next_online_s(now) == expected
+
+
+def test_of_a_million_devices_only_those_asked_cost(
+    options: dict[str, object], folder: Path
+) -> None:
+    tracemalloc.start()
+    crowd = schedule(options, 1_000_000, folder)
+    before = tracemalloc.get_traced_memory()[0]
+    ids = np.array([0, 7, 999_999])
+    for now in np.linspace(0, 1e6, 20):
+        assert len(crowd.online(ids, now)) == 3
+        crowd.next_change_s(500_000, now)
+    tracemalloc.reset_peak()
+    crowd.online(ids, 2e6)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - before < 200_000
+    assert before < 40_000_000
+
+
+def test_options_survive_a_round_trip(options: dict[str, object]) -> None:
+    component = availabilities.parse(options)
+    assert availabilities.parse(availabilities.dump(component)) == component
+    assert isinstance(component, Availability)
+
+
+def test_always() -> None:
+    always = schedule({"name": "always"}, 3, Path())
+    assert always.online(np.arange(3), 5.0).all()
+    assert always.next_change_s(1, 5.0) == math.inf
+    assert always.next_online_s(5.0) == 5.0
+
+
+def test_cells_are_half_open_to_the_last_bit() -> None:
+    rng = np.random.default_rng(0)
+    origin = rng.uniform(-1e5, 1e5, 2000)
+    for width in (0.1, 1800.0, 86400.0):
+        starts = origin + np.arange(2000) * width
+        for i in range(0, 2000, 97):
+            assert cell(starts[i], origin[i : i + 1], width)[0] == i
+            assert cell(np.nextafter(starts[i], -np.inf), origin[i : i + 1], width)[0] == i - 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"name": "on_off", "on": "0 s", "off": "1 s"}, "greater than 0"),
+        ({"name": "on_off", "on": 5, "off": "1 s"}, "unit"),
+        ({"name": "markov", "p_stay_on": 1, "p_become_on": 0}, "equilibrium"),
+        ({"name": "diurnal", "low": "60%", "high": "50%"}, "low must be at most high"),
+        ({"name": "diurnal", "length": "25 h"}, "less than or equal"),
+        ({"name": "outages", "between": "1 h", "lasting": "1 h", "base": "on_of"}, "on_off"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_refused(wrong: dict[str, object], message: str) -> None:
+    options = dict(wrong)
+    with pytest.raises(ValueError, match=message):
+        availabilities.get(str(options.pop("name"))).model_validate(options)

@@ -1,0 +1,147 @@
+import os
+import pickle
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simfl.components.datasets import datasets
+from simfl.components.datasets.images import cache_folder
+from simfl.core.seeds import Seeds
+from simfl.errors import InputError
+
+NAMES = ("mnist", "fashion_mnist", "cifar10")
+
+
+def parse(name, **options):
+    return datasets.parse({"name": name, **options})
+
+
+def write_idx(path, array):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
+    path.write_bytes(header + array.astype(np.uint8).tobytes())
+
+
+@pytest.fixture
+def tiny_mnist(tmp_path):
+    """Thirty random digits to train on and ten to test on, in MNIST's own file format."""
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (40, 28, 28))
+    labels = np.arange(40) % 10
+    raw = tmp_path / "MNIST" / "raw"
+    write_idx(raw / "train-images-idx3-ubyte", pixels[:30])
+    write_idx(raw / "train-labels-idx1-ubyte", labels[:30])
+    write_idx(raw / "t10k-images-idx3-ubyte", pixels[30:])
+    write_idx(raw / "t10k-labels-idx1-ubyte", labels[30:])
+    return tmp_path, pixels, labels
+
+
+def test_pixels_and_labels_arrive_as_they_are(tiny_mnist):
+    folder, pixels, labels = tiny_mnist
+    corpus = parse("mnist", normalise="none").load(folder, Seeds(0))
+    assert corpus.train.x.shape == (30, 1, 28, 28)
+    assert corpus.train.x.dtype == np.float32
+    np.testing.assert_array_equal(np.rint(corpus.test.x[:, 0] * 255), pixels[30:])
+    assert corpus.train.y.tolist() == labels[:30].tolist()
+    assert corpus.natural is None
+
+
+@pytest.mark.parametrize(
+    ("normalise", "shift", "scale"),
+    [("standard", 0.1307, 0.3081), ("mnist_constants", 0.1307, 0.3081), ("half", 0.5, 0.5)],
+)
+def test_normalisation_presets(tiny_mnist, normalise, shift, scale):
+    folder, pixels, _ = tiny_mnist
+    corpus = parse("mnist", normalise=normalise).load(folder, Seeds(0))
+    expected = (pixels[:30] / 255 - shift) / scale
+    np.testing.assert_allclose(corpus.train.x[:, 0], expected, atol=1e-6)
+
+
+def test_per_pixel_normalisation_pools_training_and_test_images(tiny_mnist):
+    folder, pixels, _ = tiny_mnist
+    corpus = parse("mnist", normalise="per_pixel").load(folder, Seeds(0))
+    expected = (pixels - pixels.mean(0)) / (pixels.std(0) + 0.001)
+    mine = np.concatenate([corpus.train.x, corpus.test.x])[:, 0]
+    np.testing.assert_allclose(mine, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_without_the_files_names_them(tmp_path, name):
+    data = parse(name)
+    with pytest.raises(InputError) as caught:
+        data.load(tmp_path, Seeds(0))
+    assert all(file in str(caught.value) for file in data.files)
+    assert str(tmp_path) in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_what_is_missing_is_named(tiny_mnist):
+    folder, *_ = tiny_mnist
+    (folder / "MNIST/raw/t10k-labels-idx1-ubyte").unlink()
+    with pytest.raises(InputError, match="expected MNIST/raw/t10k-labels-idx1-ubyte there"):
+        parse("mnist").load(folder, Seeds(0))
+
+
+@pytest.mark.parametrize("keep", [0, 3, 200])
+def test_a_damaged_file_is_an_input_error(tiny_mnist, keep):
+    folder, *_ = tiny_mnist
+    path = folder / "MNIST/raw/train-images-idx3-ubyte"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(InputError, match="damaged"):
+        parse("mnist").load(folder, Seeds(0))
+
+
+def test_damaged_cifar_batches_are_an_input_error(tmp_path):
+    data = parse("cifar10")
+    for name in data.files:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(pickle.dumps({}))
+    with pytest.raises(InputError, match="damaged"):
+        data.load(tmp_path, Seeds(0))
+
+
+def test_a_failed_download_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    import torchvision.datasets.mnist as reader
+
+    def offline(*args, **options):
+        raise OSError("no network")
+
+    monkeypatch.setattr(reader.MNIST, "download", offline)
+    with pytest.raises(InputError, match=r"could not be downloaded .*no network.*--data-dir"):
+        parse("fashion_mnist").load(None, Seeds(0))
+
+
+def test_downloads_go_to_the_users_cache(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_folder() == Path("/somewhere/simfl")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "simfl"
+
+
+def test_shapes_are_known_without_loading():
+    assert parse("mnist").shape() == ((1, 28, 28), 10)
+    assert parse("fashion_mnist").shape() == ((1, 28, 28), 10)
+    assert parse("cifar10").shape() == ((3, 32, 32), 10)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "n"), [("mnist", 60000), ("fashion_mnist", 60000), ("cifar10", 50000)]
+)
+def test_the_real_sets(name, n):
+    if not os.environ.get("SIMFL_DATA"):
+        pytest.skip("SIMFL_DATA names no data folder")
+    data = parse(name)
+    corpus = data.load(Path(os.environ["SIMFL_DATA"]), Seeds(0))
+    assert (len(corpus.train), len(corpus.test)) == (n, 10000)
+    assert (corpus.shape, corpus.classes) == data.shape()
+    assert np.bincount(corpus.test.y).min() > 850
+    channels = corpus.train.x.mean(axis=(0, 2, 3), dtype=float)
+    assert np.abs(channels).max() < 0.001
+    if name == "fashion_mnist":
+        assert np.bincount(corpus.train.y).tolist() == [6000] * 10

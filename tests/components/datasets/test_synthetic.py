@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from simfl.components.datasets import datasets
+from simfl.components.datasets.synthetic import Synthetic
+from simfl.core.seeds import Seeds
+
+# algorithms.md, D.6, for the legacy generator with seed 0
+PUBLISHED_SIZES = [1909, 171, 436, 4876, 2337, 57, 415, 90, 94, 174]
+
+
+def load(seed=0, **options):
+    return Synthetic(**options).load(None, Seeds(seed))
+
+
+@pytest.mark.parametrize("ab", [0, 0.5, 1])
+def test_the_published_sizes(ab):
+    corpus = load(alpha=ab, beta=ab)
+    train = np.array([len(rows) for rows in corpus.natural])
+    sizes = train + [len(rows) for rows in corpus.natural_test]
+    assert sizes[:10].tolist() == PUBLISHED_SIZES
+    assert sizes.sum() == 22_349
+    assert train.tolist() == [int(0.9 * n) for n in sizes]
+    assert (train.sum(), train.min(), train.max()) == (20_101, 45, 4645)
+    assert round(train.mean(), 2) == 670.03
+    assert round(train.std(), 2) == 1147.77
+
+
+def test_the_stream_is_that_of_the_released_generator():
+    """The recipe of D.6, word for word, with NumPy's own multivariate normal draws."""
+    rng = np.random.RandomState(0)
+    sizes = rng.lognormal(4, 2, 3).astype(int) + 50
+    mean_w = rng.normal(0, 0.5, 3)
+    mean_x = rng.normal(0, 2.0, 3)
+    centres = [rng.normal(mean_x[k], 1, 60) for k in range(3)]
+    covariance = np.diag(np.arange(1, 61) ** -1.2)
+    corpus = load(alpha=0.5, beta=2, clients=3)
+    for k in range(3):
+        w, b = rng.normal(mean_w[k], 1, (60, 10)), rng.normal(mean_w[k], 1, 10)
+        x = rng.multivariate_normal(centres[k], covariance, sizes[k])
+        y = np.argmax(x @ w + b, axis=1)
+        mine = np.concatenate(
+            [corpus.train.x[corpus.natural[k]], corpus.test.x[corpus.natural_test[k]]]
+        )
+        labels = np.concatenate(
+            [corpus.train.y[corpus.natural[k]], corpus.test.y[corpus.natural_test[k]]]
+        )
+        order, expected = np.lexsort(mine.T), np.lexsort(x.T)
+        np.testing.assert_allclose(mine[order], x[expected], rtol=1e-6, atol=1e-6)
+        assert labels[order].tolist() == y[expected].tolist()
+
+
+def test_few_labels_per_client():
+    corpus = load()
+    labels = [len(np.unique(corpus.train.y[rows])) for rows in corpus.natural]
+    assert min(labels) >= 1
+    assert max(labels) <= 6
+
+
+def test_natural_rows_cover_each_part_once():
+    corpus = load()
+    assert np.concatenate(corpus.natural).tolist() == list(range(len(corpus.train)))
+    assert np.concatenate(corpus.natural_test).tolist() == list(range(len(corpus.test)))
+
+
+def test_the_data_belong_to_the_generator_seed_alone():
+    first, again, other = load(seed=1), load(seed=2), load(generator_seed=7)
+    assert np.array_equal(first.train.x, again.train.x)
+    assert len(first.train) != len(other.train)
+
+
+def test_without_a_generator_seed_the_run_decides():
+    one, two = load(seed=1, generator_seed=None), load(seed=2, generator_seed=None)
+    assert len(one.train) != len(two.train)
+
+
+def test_iid_clients_share_one_truth_and_one_centre():
+    """A linear model fitted on half of the clients predicts the other half's labels."""
+    corpus = load(iid=True, clients=20)
+    assert len(np.unique(corpus.train.y)) == 10
+    half = len(corpus.train) // 2
+    x = np.c_[corpus.train.x, np.ones(len(corpus.train))].astype(float)
+    targets = np.eye(10)[corpus.train.y]
+    weights = np.linalg.lstsq(x[:half], targets[:half], rcond=None)[0]
+    right = np.argmax(x[half:] @ weights, axis=1) == corpus.train.y[half:]
+    assert right.mean() > 0.6
+    assert abs(corpus.train.x.mean()) < 0.01
+
+
+def test_types_and_shape():
+    corpus = load(clients=2)
+    assert corpus.train.x.dtype == np.float32
+    assert corpus.train.y.dtype == np.int64
+    assert Synthetic().shape() == ((60,), 10) == (corpus.shape, corpus.classes)
+
+
+@pytest.mark.parametrize("options", [{"alpha": -1}, {"clients": 0}, {"generator_seed": -1}])
+def test_bad_options_are_refused(options):
+    with pytest.raises(ValidationError):
+        Synthetic(**options)
+
+
+def test_known_by_name():
+    assert isinstance(datasets.parse({"name": "synthetic", "beta": 0}), Synthetic)

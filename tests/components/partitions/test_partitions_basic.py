@@ -1,0 +1,157 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simfl.components.partitions import partitions
+from simfl.components.partitions.base import Source
+from simfl.components.partitions.dealing import apportion, by_owner
+from simfl.components.partitions.describe import label_counts
+from simfl.errors import InputError
+
+GENERIC = ["iid", "shards", "dirichlet"]
+
+
+def assert_disjoint(dealt):
+    rows = np.concatenate(dealt)
+    assert len(np.unique(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("name", GENERIC)
+@settings(deadline=None, max_examples=15)
+@given(data=st.data())
+def test_rows_are_dealt_at_most_once(name, data):
+    n = data.draw(st.integers(200, 600))
+    clients = data.draw(st.integers(1, 20))
+    classes = data.draw(st.integers(1, 6))
+    labels = np.random.default_rng(n).integers(0, classes, n)
+    dealt = partitions.parse(name).deal(
+        Source(labels, classes), clients, np.random.default_rng(clients)
+    )
+    assert len(dealt) == clients
+    assert_disjoint(dealt)
+    if name != "shards":
+        assert sum(map(len, dealt)) == n
+
+
+@pytest.mark.parametrize("name", GENERIC)
+def test_equal_seeds_deal_equally_and_others_do_not(name, balanced, deal):
+    one, same, other = (deal(name, balanced, 50, seed) for seed in (1, 1, 2))
+    assert all(np.array_equal(a, b) for a, b in zip(one, same, strict=True))
+    assert any(not np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("name", GENERIC)
+def test_labels_inside_a_client_are_shuffled(name, balanced, deal):
+    """So that cutting off the last fifth gives a fair validation set."""
+    dealt = deal(name, balanced, 20)
+    rows = max(dealt, key=len)
+    cut = int(0.8 * len(rows))
+    whole, part = (label_counts([r], balanced.labels, 10)[0] for r in (rows, rows[cut:]))
+    expected = whole * (len(rows) - cut) / len(rows)
+    assert np.abs(part - expected).max() < 6 * np.sqrt(expected.max())
+
+
+def test_iid_sizes_are_equal_and_labels_pass_a_chi_square_test(balanced, deal):
+    dealt = deal("iid", balanced, 100)
+    assert {len(rows) for rows in dealt} == {600}
+    counts = label_counts(dealt, balanced.labels, 10)
+    chi_square = ((counts - 60) ** 2 / 60).sum()
+    freedom = 99 * 9
+    assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)
+
+
+def test_one_shard_per_client(balanced, deal):
+    dealt = deal("shards", balanced, 100, per_client=1)
+    counts = label_counts(dealt, balanced.labels, 10)
+    assert (counts.sum(axis=1) == 600).all()
+    assert ((counts > 0).sum(axis=1) == 1).all()
+    assert ((counts > 0).sum(axis=0) == 10).all()
+    assert_disjoint(dealt)
+
+
+def test_two_shards_per_client(balanced, deal):
+    pure = []
+    for seed in range(60):
+        counts = label_counts(
+            deal("shards", balanced, 100, seed, per_client=2), balanced.labels, 10
+        )
+        assert (counts.sum(axis=1) == 600).all()
+        assert ((counts > 0).sum(axis=1) <= 2).all()
+        pure.append(((counts > 0).sum(axis=1) == 1).sum())
+    # algorithms.md, D.1: N * 19/199 clients are expected to get two shards of one label
+    assert abs(np.mean(pure) - 100 * 19 / 199) < 4 * np.std(pure) / np.sqrt(60)
+
+
+def test_shards_leave_the_remainder_out(deal, labelled):
+    assert {len(rows) for rows in deal("shards", labelled([50, 53]), 10, per_client=2)} == {10}
+
+
+def test_dirichlet_deals_everything_and_keeps_the_minimum(balanced, deal):
+    dealt = deal("dirichlet", balanced, 200, alpha=0.05, min_samples=20)
+    assert sum(map(len, dealt)) == 60000
+    assert min(map(len, dealt)) >= 20
+    assert_disjoint(dealt)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
+def test_dirichlet_shares_have_the_variance_of_their_distribution(alpha, balanced, deal):
+    """A share of Dir(a, .., a) over N clients has mean 1/N, variance (1/N)(1-1/N)/(N a + 1)."""
+    clients = 20
+    squares = []
+    for seed in range(30):
+        dealt = deal("dirichlet", balanced, clients, seed, alpha=alpha, min_samples=0)
+        share = label_counts(dealt, balanced.labels, 10) / 6000
+        squares.extend(((share - 1 / clients) ** 2).mean(axis=0))
+    expected = (1 / clients) * (1 - 1 / clients) / (clients * alpha + 1)
+    assert abs(np.mean(squares) - expected) < 4 * np.std(squares) / np.sqrt(len(squares))
+
+
+def test_dirichlet_limits(balanced, deal):
+    few = label_counts(deal("dirichlet", balanced, 10, alpha=0.001), balanced.labels, 10)
+    assert (few.max(axis=0) > 5900).all()  # each class all but wholly with one client
+    many = label_counts(deal("dirichlet", balanced, 10, alpha=1e6), balanced.labels, 10)
+    assert np.abs(many - 600).max() < 10
+
+
+def test_natural_deals_the_data_sets_own_clients(deal):
+    own = [np.array([0, 3]), np.array([1]), np.array([2, 4])]
+    source = Source(np.zeros(5, dtype=np.int64), 1, own)
+    for rows, expected in zip(deal("natural", source, 3), own, strict=True):
+        assert rows.tolist() == expected.tolist()
+    first = deal("natural", source, 2, clients="first")
+    assert [rows.tolist() for rows in first] == [[0, 3], [1]]
+    chosen = {tuple(len(rows) for rows in deal("natural", source, 2, seed)) for seed in range(20)}
+    assert chosen == {(2, 1), (2, 2), (1, 2)}  # every subset, in the data set's order
+
+
+def test_natural_refuses_what_it_cannot_do(deal):
+    with pytest.raises(InputError, match="clients of its own"):
+        deal("natural", Source(np.zeros(5, dtype=np.int64), 1), 2)
+    with pytest.raises(InputError, match="3 clients, fewer than the fleet's 4 devices"):
+        deal(
+            "natural", Source(np.zeros(3, dtype=np.int64), 1, [np.array([i]) for i in range(3)]), 4
+        )
+
+
+@pytest.mark.parametrize("name", GENERIC)
+def test_too_few_samples_are_an_input_error(name, deal, labelled):
+    with pytest.raises(InputError, match=f"partition '{name}'"):
+        deal(name, labelled([3, 4]), 8)
+
+
+def test_by_owner_keeps_the_order_without_a_generator():
+    dealt = by_owner(np.array([5, 3, 9, 1]), np.array([2, 0, 2, 0]), 4)
+    assert [rows.tolist() for rows in dealt] == [[3, 1], [], [5, 9], []]
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    total=st.integers(0, 1000),
+    weights=st.lists(st.floats(0.01, 100), min_size=1, max_size=20),
+)
+def test_apportion_keeps_the_total_and_is_never_a_whole_one_off(total, weights):
+    exact = total * np.array(weights) / np.sum(weights)
+    whole = apportion(total, np.array(weights))
+    assert whole.sum() == total
+    assert np.abs(whole - exact).max() < 1

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from simfl.components.partitions.describe import label_counts, picture, skew, summary
+
+LABELS = np.array([0, 0, 1, 2, 1, 0])
+DEALT = [np.array([0, 2]), np.array([], dtype=np.int64), np.array([5, 1, 3])]
+
+
+def test_label_counts():
+    assert label_counts(DEALT, LABELS, 3).tolist() == [[1, 1, 0], [0, 0, 0], [2, 0, 1]]
+    assert label_counts([], LABELS, 3).shape == (0, 3)
+
+
+def test_skew_of_pure_and_of_representative_clients():
+    pure = np.eye(10, dtype=np.int64) * 600
+    np.testing.assert_allclose(skew(pure), 1.8)  # algorithms.md, G.2: all of one of ten classes
+    np.testing.assert_allclose(skew(np.full((4, 10), 7)), 0)
+    assert np.isnan(skew(label_counts(DEALT, LABELS, 3))[1])
+
+
+def test_summary_tells_sizes_labels_and_skew():
+    text = summary(label_counts(DEALT, LABELS, 3))
+    assert text.splitlines()[0] == "3 clients, 5 samples, 3 classes"
+    assert text.splitlines()[2].split() == ["samples", "0.0", "2.0", "1.7", "3.0", "1.2"]
+    assert "no samples" in summary(np.zeros((2, 3), dtype=np.int64))
+
+
+@pytest.mark.parametrize("classes", [1, 3, 90])
+def test_the_picture_shows_every_label_of_every_client(classes, tmp_path):
+    counts = np.arange(5 * classes).reshape(5, classes)
+    figure = picture(counts, "a partition")
+    axes = figure.axes[0]
+    assert len(axes.collections) == classes
+    last = axes.collections[-1].get_paths()
+    tops = [path.vertices[:, 1].max() for path in last]
+    assert tops == counts.sum(axis=1).tolist()
+    figure.savefig(tmp_path / "p.png")
+    assert (tmp_path / "p.png").stat().st_size > 1000

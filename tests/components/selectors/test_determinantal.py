@@ -1,0 +1,124 @@
+"""Exact k-DPP sampling: all probabilities of small kernels, and stability (algorithms.md, A.7)."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from simfl.components.selectors._determinantal import KDpp, similarity_kernel
+from simfl.components.selectors._vectors import distances
+from simfl.core.work import Floats
+
+Probabilities = dict[tuple[int, ...], float]
+
+TRIDIAGONAL = np.array([[2.0, 1, 0], [1, 2, 1], [0, 1, 2]])
+PROFILES = np.array([[0.0, 0], [0, 0], [3, 4], [6, 8]], dtype=np.float32)
+
+
+def brute_force(L: Floats, k: int) -> Probabilities:
+    minors = {Y: np.linalg.det(L[np.ix_(Y, Y)]) for Y in combinations(range(len(L)), k)}
+    total = sum(minors.values())
+    return {Y: max(minor, 0.0) / total for Y, minor in minors.items()}
+
+
+def check(L: Floats, k: int, expected: Probabilities, draws: int = 20_000, seed: int = 0) -> None:
+    """Every subset within 4 sigma of its probability."""
+    dpp, rng = KDpp(L), np.random.default_rng(seed)
+    counts = dict.fromkeys(combinations(range(len(L)), k), 0)
+    for _ in range(draws):
+        counts[tuple(dpp.sample(k, rng).tolist())] += 1
+    for Y, count in counts.items():
+        p = expected.get(Y, 0.0)
+        sigma = np.sqrt(p * (1 - p) / draws)
+        assert abs(count / draws - p) <= 4 * sigma + 1e-12, f"{Y}: {count / draws} instead of {p}"
+
+
+@pytest.mark.parametrize(
+    ("k", "expected"),
+    [
+        (1, {(0,): 1 / 3, (1,): 1 / 3, (2,): 1 / 3}),
+        (2, {(0, 1): 0.3, (0, 2): 0.4, (1, 2): 0.3}),
+        (3, {(0, 1, 2): 1.0}),
+    ],
+)
+def test_three_clients(k: int, expected: Probabilities) -> None:
+    check(TRIDIAGONAL, k, expected)
+
+
+def test_four_profiles() -> None:
+    distance = distances(PROFILES, PROFILES, "L2")
+    L = similarity_kernel(distance)
+    assert distance.max() == 10
+    assert pytest.approx(L) == np.array(
+        [
+            [2.25, 2.25, 1.5, 0.25],
+            [2.25, 2.25, 1.5, 0.25],
+            [1.5, 1.5, 1.75, 1],
+            [0.25, 0.25, 1, 1.25],
+        ]
+    )
+    check(
+        L,
+        2,
+        {
+            (0, 2): 27 / 161,
+            (1, 2): 27 / 161,
+            (0, 3): 44 / 161,
+            (1, 3): 44 / 161,
+            (2, 3): 19 / 161,
+        },
+    )
+
+
+def test_diagonal_kernels() -> None:
+    L = np.diag([1.0, 2, 3])
+    check(L, 1, {(0,): 1 / 6, (1,): 1 / 3, (2,): 1 / 2}, draws=4000)
+    check(L, 2, {(0, 1): 2 / 11, (0, 2): 3 / 11, (1, 2): 6 / 11}, draws=4000)
+    check(np.eye(5), 2, dict.fromkeys(combinations(range(5), 2), 0.1), draws=4000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [4, 6, 8])
+@pytest.mark.parametrize("scale", [1.0, 1e12, 1e-12])
+def test_against_all_subsets(n: int, scale: float) -> None:
+    rng = np.random.default_rng(n)
+    f = rng.normal(size=(n, 3)).astype(np.float32)
+    L = similarity_kernel(distances(f, f, "L2"))
+    check(scale * L, 3, brute_force(L, 3), draws=50_000)
+
+
+def test_scale_and_renaming_do_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    f = rng.normal(size=(6, 3)).astype(np.float32)
+    L, order = similarity_kernel(distances(f, f, "L2")), rng.permutation(6)
+    check(1e6 * L, 3, brute_force(L, 3), draws=5000)
+    check(L[np.ix_(order, order)], 3, brute_force(L[np.ix_(order, order)], 3), draws=5000)
+    inverse = np.argsort(order)
+    for Y, p in brute_force(L, 3).items():
+        renamed = tuple(sorted(int(inverse[i]) for i in Y))
+        assert brute_force(L[np.ix_(order, order)], 3)[renamed] == pytest.approx(p)
+
+
+def test_equal_profiles_mean_uniform_sampling() -> None:
+    f = np.ones((5, 3), dtype=np.float32)
+    check(
+        similarity_kernel(distances(f, f, "L2")), 2, dict.fromkeys(combinations(range(5), 2), 0.1)
+    )
+
+
+def test_a_kernel_of_too_low_a_rank_still_gives_k() -> None:
+    f = np.repeat(np.array([[0.0], [1.0]], dtype=np.float32), 4, axis=0)
+    dpp, rng = KDpp(similarity_kernel(distances(f, f, "L2"))), np.random.default_rng(0)
+    assert dpp.rank == 2
+    drawn = [dpp.sample(4, rng) for _ in range(200)]
+    assert all(len(set(sample.tolist())) == 4 for sample in drawn)
+    assert all({0, 1} == set((sample // 4).tolist()) for sample in drawn)
+
+
+def test_stable_for_a_thousand_clients() -> None:
+    f = np.random.default_rng(0).normal(size=(1000, 20)).astype(np.float32)
+    dpp, rng = KDpp(similarity_kernel(distances(f, f, "L2"))), np.random.default_rng(0)
+    for k in (1, 10, 200, 1000):
+        sample = dpp.sample(k, rng)
+        assert len(np.unique(sample)) == k
+        assert np.array_equal(sample, np.sort(sample))

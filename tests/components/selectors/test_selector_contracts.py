@@ -1,0 +1,69 @@
+"""Every registered selector, with its defaults and in its variants, goes through the contract."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from simfl.components.selectors import selectors
+from simfl.testing.selectors import SelectorContract
+
+TRAITS: dict[str, dict[str, Any]] = {
+    "round_robin": {"ordered": True},
+    "fedcore_cohorts": {"ordered": True, "fewer": True},
+    "clustered": {"repeats": True},
+    "fedcor": {"draws": 20},  # 150 steps per round; the variants below draw more often
+    "fedgp": {"draws": 20},
+}
+"""What `SelectorContract` must know of a selector beyond its name."""
+
+VARIANTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("weighted", {"replacement": True}, {"repeats": True}),
+    ("power_of_choice", {"loss": "last"}, {}),
+    ("power_of_choice", {"loss": "minibatch", "candidates": 5}, {}),
+    ("afl", {"discarded": 0, "uniform_share": 1}, {}),
+    ("k_dpp", {"profile": "gradient", "refresh_every": 2}, {}),
+    ("k_dpp", {"profile": "representative_gradient"}, {}),
+    ("fedacs", {"reward": "reuse_update", "fast": True}, {}),
+    ("fedacs", {"norm": "layer_sum", "tolerance": 1}, {}),
+    ("clustered", {"similarity": "L2", "linkage_input": "condensed"}, {}),
+    ("clustered", {"similarity": "L1"}, {}),
+    ("fedsae", {"top_loss": True}, {}),
+    ("divfl", {"vectors": "update"}, {}),
+    ("divfl", {"refresh": "everybody"}, {}),
+    ("oort", {"preset": "code", "window": 1}, {}),
+    ("oort", {"penalise": "utility", "exploration": 0.2, "blacklist": 1, "budget": 7}, {}),
+    ("tifl", {"interval": 2, "tiers": 3, "credits": 1, "profile": "loss"}, {}),
+    ("tifl", {"interval": 1, "tiers": 2, "rounds": 4, "probabilities": "positive"}, {}),
+    ("oracle", {"goal": "balanced"}, {}),
+    ("fedcor", {"warmup": 0, "interval": 1, "warmup_steps": 2, "update_steps": 2}, {"draws": 200}),
+    ("fedcor", {"warmup": 1, "interval": 2, "warmup_steps": 5, "update_steps": 5}, {"draws": 100}),
+    ("fedgp", {"warmup": 1, "interval": None, "warmup_steps": 2}, {"draws": 100}),
+]
+"""Options that take other paths than the defaults, with the traits they bring."""
+
+
+def contract(name: str, options: dict[str, Any], traits: dict[str, Any]) -> type[SelectorContract]:
+    create = staticmethod(partial(selectors.get(name), **options))
+    return type(
+        "Contract", (SelectorContract,), {"create": create, **TRAITS.get(name, {}), **traits}
+    )
+
+
+for name in selectors.names():
+    globals()[f"Test_{name}"] = contract(name, {}, {})
+for number, (name, options, traits) in enumerate(VARIANTS):
+    globals()[f"Test_{name}_{number}"] = contract(name, options, traits)
+
+
+@pytest.mark.parametrize("name", selectors.names())
+def test_no_selector_escapes(name: str) -> None:
+    assert issubclass(globals()[f"Test_{name}"], SelectorContract)
+    assert isinstance(globals()[f"Test_{name}"]().create(), selectors.get(name))
+
+
+@pytest.mark.parametrize("name", selectors.names())
+def test_every_option_and_class_is_documented(name: str) -> None:
+    selector = selectors.get(name)
+    assert all(option.description for option in selector.model_fields.values())
+    assert "Cost:" in (selector.__doc__ or "")

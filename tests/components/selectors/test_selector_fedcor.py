@@ -1,0 +1,171 @@
+"""FedCor and FedGP: schedule, samples, annealing and presets (algorithms.md, A.5 and A.6)."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from simfl.components.selectors._gaussian_process import Posterior, choose
+from simfl.components.selectors.base import Probe
+from simfl.components.selectors.fedcor import FedCor
+from simfl.components.selectors.fedgp import FedGp
+from simfl.testing.fake_server import FakeServer
+
+QUICK = {"warmup_steps": 3, "update_steps": 3}
+
+
+def asked_by_round(server: FakeServer, selector: FedCor, rounds: int, k: int) -> list[list[Probe]]:
+    rng, log = np.random.default_rng(0), []
+    for _ in range(rounds):
+        server.asked.clear()
+        server.finish(selector, server.choose(selector, k, rng))
+        log.append(list(server.asked))
+    return log
+
+
+def test_schedule_of_probes() -> None:
+    log = asked_by_round(FakeServer.random(12), FedCor(warmup=3, interval=5, **QUICK), 12, 4)
+    kinds = [[f"{probe.report}@{probe.model}" for probe in probes] for probes in log]
+    everybody, update = ["loss@global"], ["loss@global", "trial@global", "loss@trial"]
+    # list index = round counted from 0: losses at w^0 .. w^4, then at 5 and 10 a throw-away round
+    assert kinds == [everybody] * 5 + [update] + [[]] * 4 + [update] + [[]]
+    base, trial, after = log[5]
+    assert len(base.clients) == len(after.clients) == 12
+    assert len(trial.clients) == 4
+
+
+def test_paper_presets_update_where_the_paper_does() -> None:
+    selector, server = FedCor(), FakeServer.random(20)
+    updates = []
+    for t in range(500):
+        server.rounds = t
+        if selector._is_update(server.view(5)):
+            updates.append(t)
+    assert updates == list(range(20, 500, 10))
+    assert len(updates) == 48
+
+
+def test_a_warm_up_sample_is_the_change_of_consecutive_losses() -> None:
+    server, selector = FakeServer.random(8), FedCor(warmup=3, **QUICK)
+    losses = server.loss * server.decay ** np.arange(6)[:, None]
+    asked_by_round(server, selector, 5, 3)
+    samples = selector.state_dict()["_samples"]
+    assert len(samples) == 4  # warmup + 1: rounds 0 to 3
+    for t, sample in enumerate(samples):
+        assert sample == pytest.approx(losses[t + 1] - losses[t])
+
+
+def test_a_later_sample_is_the_change_by_the_trial() -> None:
+    server, selector = FakeServer.random(8), FedCor(warmup=0, interval=3, **QUICK)
+    asked_by_round(server, selector, 4, 3)
+    sample = selector.state_dict()["_samples"][-1]
+    expected = -0.1 * np.abs(server.vectors[:, 0]) * server.loss * server.decay**3
+    assert sample == pytest.approx(expected)
+
+
+def test_only_the_last_samples_are_kept() -> None:
+    server, selector = FakeServer.random(8), FedCor(warmup=14, **QUICK)
+    asked_by_round(server, selector, 16, 3)
+    assert len(selector.state_dict()["_samples"]) == 11
+
+
+def test_who_was_chosen_counts_less_until_the_next_sample() -> None:
+    server, selector = FakeServer.random(8), FedCor(warmup=1, interval=4, beta=0.5, **QUICK)
+    rng = np.random.default_rng(0)
+    expected = np.ones(8)
+    for t in range(9):
+        chosen = server.choose(selector, 3, rng)
+        if t in (4, 8):
+            expected[:] = 1
+        assert selector.state_dict()["_annealing"] == pytest.approx(expected)
+        server.finish(selector, chosen)
+        if t > 1:
+            expected[chosen] *= 0.5
+        assert selector.state_dict()["_annealing"] == pytest.approx(expected)
+
+
+def test_silent_clients_are_left_out_of_the_likelihood() -> None:
+    server, selector = FakeServer.random(10), FedCor(warmup=2, interval=3, **QUICK)
+    server.silent = frozenset({3, 7})
+    server.loss[5] = np.nan
+    log = asked_by_round(server, selector, 7, 3)
+    sample = selector.state_dict()["_samples"][-1]
+    assert np.flatnonzero(~np.isfinite(sample)).tolist() == [3, 5, 7]
+    assert np.isfinite(selector.diagnostics()["embeddings"]).all()
+    assert log[3][2].clients.tolist() == [0, 1, 2, 4, 5, 6, 8, 9]
+
+
+def test_nobody_answers_the_trial() -> None:
+    server, selector = FakeServer.random(6), FedCor(warmup=0, interval=1, **QUICK)
+    rng = np.random.default_rng(0)
+    server.play(selector, 1, 2, rng)
+    server.silent = frozenset(range(6))
+    assert len(server.choose(selector, 2, rng)) == 2
+
+
+def test_chooses_by_algorithm_1_after_the_warm_up() -> None:
+    server, selector = FakeServer.random(9), FedCor(warmup=1, interval=None, dimension=3, **QUICK)
+    rng = np.random.default_rng(0)
+    server.play(selector, 4, 3, rng)
+    found = selector.diagnostics()
+    posterior = Posterior(found["embeddings"].T, 1e-4, server.samples / server.samples.sum())
+    expected = choose(posterior, found["annealing"], np.arange(9), 3)
+    assert server.choose(selector, 3, rng).tolist() == sorted(expected)
+
+
+def test_a_client_that_joins_late_gets_an_embedding() -> None:
+    selector, rng = FedCor(warmup=1, interval=2, **QUICK), np.random.default_rng(0)
+    FakeServer.random(6).play(selector, 3, 2, rng)
+    grown = FakeServer.random(9)
+    grown.rounds = 3
+    grown.play(selector, 4, 3, rng)
+    assert selector.diagnostics()["embeddings"].shape == (9, 15)
+
+
+def test_embeddings_cluster_by_planted_group() -> None:
+    """Loss changes that depend on the group alone separate the groups (G.6: above 0.3)."""
+    rng, groups = np.random.default_rng(0), np.repeat(np.arange(5), 8)
+    server = FakeServer.random(40)
+    server.samples[:] = 10
+    selector, level = FedCor(), np.full(40, 2.0)
+    for _ in range(17):
+        server.loss = level / server.decay**server.rounds
+        server.finish(selector, server.choose(selector, 5, rng))
+        level = level + rng.normal(0, 0.05, size=5)[groups] + rng.normal(0, 0.002, size=40)
+    X = selector.diagnostics()["embeddings"]
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    cosine, alike = X @ X.T, groups[:, None] == groups
+    off = ~np.eye(40, dtype=bool)
+    assert cosine[alike & off].mean() - cosine[~alike].mean() > 0.3
+
+
+def test_presets_and_what_overrides_them() -> None:
+    def schedule(selector: FedCor) -> tuple[object, ...]:
+        reuse = (selector.warmup_reuse, selector.reuse)
+        return (selector.warmup, selector.interval, selector.beta, selector.theta, *reuse)
+
+    assert schedule(FedCor()) == schedule(FedCor(preset="fmnist")) == (15, 10, 0.95, 0.9, 10, 1)
+    assert schedule(FedCor(preset="cifar")) == (20, 50, 0.9, 0.99, 10, 1)
+    assert schedule(FedGp()) == (15, 10, 0.95, 0.9, 1, 1)
+    assert schedule(FedGp(preset="cifar")) == (15, 50, 0.97, 0.99, 1, 1)
+    assert FedCor(preset="cifar", beta=0.97).beta == 0.97
+    assert FedCor.model_validate(FedCor(preset="cifar", beta=0.97).model_dump()) == FedCor(
+        preset="cifar", beta=0.97
+    )
+
+
+def test_fedgp_chooses_as_fedcor_given_the_same_state() -> None:
+    server, fedcor = FakeServer.random(9), FedCor(warmup=2, **QUICK)
+    server.play(fedcor, 5, 3, np.random.default_rng(0))
+    fedgp = FedGp(warmup=2, **QUICK)
+    fedgp.load_state_dict(fedcor.state_dict())
+    choices = [server.choose(s, 3, np.random.default_rng(1)).tolist() for s in (fedcor, fedgp)]
+    assert choices[0] == choices[1]
+
+
+def test_bad_options_are_refused() -> None:
+    with pytest.raises(ValidationError, match="fmnist"):
+        FedCor.model_validate({"preset": "imagenet"})
+    with pytest.raises(ValidationError, match="fmnist"):
+        FedCor.model_validate({"preset": ["fmnist"]})
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        FedCor(beta=1.5)

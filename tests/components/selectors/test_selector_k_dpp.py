@@ -1,0 +1,77 @@
+"""FL-DP3S: planted groups, profiles and their costs (algorithms.md, A.7 and G.2)."""
+
+import numpy as np
+import pytest
+
+from simfl.components.selectors.k_dpp import KDppSelector
+from simfl.components.selectors.uniform import Uniform
+from simfl.testing.fake_server import FakeServer
+
+GROUPS = np.repeat(np.arange(10), 10)
+
+
+def planted(noise: float, seed: int = 0) -> FakeServer:
+    """100 clients of 10 single-label groups whose profiles spread by `noise` times the groups'."""
+    rng, server = np.random.default_rng(seed), FakeServer.random(100)
+    centres = rng.normal(size=(10, 50))
+    server.vectors = centres[GROUPS] + noise * rng.normal(size=(100, 50))
+    server.samples[:] = 600
+    return server
+
+
+def mean_gemd(server: FakeServer, selector: KDppSelector | Uniform, rounds: int) -> float:
+    log = server.play(selector, rounds, 10, np.random.default_rng(1))
+    shares = np.array([np.bincount(GROUPS[chosen], minlength=10) / 10 for chosen in log])
+    return float(np.abs(shares - 0.1).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize(("noise", "bound"), [(0.02, 0.01), (0.1, 0.05), (0.3, 0.2)])
+def test_planted_groups_are_balanced(noise: float, bound: float) -> None:
+    assert mean_gemd(planted(noise), KDppSelector(), 300) < bound
+
+
+def test_uniform_sampling_of_the_same_groups_is_not() -> None:
+    # E|share - 0.1| summed over the groups: 2 C(90,10) / C(100,10) = 0.66095
+    assert mean_gemd(planted(0.1), Uniform(), 2000) == pytest.approx(0.66095, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("profile", "report"),
+    [("fc1", "fc1_profile"), ("gradient", "gradient"), ("representative_gradient", "update")],
+)
+def test_everybody_is_profiled_once(profile: str, report: str) -> None:
+    server = FakeServer.random(12)
+    selector = KDppSelector.model_validate({"profile": profile})
+    server.play(selector, 4, 3, np.random.default_rng(0))
+    assert [(probe.report, len(probe.clients)) for probe in server.asked] == [(report, 12)]
+
+
+def test_profiles_can_be_refreshed() -> None:
+    server = FakeServer.random(12)
+    server.play(KDppSelector(refresh_every=3), 7, 3, np.random.default_rng(0))
+    assert [len(probe.clients) for probe in server.asked] == [12, 12, 12]
+
+
+def test_whoever_was_away_is_profiled_later_and_a_broken_profile_only_once() -> None:
+    server, selector, rng = FakeServer.random(10), KDppSelector(), np.random.default_rng(0)
+    server.available, server.silent = np.arange(8), frozenset({1})
+    server.vectors[2] = np.nan
+    server.play(selector, 2, 3, rng)
+    server.available, server.silent = np.arange(10), frozenset()
+    server.play(selector, 2, 3, rng)
+    asked = [probe.clients.tolist() for probe in server.asked]
+    assert asked == [list(range(8)), [1], [1, 8, 9]]
+
+
+def test_unprofiled_clients_fill_up_only() -> None:
+    server, selector, rng = FakeServer.random(10), KDppSelector(), np.random.default_rng(0)
+    server.silent = frozenset(range(3, 10))
+    for _ in range(20):
+        assert {0, 1, 2} < set(server.choose(selector, 5, rng).tolist())
+        assert set(server.choose(selector, 2, rng).tolist()) <= {0, 1, 2}
+
+
+def test_the_decomposition_is_not_stored() -> None:
+    server, selector = FakeServer.random(10), KDppSelector()
+    server.play(selector, 1, 3, np.random.default_rng(0))
+    assert set(selector.state_dict()) == {"_profiles", "_answered"}

@@ -1,0 +1,136 @@
+"""Oort: utilities, bonus, penalty, pacer, blacklist and presets (algorithms.md, A.12)."""
+
+import numpy as np
+import pytest
+
+from simfl.components.selectors.base import RoundOutcome
+from simfl.components.selectors.oort import Oort, freshness, slowness
+from simfl.testing.fake_server import FakeServer
+
+
+def outcome(ids: list[int], squared: list[float], round_: int = 1) -> RoundOutcome:
+    arrived, zeros = np.array(ids), np.zeros(len(ids))
+    extras = {"squared_loss": np.array(squared)}
+    return RoundOutcome(round_, arrived, arrived, zeros, zeros, None, extras)
+
+
+def test_utility_of_three_samples() -> None:
+    server, selector = FakeServer.random(4), Oort()
+    server.samples[:] = 3
+    server.choose(selector, 2, np.random.default_rng(0))
+    selector.observe(outcome([1], [(1 + 4 + 9) / 3]))
+    utility = selector.state_dict()["_utility"]
+    assert utility[1] == pytest.approx(6.480741, abs=1e-6)
+    assert np.isnan(utility[[0, 2, 3]]).all()
+
+
+def test_slow_clients_are_penalised() -> None:
+    factor = slowness(np.array([20.0, 10.0, 5.0, np.nan]), 10.0, 2.0)
+    assert factor.tolist() == [0.25, 1, 1, 1]
+    assert 6.480741 * factor[0] == pytest.approx(1.620185, abs=1e-6)
+    assert slowness(np.array([1e9]), float("inf"), 2.0).tolist() == [1]
+
+
+def test_bonus_for_age() -> None:
+    assert freshness(50, np.array([40]))[0] == pytest.approx(0.098894, abs=1e-6)
+    assert freshness(1, np.array([-1]))[0] == 0
+
+
+def test_a_budget_limits_the_samples_that_count() -> None:
+    server, selector = FakeServer.random(4), Oort(budget=2)
+    server.samples[:] = [1, 5, 5, 5]
+    server.choose(selector, 2, np.random.default_rng(0))
+    selector.observe(outcome([0, 1], [4.0, 4.0]))
+    assert selector.state_dict()["_utility"][:2].tolist() == [2, 4]
+
+
+def played(
+    options: dict[str, object], rounds: int, n: int = 40, k: int = 10
+) -> tuple[FakeServer, Oort]:
+    server, selector = FakeServer.random(n, 1), Oort.model_validate(options)
+    server.play(selector, rounds, k, np.random.default_rng(0))
+    return server, selector
+
+
+def test_exploration_fades() -> None:
+    assert played({}, 1)[1].state_dict()["_exploring"] == pytest.approx(0.9 * 0.98)
+    assert played({}, 200)[1].state_dict()["_exploring"] == 0.2
+    assert played({"preset": "code"}, 3)[1].state_dict()["_exploring"] == pytest.approx(
+        0.9 * 0.95**3
+    )
+
+
+def test_exploits_the_useful_and_fast() -> None:
+    server, selector = (
+        FakeServer.random(20),
+        Oort(exploration=0, least_exploration=0, blacklist=None),
+    )
+    server.samples[:], server.loss[:] = 10, np.linspace(0.1, 2, 20)
+    server.duration_s[:] = 1.0
+    server.duration_s[19] = 100.0  # the most useful is far too slow
+    rng = np.random.default_rng(0)
+    server.choose(selector, 3, rng)
+    server.finish(selector, np.arange(20))
+    assert server.choose(selector, 3, rng).tolist() == [16, 17, 18]
+
+
+def test_new_clients_are_drawn_by_size() -> None:
+    server, rng = FakeServer.random(3), np.random.default_rng(0)
+    server.samples[:] = [1, 3, 6]
+    selector = Oort(exploration=1, least_exploration=1, decay=1)
+    drawn = [int(server.choose(selector, 1, rng)[0]) for _ in range(5000)]
+    rate, p = np.bincount(drawn, minlength=3) / 5000, np.array([0.1, 0.3, 0.6])
+    assert np.all(np.abs(rate - p) < 4 * np.sqrt(p * (1 - p) / 5000))
+
+
+def test_the_blacklist_takes_the_busiest_but_not_too_many() -> None:
+    server, selector = FakeServer.random(10), Oort(blacklist=2, exploration=0, least_exploration=0)
+    rng = np.random.default_rng(0)
+    server.choose(selector, 2, rng)
+    server.finish(selector, np.arange(10))
+    server.history.participations[:] = [9, 8, 7, 6, 5, 1, 1, 1, 1, 1]
+    for _ in range(50):
+        assert not set(server.choose(selector, 2, rng).tolist()) & {0, 1, 2}  # 30% of ten
+    assert {3, 4} & set(server.choose(selector, 7, rng).tolist())
+    assert len(server.choose(selector, 9, rng)) == 9
+
+
+@pytest.mark.parametrize(
+    ("pacer", "earned", "percentile"),
+    [
+        ("lower", [4, 4, 3, 3], 15),
+        ("lower", [3, 3, 4, 4], 10),
+        ("flat", [4, 4, 4, 4.5], 15),
+        ("flat", [4, 4, 6, 6], 10),
+        ("flat", [1, 1, 9, 9], 5),
+    ],
+)
+def test_pacer(pacer: str, earned: list[float], percentile: float) -> None:
+    selector = Oort.model_validate({"pacer": pacer, "window": 2})
+    selector.load_state_dict({"_earned": earned})
+    FakeServer.random(5).choose(selector, 2, np.random.default_rng(0))
+    assert selector.state_dict()["_percentile"] == percentile
+    assert selector.state_dict()["_earned"] == earned[2:]
+
+
+def test_where_slowness_counts() -> None:
+    scores = []
+    for penalise in ("score", "utility"):
+        server, selector = FakeServer.random(6, 3), Oort.model_validate({"penalise": penalise})
+        server.choose(selector, 2, np.random.default_rng(0))
+        server.finish(selector, np.arange(6))
+        score, slow = selector._scores(server.view(2))
+        assert (slow < 1).any()
+        scores.append(score)
+    assert not np.allclose(scores[0], scores[1])
+
+
+def test_presets() -> None:
+    paper, code = Oort(), Oort(preset="code")
+    assert (paper.clip, paper.decay, paper.cutoff, paper.blacklist, paper.pacer) == (
+        95, 0.98, 0.95, 10, "lower"
+    )  # fmt: skip
+    assert (code.clip, code.decay, code.cutoff, code.blacklist, code.pacer) == (
+        98, 0.95, 0.7, None, "flat"
+    )  # fmt: skip
+    assert Oort(preset="code", blacklist=5).blacklist == 5

@@ -1,0 +1,109 @@
+"""FedSAE's workload prediction: Ira and Fassa by hand (algorithms.md, A.9)."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simfl.components.workloads.base import Assignment
+from simfl.components.workloads.fedsae import FedSae, Outcome, Pair, fassa, ira
+from simfl.core.work import Plan
+
+
+def assignment(epochs: float, samples: int = 10, seed: int = 0, client: int = 0) -> Assignment:
+    """A client whose deadline leaves time for so many epochs."""
+    left = epochs * samples
+    return Assignment(client, samples, 1, 10, None, left, lambda units: units <= left, seed)
+
+
+@pytest.mark.parametrize(
+    ("pair", "affordable", "trained", "after"),
+    [
+        ((1, 2), 5, 2, (7, 11)),
+        ((1, 2), 1.5, 1, (1, 11)),
+        ((1, 2), 0.5, None, (0.5, 1)),
+        ((5, 8), 6, 5, (4, 7)),
+    ],
+)
+def test_ira(
+    pair: tuple[float, float], affordable: float, trained: int | None, after: tuple[float, float]
+) -> None:
+    workload = FedSae(start=pair)
+    plan = workload.plan(assignment(affordable))
+    # Whoever fails tries the easy task in vain, and so misses the deadline.
+    assert plan == Plan(full_epochs=int(pair[0]) if trained is None else trained)
+    assert workload._pairs[0] == pytest.approx(after)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "threshold", "after"),
+    [
+        ("complete", 3, (5, 7)),
+        ("complete", 5, (7, 7)),
+        ("complete", 9, (7, 9)),
+        ("half", 4, (3, 5)),
+        ("half", 5, (3, 7)),
+        ("fail", 9, (2, 3)),
+    ],
+)
+def test_fassa(outcome: Outcome, threshold: float, after: tuple[float, float]) -> None:
+    assert fassa(Pair(4, 6), outcome, threshold, fast=3, slow=1) == after
+
+
+def test_ira_uses_the_old_values_on_both_sides() -> None:
+    assert ira(Pair(2, 5), "complete", 10) == (7, 7)
+    assert ira(Pair(2, 5), "half", 10) == (2.5, 7)
+
+
+def test_fassa_learns_a_threshold_from_the_third_time_on() -> None:
+    workload = FedSae(rule="fassa")
+    pairs = []
+    for _ in range(4):
+        workload.plan(assignment(100))
+        pairs.append(workload._pairs[0])
+    # (1,2) -> +1 -> (2,3) -> +1 -> (3,4); threshold 0.95 * 2 + 0.05 * 3 = 2.05 <= 3: slow;
+    # then 0.95 * 2.05 + 0.05 * 4 = 2.1475 <= 4: slow again
+    assert pairs == [(2, 3), (3, 4), (4, 5), (5, 6)]
+
+
+def test_work_is_capped_and_fractions_are_mini_batches() -> None:
+    workload = FedSae()
+    assert workload.task(assignment(9), 40) == Plan(full_epochs=15)
+    assert workload.task(assignment(9), 2.55) == Plan(steps=25)
+    assert workload.task(assignment(9), 0.05) is None
+    assert workload.task(assignment(9), 3.01) == Plan(full_epochs=3)
+
+
+def test_drawn_workloads_belong_to_clients() -> None:
+    workload = FedSae(affordable="drawn")
+    drawn = [workload._draw(assignment(0, seed=s, client=3)) for s in range(3000)]
+    mean, deviation = workload._talents[3]
+    assert 5 <= mean <= 10
+    assert mean / 4 <= deviation <= mean / 2
+    assert min(drawn) >= 0
+    # the normal distribution above 0 has a slightly larger mean
+    assert mean - 0.2 < np.mean(drawn) < mean + 0.5
+    plans = [workload.plan(assignment(math.inf, seed=s)) for s in range(200)]
+    assert None in plans
+    assert any(plan is not None and plan.units(10, 1) > 30 for plan in plans)
+    again = FedSae(affordable="drawn")
+    assert plans == [again.plan(assignment(math.inf, seed=s)) for s in range(200)]
+
+
+def test_a_participation_that_was_skipped_is_drawn_anew() -> None:
+    """Its seed stays the same until something is sent; the first draw is as ever."""
+    workload = FedSae(affordable="drawn")
+    first, second = (workload._draw(assignment(0, seed=7)) for _ in range(2))
+    assert first != second
+    assert workload._draw(assignment(0, seed=8)) != second
+    other = FedSae(affordable="drawn")
+    assert [other._draw(assignment(0, seed=7)) for _ in range(2)] == [first, second]
+
+
+def test_a_client_that_always_fails_keeps_a_task() -> None:
+    workload = FedSae()
+    for _ in range(1200):
+        workload.plan(assignment(0))
+    assert workload._pairs[0].low > 0
+    workload.plan(assignment(math.inf))
+    assert workload._pairs[0].high > 0

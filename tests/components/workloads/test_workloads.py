@@ -1,0 +1,177 @@
+"""Workloads: the oracles of algorithms.md (B.2, B.3), and that a plan ends by the deadline."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from simfl.components.workloads import Workload, workloads
+from simfl.components.workloads.base import Assignment, most
+from simfl.core.work import Plan
+from simfl.errors import InputError
+
+
+def assignment(
+    capability: float,
+    tau: float,
+    samples: int,
+    epochs: int = 10,
+    *,
+    steps: int | None = None,
+    convex: bool = False,
+    batch_size: int = 8,
+) -> Assignment:
+    return Assignment(
+        client=0,
+        samples=samples,
+        batch_size=batch_size,
+        epochs=epochs,
+        steps=steps,
+        units_left=capability * tau,
+        fits=lambda units: units / capability <= tau,
+        rng_seed=0,
+        convex=convex,
+    )
+
+
+def plan(name: object, *args: float, **options: object) -> Plan | None:
+    return workloads.parse(name).plan(assignment(*args, **options))  # type: ignore[arg-type]
+
+
+def test_most_is_the_largest_that_fits() -> None:
+    assert [most(5, lambda n, top=top: n <= top) for top in range(8)] == [0, 1, 2, 3, 4, 5, 5, 5]
+
+
+def test_full_trains_everything_however_late() -> None:
+    assert plan("full", 1, 1, 10) == Plan(full_epochs=10)
+    assert plan("full", 1, 1, 10, steps=7) == Plan(steps=7)
+
+
+@pytest.mark.parametrize("name", workloads.names())
+def test_a_client_without_samples_is_skipped(name: str) -> None:
+    assert plan(name, 1, math.inf, 0) is None
+
+
+# FedSAE starts small on purpose.
+@pytest.mark.parametrize("name", sorted(set(workloads.names()) - {"fedsae"}))
+def test_without_a_deadline_everybody_trains_in_full(name: str) -> None:
+    assert plan(name, 0.1, math.inf, 1000) == Plan(full_epochs=10)
+
+
+@pytest.mark.parametrize(
+    ("c", "tau", "m", "epochs"), [(1, 20, 10, 2), (1, 5, 10, 0), (0.5, 200, 60, 1), (1, 99, 10, 9)]
+)
+def test_partial_epochs_are_those_of_fedprox(c: float, tau: float, m: int, epochs: int) -> None:
+    assert plan("partial_epochs", c, tau, m) == (Plan(full_epochs=epochs) if epochs else None)
+
+
+def test_partial_epochs_that_end_on_the_deadline_are_not_partial() -> None:
+    assert plan("partial_epochs", 1, 100, 10) == Plan(full_epochs=10)
+
+
+def test_partial_steps_count_short_batches_as_short() -> None:
+    """Ten samples in batches of 8 and 2: three steps cost 18 units, four cost 20."""
+    assert plan("partial_epochs", 1, 19, 10, steps=20) == Plan(steps=3)
+    assert plan("partial_epochs", 1, 20, 10, steps=20) == Plan(steps=4)
+    assert plan("partial_epochs", 1, 7, 10, steps=20) is None
+
+
+@pytest.mark.parametrize(
+    ("c", "tau", "m", "expected"),
+    [
+        (1, 20, 10, Plan(1, 9, 1)),
+        (1, 5, 10, None),  # the fallback's b0 = floor(5 / 10) = 0
+        (1, 100, 10, Plan(full_epochs=10)),  # b = 10 = m: the same work as in full
+        (0.5, 200, 60, Plan(1, 9, 4)),
+        (1, 10, 10, Plan(full_epochs=1)),  # b = 0 and a full epoch fits
+        (1, 18, 10, Plan(full_epochs=1)),
+        (1, 40, 60, Plan(0, 10, 4)),  # fallback
+        (1, 10, 1, Plan(full_epochs=10)),
+    ],
+)
+def test_coreset_budgets_are_those_of_fedcore(
+    c: float, tau: float, m: int, expected: Plan | None
+) -> None:
+    assert plan("coreset", c, tau, m) == expected
+
+
+@pytest.mark.parametrize(
+    ("m", "c", "b", "epochs"),
+    [(4388, 1.8098, 2366, 5), (2103, 1.3121, 1835, 8), (4645, 1.8658, 2425, 5)],
+)
+def test_stragglers_of_fedcore_table_1(m: int, c: float, b: int, epochs: int) -> None:
+    """The three stragglers of 10% on Synthetic (algorithms.md, F.4)."""
+    assert plan("coreset", c, 10 * 1419.1267, m) == Plan(1, 9, b)
+    assert plan("partial_epochs", c, 10 * 1419.1267, m) == Plan(full_epochs=epochs)
+
+
+def test_coreset_time_of_the_oracle() -> None:
+    chosen = plan("coreset", 0.5, 200, 60)
+    assert chosen is not None
+    assert chosen.units(60, 8) / 0.5 == 192
+
+
+def test_coreset_fallback_pays_for_features_only_in_deep_models() -> None:
+    deep = {"name": "coreset", "feature_cost": 0.25}
+    assert plan(deep, 1, 40, 60) == Plan(0, 10, 2, extra_units=15)  # floor((40 - 15) / 10)
+    assert plan(deep, 1, 40, 60, convex=True) == Plan(0, 10, 4)
+    assert plan({"name": "coreset", "fallback": False}, 1, 40, 60) is None
+    blind = {"name": "coreset", "method": "random", "feature_cost": 0.25}
+    assert plan(blind, 1, 40, 60) == Plan(0, 10, 4)
+
+
+def test_coreset_of_one_epoch_is_full_or_fallback() -> None:
+    assert plan("coreset", 1, 60, 60, 1) == Plan(full_epochs=1)
+    assert plan("coreset", 1, 59, 60, 1) == Plan(0, 1, 59)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    name=st.sampled_from(["partial_epochs", "coreset", {"name": "coreset", "feature_cost": 1 / 3}]),
+    c=st.floats(0.05, 20),
+    tau=st.floats(0, 5000),
+    m=st.integers(1, 500),
+    epochs=st.integers(1, 20),
+    convex=st.booleans(),
+)
+def test_what_is_planned_fits_and_one_sample_more_would_not(
+    name: object, c: float, tau: float, m: int, epochs: int, convex: bool
+) -> None:
+    asked = assignment(c, tau, m, epochs, convex=convex)
+    chosen = workloads.parse(name).plan(asked)
+    if chosen is None:
+        return
+    assert asked.fits(asked.units(chosen))
+    assert chosen.coreset_size <= m
+    if chosen.coreset_size:
+        left = c * tau - chosen.extra_units - chosen.full_epochs * m
+        assert chosen.coreset_size == pytest.approx(left / chosen.coreset_epochs, abs=1.001)
+        more = Plan(
+            chosen.full_epochs, chosen.coreset_epochs, chosen.coreset_size + 1, None,
+            chosen.extra_units,
+        )  # fmt: skip
+        assert chosen.coreset_size == m or not asked.fits(asked.units(more))
+
+
+def test_coreset_needs_epochs() -> None:
+    assert workloads.get("coreset").needs_epochs
+    with pytest.raises(InputError, match="needs training epochs"):
+        plan("coreset", 1, 1, 10, steps=5)
+
+
+def test_coreset_options_survive_a_round_trip() -> None:
+    workload = workloads.parse({"name": "coreset", "method": {"name": "k_medoids", "max_rows": 9}})
+    written = workloads.dump(workload)
+    assert written["method"]["max_rows"] == 9
+    assert workloads.parse(written) == workload
+    assert isinstance(workload.fresh(), Workload)
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "k_mediods"}, {"method": {"name": "random", "x": 1}}, {"method": 3}]
+)
+def test_a_wrong_method_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match=r"k_medoids|wrong options"):
+        workloads.get("coreset").model_validate(options)

@@ -1,0 +1,86 @@
+"""Questions outlast aggregations: answers are about the model that was sent with the question."""
+
+import numpy as np
+
+from simfl.components.aggregators import aggregators
+from simfl.components.compressors import compressors
+from simfl.components.filters import filters
+from simfl.components.selectors.base import History, Probe, Selector, View
+from simfl.coordinators.training import TrainingCoordinator
+from simfl.core.seeds import Seeds
+from simfl.core.work import Plan, WorkOrder, WorkResult
+from simfl.sim.coordinator import Arrival, Evaluation
+
+
+class Asking(Selector):
+    """Asks client 0 once."""
+
+    report: str = "loss"
+
+    def probe(self, view, reports, rng):
+        return None if reports else Probe(self.report, np.array([0]))
+
+    def select(self, view, reports, k, rng):
+        return np.array([0])
+
+
+class PlusOne:
+    """Training adds one; a loss is the model itself."""
+
+    def train(self, bases, orders, *_):
+        return [WorkResult(o, bases[o.base] + np.float32(1), 0.5, 1, 1) for o in orders]
+
+    def measure(self, report, params, clients, *_):
+        return np.full(len(clients), float(params[0]))
+
+
+def learner(report: str) -> TrainingCoordinator:
+    return TrainingCoordinator(
+        PlusOne(),
+        Asking(report=report),
+        aggregators.parse("fedavg"),
+        np.zeros(1, dtype=np.float32),
+        lambda params: Evaluation(0.5, 0.5),
+        Seeds(0),
+        Plan(1),
+        compressors.parse("none"),
+        filters.parse("none"),
+    )
+
+
+def view(round_: int, turn: int) -> View:
+    history = History.empty(np.ones(3, dtype=np.int64))
+    return View(round_, 0.0, history, available=lambda: np.arange(3), k=1, turn=turn)
+
+
+def work(learn: TrainingCoordinator, issue: int) -> None:
+    """Let client 2 make the next version."""
+    order = learn.issue(WorkOrder(2, issue, issue + 1, learn.version, Plan(1), 0))
+    learn.aggregate(issue + 1, [2], [Arrival(order, 0, 1, 1.0)])
+
+
+def test_a_loss_is_that_of_the_model_sent() -> None:
+    learn = learner("loss")
+    work(learn, 0)
+    asked = view(2, 0)
+    probe = learn.next_probe(asked, ())
+    assert probe is not None
+    work(learn, 1)
+    work(learn, 2)
+    assert learn.model.tolist() == [3]
+    assert learn.answer(probe, [0], [1.0], asked).values.tolist() == [1]
+    # The next question is about the present model; models that nobody needs are forgotten.
+    later = view(4, 1)
+    assert learn.answer(learn.next_probe(later, ()), [0], [1.0], later).values.tolist() == [3]
+    work(learn, 3)
+    assert list(learn.state_dict()["models"]) == [4]
+
+
+def test_an_update_starts_from_the_model_sent() -> None:
+    learn = learner("update")
+    asked = view(1, 0)
+    probe = learn.next_probe(asked, ())
+    work(learn, 0)
+    reports = learn.answer(probe, [0], [1.0], asked)
+    assert reports.values.tolist() == [[1.0]]
+    learn.ledger.check()

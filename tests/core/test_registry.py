@@ -1,0 +1,71 @@
+"""Components are found again by whoever reads a resolved scenario, in whatever process."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from simfl import Scenario
+from simfl.components.selectors import selectors
+from simfl.errors import InputError, ScenarioError
+
+MINE = """
+from simfl.components.selectors.base import Selector, selectors
+from simfl.components.selectors.uniform import Uniform
+
+class Plain(Selector):
+    def select(self, view, reports, k, rng):
+        return view.draw(k, rng)
+
+class Heir(Uniform):
+    pass
+
+@selectors.register("of_their_own")
+class Registered(Plain):
+    pass
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module of somebody's own, forgotten again at the end."""
+    (tmp_path / "somebodys_own.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(selectors, "_classes", dict(selectors._classes))
+    monkeypatch.delitem(sys.modules, "somebodys_own", raising=False)
+    return "somebodys_own"
+
+
+@pytest.mark.parametrize("kind", ["Plain", "Heir", "Registered"])
+def test_a_class_named_by_its_module_is_written_down_by_it(mine: str, kind: str) -> None:
+    """Neither a name it inherited nor one it registered is known to another process."""
+    name = f"{mine}:{kind}"
+    scenario = Scenario.from_dict(
+        {"data": {"dataset": "synthetic"}, "model": "mlp", "fleet": {"count": 3}, "selection": name}
+    )
+    assert scenario.to_dict()["selection"]["name"] == name
+    assert type(Scenario.from_dict(scenario.to_dict()).selection).__name__ == kind
+
+
+def test_a_built_in_class_keeps_its_name() -> None:
+    selectors.load()
+    assert selectors.get("simfl.components.selectors.uniform:Uniform").name == "uniform"
+    assert selectors.get("uniform").name == "uniform"
+
+
+def test_a_name_belongs_to_one_class(mine: str, tmp_path: Path) -> None:
+    """A copied file in which only the code was changed does not take the original's place."""
+    before = selectors.get("round_robin")
+    copied = "@selectors.register('round_robin')\nclass RoundRobin(Plain): ...\n"
+    (tmp_path / "somebodys_own.py").write_text(MINE + copied)
+    with pytest.raises(
+        InputError, match=r"'round_robin' is registered twice: by simfl\.components\.selec"
+    ):
+        selectors.get(f"{mine}:RoundRobin")
+    assert selectors.get("round_robin") is before
+
+
+def test_a_module_with_a_mistake_is_told_of(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "somebodys_own.py").write_text("def :")
+    with pytest.raises(ScenarioError, match=r"selection: .*can't be imported: SyntaxError"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": f"{mine}:Plain"})

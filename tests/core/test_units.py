@@ -1,0 +1,226 @@
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from simfl.core.units import (
+    DATA_RATE,
+    DATA_SIZE,
+    DIMENSIONS,
+    DURATION,
+    ENERGY,
+    FLOP_RATE,
+    POWER,
+    SAMPLE_RATE,
+    Dimension,
+    Duration,
+    LinkRate,
+    Percent,
+    Ratio,
+    compute_dimension,
+    format_quantity,
+    parse_quantity,
+    parse_share,
+)
+from simfl.errors import UnitError
+
+PERCENT: TypeAdapter[float] = TypeAdapter(Percent)
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "value"),
+    [
+        ("1.5 h", DURATION, 5400.0),
+        ("50 ms", DURATION, 0.05),
+        ("250us", DURATION, 0.00025),
+        ("250 µs", DURATION, 0.00025),
+        ("2 d", DURATION, 172800.0),
+        ("0 s", DURATION, 0.0),
+        ("1e-3 s", DURATION, 0.001),
+        (".5 min", DURATION, 30.0),
+        ("10 Mbit/s", DATA_RATE, 10e6),
+        ("10 Mbps", DATA_RATE, 10e6),
+        ("1 MB/s", DATA_RATE, 8e6),
+        ("1 MiB/s", DATA_RATE, 8388608.0),
+        ("6 kB/min", DATA_RATE, 800.0),
+        ("512 MiB", DATA_SIZE, 536870912.0),
+        ("1 kB", DATA_SIZE, 1000.0),
+        ("1 KiB", DATA_SIZE, 1024.0),
+        ("10 GB", DATA_SIZE, 10e9),
+        ("8 Mbit", DATA_SIZE, 1e6),
+        ("4 bit", DATA_SIZE, 0.5),
+        ("200 samples/s", SAMPLE_RATE, 200.0),
+        ("6 samples/min", SAMPLE_RATE, 0.1),
+        ("3 GFLOP/s", FLOP_RATE, 3e9),
+        ("1.2 TFLOP/s", FLOP_RATE, 1.2e12),
+        ("800 mW", POWER, 0.8),
+        ("2 kJ", ENERGY, 2000.0),
+        ("10 Wh", ENERGY, 36000.0),
+        ("500 mWh", ENERGY, 1800.0),
+    ],
+)
+def test_values_in_base_units(text: str, dimension: Dimension, value: float) -> None:
+    assert parse_quantity(text, dimension) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "words"),
+    [
+        (10, DATA_RATE, "got 10; add a unit: bit/s, kbit/s, Mbit/s, Gbit/s"),
+        (0.5, DURATION, "got 0.5; add a unit: us, ms, s, min, h, d"),
+        ("10", DATA_SIZE, "add a unit: B, kB, KiB"),
+        ("10 Mb/s", DATA_RATE, "'Mb/s' may mean bits or bytes: write 'Mbit/s' or 'MB/s'"),
+        ("10 kb", DATA_SIZE, "write 'kbit' or 'kB'"),
+        ("10 KB", DATA_SIZE, "write 'kB' (1000 bytes) or 'KiB' (1024 bytes)"),
+        ("10 MBps", DATA_RATE, "write 'MB/s'"),
+        ("10 mbit/s", DATA_RATE, "did you mean 'Mbit/s'?"),
+        ("10 Mbit", DATA_RATE, "a data size; units that fit: bit/s"),
+        ("10 MB/s", DATA_SIZE, "a data rate; units that fit"),
+        ("3 GFLOP/s", SAMPLE_RATE, "a compute rate in FLOP/s; units that fit: samples/s"),
+        ("3 W", ENERGY, "a power; units that fit: J"),
+        ("3 parsec", DURATION, "unknown unit 'parsec'"),
+        ("3 s^2", DURATION, "unknown unit"),
+        ("-1 s", DURATION, "can't be negative"),
+        ("0 bit/s", DATA_RATE, "above zero"),
+        ("1e-400 bit/s", DATA_RATE, "above zero"),
+        ("nan s", DURATION, "finite"),
+        ("inf s", DURATION, "finite"),
+        ("1e999 s", DURATION, "finite"),
+        ("1e308 d", DURATION, "too large"),
+        ("1e305 s", DURATION, "too large"),  # it could not be written in us
+        ("unlimited", DURATION, "expected a duration"),
+        ("", DURATION, "expected a duration"),
+        ("fast", DATA_RATE, "expected a data rate such as '10 Mbit/s', got 'fast'"),
+        ("1 000 s", DURATION, "got '1 000 s'"),
+        ("1,5 s", DURATION, "got '1,5 s'"),
+        (None, DURATION, "got None"),
+        (True, DURATION, "got True"),
+        (["1 s"], DURATION, "got ['1 s']"),
+    ],
+)
+def test_what_is_no_quantity(value: object, dimension: Dimension, words: str) -> None:
+    with pytest.raises(UnitError) as told:
+        parse_quantity(value, dimension)
+    assert words in str(told.value)
+
+
+numbers = st.floats(0, 1e18, allow_nan=False).map(abs)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(DIMENSIONS), numbers)
+def test_text_gives_back_the_identical_float(dimension: Dimension, value: float) -> None:
+    if value > 0 or not dimension.positive:
+        text = format_quantity(value, dimension)
+        assert parse_quantity(text, dimension) == value
+        assert text.split()[1] in dimension.units
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.decimals(0, 10**9, places=4, allow_nan=False))
+def test_conversion_rounds_once(number: Any) -> None:
+    assert parse_quantity(f"{number} ms", DURATION) == float(Fraction(number) / 1000)
+    assert parse_quantity(f"{number} KiB", DATA_SIZE) == float(Fraction(number) * 1024)
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "text"),
+    [
+        (0.0, DURATION, "0 s"),
+        (0.02, DURATION, "20 ms"),
+        (30.0, DURATION, "30 s"),
+        (43200.0, DURATION, "12 h"),
+        (1.25e6, DATA_RATE, "1.25 Mbit/s"),
+        (536870912.0, DATA_SIZE, "512 MiB"),
+        (1 / 3, DURATION, "333.3333333333333 ms"),
+        (math.inf, DATA_RATE, "unlimited"),
+    ],
+)
+def test_values_are_written_as_people_do(value: float, dimension: Dimension, text: str) -> None:
+    assert format_quantity(value, dimension) == text
+
+
+@pytest.mark.parametrize("value", ["unlimited", "Unlimited", "inf", math.inf])
+def test_a_link_may_be_unlimited(value: object) -> None:
+    adapter: TypeAdapter[float] = TypeAdapter(LinkRate)
+    assert adapter.validate_python(value) == math.inf
+    assert adapter.dump_python(math.inf, mode="json") == "unlimited"
+    with pytest.raises(ValidationError):
+        adapter.validate_python("-inf")
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension"), [("200 samples/s", SAMPLE_RATE), ("3 GFLOP/s", FLOP_RATE)]
+)
+def test_compute_rates_keep_which_they_are(value: str, dimension: Dimension) -> None:
+    assert compute_dimension(value) is dimension
+
+
+@pytest.mark.parametrize("value", [3, "3 W", "3 GFLOPS", "0 FLOP/s", None])
+def test_what_is_no_compute_rate(value: object) -> None:
+    with pytest.raises(UnitError, match="compute rate"):
+        parse_quantity(value, compute_dimension(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "share"), [("30%", 0.3), (0.3, 0.3), ("0.3", 0.3), (1, 1.0), ("100 %", 1.0), (0, 0.0)]
+)
+def test_shares(value: object, share: float) -> None:
+    assert PERCENT.validate_python(value) == share
+    assert TypeAdapter(Ratio).validate_python("130%") == 1.3
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (30, "did you mean '30%'?"),
+        ("130%", "at most 100%"),
+        ("-3%", "can't be negative"),
+        (math.nan, "expected a share"),
+        (True, "expected a share"),
+        ("a third", "expected a share"),
+    ],
+)
+def test_what_is_no_share(value: object, words: str) -> None:
+    with pytest.raises(UnitError) as told:
+        parse_share(value)
+    assert words in str(told.value)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.floats(0, 1))
+def test_shares_survive_as_text(share: float) -> None:
+    assert PERCENT.validate_python(PERCENT.dump_python(share, mode="json")) == share
+
+
+def test_fields_may_have_bounds_of_their_own() -> None:
+    from typing import Annotated
+
+    from pydantic import Field
+
+    adapter: TypeAdapter[float] = TypeAdapter(Annotated[Duration, Field(gt=0)])
+    assert adapter.validate_python("1 s") == 1.0
+    with pytest.raises(ValidationError, match="greater than 0"):
+        adapter.validate_python("0 s")
+
+
+def test_models_that_refuse_infinity_may_have_unlimited_links() -> None:
+    class Link(BaseModel):
+        model_config = ConfigDict(allow_inf_nan=False)
+        rate: LinkRate
+        loss: float
+
+    assert Link.model_validate({"rate": "unlimited", "loss": 0}).rate == math.inf
+    with pytest.raises(ValidationError, match="finite"):
+        Link.model_validate({"rate": "unlimited", "loss": math.inf})
+
+
+def test_nobody_pays_for_units_before_the_first_quantity() -> None:
+    code = "import sys, simfl.core.units; sys.exit('pint' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

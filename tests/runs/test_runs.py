@@ -1,0 +1,233 @@
+"""Whole runs: determinism, executors, paired randomness, laziness, update filters, compression."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny import TINY, RunTiny
+
+from simfl import Options, Result, Scenario, run
+from simfl.errors import InputError
+from simfl.coordinators.ledger import Ledger
+from simfl.core.work import WorkOrder, WorkResult
+
+FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
+DEADLINE = {"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "50%"}}}
+
+TABLE = {"data": {"dataset": {"name": "synthetic", "clients": 8}}}
+
+
+def contents(result: Result) -> dict[str, bytes]:
+    return {name: (result.folder / name).read_bytes() for name in FILES}
+
+
+def events(result: Result, kind: str) -> list[dict]:
+    lines = (result.folder / "events.jsonl").read_text().splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def test_two_runs_are_equal_byte_for_byte(run_tiny: RunTiny) -> None:
+    assert contents(run_tiny(DEADLINE)) == contents(run_tiny(DEADLINE))
+
+
+def test_another_seed_is_another_run(run_tiny: RunTiny) -> None:
+    assert contents(run_tiny({"seed": 1})) != contents(run_tiny({"seed": 2}))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.slow
+def test_workers_change_no_byte(run_tiny: RunTiny, workers: int) -> None:
+    processes = Options(executor="processes", workers=workers)
+    assert contents(run_tiny(DEADLINE)) == contents(run_tiny(DEADLINE, processes))
+
+
+def test_changing_the_selector_leaves_everything_else_as_it_was(run_tiny: RunTiny) -> None:
+    """Speeds, outages, data and the initial model are paired between policies."""
+    flaky = {"fleet.availability": {"name": "on_off", "on": "60 s", "off": "20 s"}}
+    one, other = run_tiny(flaky), run_tiny({**flaky, "selection": "round_robin"})
+    from simfl.build.builder import Builder
+    from simfl.training.executors import executors
+    from simfl.scenario import Scenario
+
+    built = [
+        Builder(
+            Scenario.load(result.folder / "scenario.yaml"), None, True, executors.parse("inline")
+        )
+        for result in (one, other)
+    ]
+    everyone = np.arange(8)
+    for now in np.linspace(0, 3600, 50):
+        online = [b.fleet.online(everyone, now) for b in built]
+        assert np.array_equal(*online)
+    assert np.array_equal(built[0].fleet.rate, built[1].fleet.rate)
+    assert np.array_equal(built[0].federation.label_counts, built[1].federation.label_counts)
+    assert events(one, "selected")[0]["clients"] != events(other, "selected")[0]["clients"]
+
+
+def test_dropped_work_is_never_computed(run_tiny: RunTiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[tuple[int, int]] = []
+    collect = Ledger.collect
+
+    def spy(ledger: Ledger, orders: list[WorkOrder]) -> list[WorkResult]:
+        results = collect(ledger, orders)
+        computed.extend(result.order.key for result in results)
+        return list(results)
+
+    monkeypatch.setattr(Ledger, "collect", spy)
+    result = run_tiny(DEADLINE)
+    trainings = result.summary["trainings"]
+    assert trainings["dropped"] > 0
+    assert trainings["computed"] == trainings["issued"] - trainings["dropped"] == len(computed)
+    assert len(computed) == (result.clients.outcome == "arrived").sum()
+
+
+def test_real_training_learns(run_tiny: RunTiny) -> None:
+    result = run_tiny({"rounds.stop.rounds": 15})
+    assert result.summary["final_accuracy"] > 0.5  # ten classes
+
+
+def test_model_file_is_a_state_dict_of_the_model(run_tiny: RunTiny) -> None:
+    state = torch.load(run_tiny().folder / "model.pt", weights_only=True)
+    assert [tuple(tensor.shape) for tensor in state.values()] == [(8, 36), (8,), (10, 8), (10,)]
+
+
+def test_a_resolved_scenario_runs_to_the_same_bytes(run_tiny: RunTiny, tmp_path: Path) -> None:
+    from simfl import Scenario, run
+
+    result = run_tiny(DEADLINE)
+    [again] = run(Scenario.load(result.folder / "scenario.yaml"), tmp_path / "again")
+    assert contents(again) == contents(result)
+
+
+def test_published_cmfl_uploads_a_status_instead_of_an_irrelevant_update(
+    run_tiny: RunTiny,
+) -> None:
+    changes = {"training.filter": {"name": "cmfl", "threshold": 0.8}, "rounds.stop.rounds": 8}
+    result = run_tiny(changes)
+    rows = result.clients
+    filtered = rows[rows.outcome == "filtered"]
+    assert 0 < len(filtered) < len(rows)
+    assert set(filtered.upload_bytes) == {4}
+    assert (rows[rows["round"] == 1].outcome == "arrived").all()  # no reference yet
+    assert result.summary["trainings"]["computed"] == len(rows)  # deciding needs the update
+    assert (filtered.steps > 0).all()
+
+
+def test_a_server_side_filter_saves_no_bytes(run_tiny: RunTiny) -> None:
+    plain = run_tiny()
+    changed = run_tiny({"training.filter": {"name": "cmfl", "variant": "current_mean"}})
+    assert plain.summary["totals"]["upload_bytes"] == changed.summary["totals"]["upload_bytes"]
+
+
+def test_a_filter_needs_training(run_tiny: RunTiny) -> None:
+    with pytest.raises(InputError, match="time-only"):
+        run_tiny({"training.filter": "cmfl"}, Options(time_only=True))
+
+
+def test_compression_shrinks_bytes_and_changes_the_model(run_tiny: RunTiny) -> None:
+    plain, half = run_tiny(), run_tiny({"training.compression": "float16"})
+    assert 2 * half.summary["totals"]["upload_bytes"] == plain.summary["totals"]["upload_bytes"]
+    assert half.summary["totals"]["download_bytes"] == plain.summary["totals"]["download_bytes"]
+    assert contents(plain)["model.pt"] != contents(half)["model.pt"]
+    assert half.summary["virtual_time_s"] < plain.summary["virtual_time_s"]
+
+
+def test_an_interrupted_scenario_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    """Finished variants are kept, the interrupted one is resumed, the rest is run."""
+    variants = {"a": {}, "b": {"training.epochs": 1}, "c": {"selection": "round_robin"}}
+    scenario = Scenario.from_dict({**TINY, "variants": variants})
+    whole = run(scenario, tmp_path / "whole")
+
+    class Stopped(Exception):
+        pass
+
+    def stop(_time_s: float, kind: str, facts: dict) -> None:
+        if kind == "round" and facts["round"] == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run(scenario, tmp_path / "cut", listen=lambda job: [stop] if job.variant == "b" else [])
+    first = (tmp_path / "cut" / "a" / "seed-0" / "model.pt").stat().st_mtime_ns
+    again = run(scenario, tmp_path / "cut", go_on=True)
+    assert [contents(result) for result in again] == [contents(result) for result in whole]
+    assert (tmp_path / "cut" / "a" / "seed-0" / "model.pt").stat().st_mtime_ns == first
+
+
+def test_a_time_only_run_does_not_replace_a_trained_one(tmp_path: Path) -> None:
+    run(Scenario.from_dict(TINY), tmp_path)
+    with pytest.raises(InputError, match="--overwrite"):
+        run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+
+
+def test_diverged_updates_are_discarded_and_the_model_survives(run_tiny: RunTiny) -> None:
+    result = run_tiny({"training.optimizer.lr": 1e30})
+    assert (result.clients.outcome == "discarded").all()
+    assert result.rounds.discarded.sum() == len(result.clients)
+    state = torch.load(result.folder / "model.pt", weights_only=True)
+    assert all(tensor.isfinite().all() for tensor in state.values())
+
+
+def test_a_run_leaves_no_data_behind(tmp_path: Path) -> None:
+    """Many seeds of a large data set must fit where one does."""
+    import gc
+
+    from simfl.build.data import Dealt
+    from simfl.training.data import Partitioned
+
+    def held() -> int:
+        # By `type`: `isinstance` would ask objects of other libraries, which warn.
+        every = gc.get_objects()
+        full = [item for item in every if type(item) is Partitioned and len(item.x)]
+        return len(full) + sum(type(item) is Dealt for item in every)
+
+    gc.collect()
+    before = held()
+    run(Scenario.from_dict({**TINY, "seeds": "0-2"}), tmp_path)
+    assert held() == before
+
+
+def test_what_is_wrong_is_found_before_a_former_run_is_replaced(tmp_path: Path) -> None:
+    """Here a file that only the network reads."""
+    [former] = run(Scenario.from_dict(TINY), tmp_path)
+    kept = contents(former)
+    changed = ["network.server_uplink=1 Mbit/s", "network.rates.file=missing.csv"]
+    scenario = Scenario.from_dict(TINY, overrides=changed)
+    for out in (tmp_path, tmp_path / "new"):
+        with pytest.raises(InputError, match=r"can't read .*missing\.csv"):
+            run(scenario, out, overwrite=True)
+    assert contents(former) == kept
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": "logistic_regression", "selection": "k_dpp"}, "'k_dpp' needs profiles"),
+        ({"model": "fedcore_lstm", **TABLE}, "'fedcore_lstm' takes tokens"),
+        (
+            {
+                "model": "logistic_regression",
+                "data.dataset": "generated",
+                "selection": {"name": "oracle", "goal": "balanced"},
+            },
+            "'oracle' needs everybody's label counts",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_anything_is_written(
+    run_tiny: RunTiny, tmp_path: Path, changes: dict, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        run_tiny(changes)
+    assert not list(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("policy", ["fedasync", "fedbuff"])
+def test_a_run_that_may_wait_forever_for_updates_needs_another_end(policy: str) -> None:
+    changes = ["training.filter=cmfl", f"rounds.policy={policy}"]
+    with pytest.raises(InputError, match="stop: needs time or bytes: filter 'cmfl' may keep every"):
+        Scenario.from_dict(TINY, overrides=changes)
+    Scenario.from_dict(TINY, overrides=[*changes, "rounds.stop.time=1 h"])
+    Scenario.from_dict(TINY, overrides=changes[:1])

@@ -1,0 +1,175 @@
+"""Whatever computes an order, and in whatever company: equal bytes."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from learning_stubs import (
+    Convolutional,
+    FirstRows,
+    Logistic,
+    Perceptron,
+    Reader,
+    initial,
+    make_orders,
+    make_task,
+)
+
+from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.errors import RunError
+from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.inline import Inline
+from simfl.training.executors.processes import Processes
+
+SIZES = [40, 7, 0, 64, 1, 33, 8, 20, 90]
+MODELS = {
+    "logistic": (Logistic(), (20,), False),
+    "dropout": (Perceptron(dropout=0.5), (4, 5), False),
+    "convolutional": (Convolutional(dropout=0.3), (1, 8, 8), False),
+    "reader": (Reader(), (6,), True),
+}
+TRAINING = LocalTraining(8, Schedule(0.1, decay=0.9), momentum=0.5, proximal=0.1)
+
+
+class Adversarial(Executor):
+    """Computes orders in pieces, shuffled, the last first."""
+
+    seed: int = 0
+    _inner: Inline = Inline()
+
+    def start(self, task):
+        self._inner.start(task)
+
+    def train(self, bases, orders, corrections=None):
+        rng = np.random.default_rng(self.seed)
+        found = {}
+        pieces = np.array_split(rng.permutation(len(orders)), rng.integers(1, len(orders) + 1))
+        for piece in reversed(pieces):
+            if len(piece):
+                results = self._inner.train(bases, [orders[at] for at in piece], corrections)
+                found.update(zip(piece.tolist(), results, strict=True))
+        return [found[at] for at in range(len(orders))]
+
+    def measure(self, report, params, clients):
+        return self._inner.measure(report, params, clients)
+
+
+def task_of(name):
+    model, shape, tokens = MODELS[name]
+    return make_task(
+        model,
+        SIZES,
+        shape,
+        tokens=tokens,
+        training=TRAINING,
+        coreset=FirstRows(),
+        wants=("gradient", "squared_loss"),
+    )
+
+
+def mixed_orders() -> list[WorkOrder]:
+    plans = [
+        Plan(full_epochs=2),
+        Plan(full_epochs=1, coreset_epochs=2, coreset_size=6),
+        Plan(coreset_epochs=2, coreset_size=3),
+        Plan(steps=5),
+        Plan(full_epochs=3, stop_after=4),
+    ]
+    orders = make_orders(SIZES)
+    return [
+        WorkOrder(o.client, o.issue, 1 + i % 3, i % 2, plans[i % len(plans)], o.seed)
+        for i, o in enumerate(orders)
+    ]
+
+
+def same(results, others):
+    for one, other in zip(results, others, strict=True):
+        assert one.order == other.order
+        assert one.params.tobytes() == other.params.tobytes()
+        assert np.array([one.loss]).tobytes() == np.array([other.loss]).tobytes()
+        assert (one.steps, one.samples) == (other.steps, other.samples)
+        assert one.lr_sum == other.lr_sum
+        assert one.extras.keys() == other.extras.keys()
+        for name, value in one.extras.items():
+            assert value.tobytes() == other.extras[name].tobytes()
+
+
+def run(executor, task, orders, corrections=None):
+    executor.start(task)
+    try:
+        bases = {0: initial(task), 1: initial(task, seed=2)}
+        return executor.train(bases, orders, corrections)
+    finally:
+        executor.close()
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("seed", range(3))
+def test_company_and_order_change_no_bit(name, seed):
+    task, orders = task_of(name), mixed_orders()
+    same(run(Inline(), task, orders), run(Adversarial(seed=seed), task, orders))
+
+
+def test_two_processes_equal_inline():
+    task, orders = task_of("dropout"), mixed_orders()
+    same(run(Inline(), task, orders), run(Processes(workers=2), task, orders))
+
+
+@pytest.mark.parametrize("name", ["convolutional", pytest.param("dropout", marks=pytest.mark.slow)])
+def test_evaluations_are_equal_too(name):
+    task = task_of(name)
+    other = make_task(MODELS[name][0], [3337], MODELS[name][1], seed=9)
+    inline, pair = Inline(), Processes(workers=2)
+    pair.start(task)
+    try:
+        for seed in (1, 2):
+            params = initial(task, seed)
+            for data in (other.data, task.data, other.data):
+                one = inline.evaluate(task, params, data.x, data.y)
+                assert one == pair.evaluate(task, params, data.x, data.y)
+        os.kill(pair._pool[1].pid, signal.SIGKILL)  # its part is done here, then it is replaced
+        assert one == pair.evaluate(task, params, data.x, data.y)
+        bases = {0: initial(task), 1: initial(task, seed=2)}
+        results = pair.train(bases, mixed_orders())
+        other = pair.evaluate(task, params, data.x, data.y)
+    finally:
+        pair.close()
+    assert one == other
+    same(run(inline, task, mixed_orders()), results)
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [Adversarial(seed=1), Adversarial(seed=2), Processes(workers=2)],
+    ids=["shuffled", "in pieces", "processes"],
+)
+def test_corrections_travel_with_their_orders(executor):
+    task, orders = task_of("logistic"), mixed_orders()
+    rng, size = np.random.default_rng(0), len(initial(task))
+    corrections = {o.key: rng.normal(size=size).astype(np.float32) for o in orders}
+    expected = run(Inline(), task, orders, corrections)
+    same(expected, run(executor, task, orders, corrections))
+    plain = run(Inline(), task, orders)
+    for one, other in zip(expected, plain, strict=True):
+        assert np.array_equal(one.params, other.params) == (one.steps == 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_processes_equal_inline(name, workers):
+    task, orders = task_of(name), mixed_orders()
+    same(run(Inline(), task, orders), run(Processes(workers=workers), task, orders))
+
+
+def test_registered_by_name():
+    assert {"inline", "processes"} <= set(executors.names())
+
+
+def test_not_started():
+    for executor in (Inline(), Processes(workers=1)):
+        with pytest.raises(RunError, match="not started"):
+            executor.train({}, [])
+        executor.close()
+        executor.close()

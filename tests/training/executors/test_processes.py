@@ -1,0 +1,174 @@
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from learning_stubs import Logistic, initial, make_orders, make_task
+
+from simfl.core.work import Plan
+from simfl.errors import InputError, RunError
+from simfl.training.executors.groups import even_parts, lane_groups
+from simfl.training.executors.inline import Inline
+from simfl.training.executors.processes import Processes
+from simfl.training.executors.sharing import pack, unpack
+
+SIZES = [12, 5, 9]
+
+
+class Fatal(Logistic):
+    """Kills the worker that builds it, as often as there are lives in a file."""
+
+    lives: str
+
+    def build(self, shape, classes):
+        file = Path(self.lives)
+        if multiprocessing.parent_process() is not None and (left := len(file.read_text())):
+            file.write_text("x" * (left - 1))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().build(shape, classes)
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_killed_worker_is_replaced_and_its_orders_are_done_again(tmp_path):
+    lives = tmp_path / "lives"
+    lives.write_text("x")
+    task = make_task(Fatal(lives=str(lives)), SIZES)
+    base, orders = initial(task), make_orders(SIZES)
+    executor = Processes(workers=1)
+    executor.start(task)
+    killed = executor._pool[0].pid
+    results = executor.train({0: base}, orders)
+    replacement = executor._pool[0].pid
+    assert lives.read_text() == ""
+    assert not alive(killed)
+    assert alive(replacement)
+    inline = Inline()
+    inline.start(task)
+    for one, other in zip(results, inline.train({0: base}, orders), strict=True):
+        assert one.params.tobytes() == other.params.tobytes()
+    executor.close()
+    assert not alive(replacement)
+    assert not [p for p in multiprocessing.active_children() if p.name == "simfl-worker"]
+
+
+@pytest.mark.slow
+def test_a_third_death_ends_the_run(tmp_path):
+    lives = tmp_path / "lives"
+    lives.write_text("xxxxx")
+    task = make_task(Fatal(lives=str(lives)), SIZES)
+    executor = Processes(workers=1)
+    executor.start(task)
+    with pytest.raises(RunError, match=r"3 worker processes died.*clients \[0, 1, 2\]"):
+        executor.train({0: initial(task)}, make_orders(SIZES))
+    assert lives.read_text() == "xx"
+    executor.close()
+
+
+def test_errors_come_back_and_versions_are_forgotten():
+    task = make_task(Logistic(), SIZES)
+    base, orders = initial(task), make_orders(SIZES)
+    executor = Processes(workers=1)
+    executor.start(task)
+    first = executor.train({0: base}, orders)
+    again = executor.train({1: first[0].params}, make_orders(SIZES, base=1))
+    assert executor._pool[0]._versions == {1}
+    assert not np.array_equal(first[0].params, again[0].params)
+    with pytest.raises(InputError, match="names no coreset"):
+        executor.train({0: base}, make_orders(SIZES, Plan(coreset_epochs=1, coreset_size=2)))
+    executor.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_no_orphans_when_the_parent_is_interrupted_or_killed(tmp_path, ending):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            sys.path[:0] = sys.argv[1:]
+            from learning_stubs import *
+            from simfl.training.executors.processes import Processes
+
+            if __name__ == "__main__":
+                task = make_task(Logistic(), [50, 50])
+                executor = Processes(workers=2)
+                executor.start(task)
+                executor.train({0: initial(task)}, make_orders([50, 50]))
+                print(*[worker.pid for worker in executor._pool], flush=True)
+                executor.train({0: initial(task)}, make_orders([50, 50], Plan(full_epochs=10**5)))
+            """
+        )
+    )
+    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+    parent = subprocess.Popen(
+        [sys.executable, script, *paths],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    assert all(alive(pid) for pid in pids)
+    time.sleep(0.5)
+    # As the terminal does: Ctrl-C reaches the whole group.
+    (os.killpg if ending == signal.SIGINT else os.kill)(parent.pid, ending)
+    parent.wait(10)
+    parent.stdout.close()
+    until = time.monotonic() + 5
+    while any(alive(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_large_tensors_travel_by_file_descriptor():
+    big, small = torch.arange(100_000.0).view(100, 1000), torch.arange(3)
+    payload, fds = pack({"big": big.t(), "small": small})
+    assert len(payload) < 5000
+    assert len(fds) == 1
+    copy = unpack(payload, fds)
+    again = unpack(payload, fds)
+    assert torch.equal(copy["big"], big.t())
+    assert torch.equal(copy["small"], small)
+    copy["big"][0, 0] = 7  # one memory, seen by all
+    assert again["big"][0, 0] == 7
+    for fd in fds:
+        os.close(fd)
+
+
+def test_lane_groups_balance_work_and_keep_every_order():
+    rng = np.random.default_rng(0)
+    for workers in (1, 2, 3, 8):
+        work = rng.exponential(size=20).tolist()
+        groups = lane_groups(work, workers)
+        assert sorted(i for group in groups for i in group) == list(range(20))
+        loads = [sum(work[i] for i in group) for group in groups]
+        assert loads == sorted(loads, reverse=True)
+        assert max(loads) <= 4 / 3 * max(sum(work) / workers, max(work))  # Graham's bound
+    assert lane_groups([1.0], 4) == [[0]]
+    assert lane_groups([], 4) == []
+
+
+def test_even_parts_cover_everything_at_multiples_of_the_unit():
+    for n in (0, 1, 999, 1000, 1001, 9999, 10000):
+        for workers in (1, 2, 3, 7):
+            parts = even_parts(n, workers, 1000)
+            assert len(parts) <= workers
+            assert [i for part in parts for i in range(n)[part]] == list(range(n))
+            assert all(part.start % 1000 == 0 for part in parts)
+            sizes = [part.stop - part.start for part in parts]
+            assert max(sizes) - min(sizes) <= 1000 + (n % 1000 > 0) * 999

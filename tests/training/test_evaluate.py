@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+import torch
+from learning_stubs import Convolutional, Perceptron, Reader, initial, make_task
+from torch.nn import functional as F
+
+from simfl.training.evaluate import BATCH, evaluate
+from simfl.training.flat import build, load
+
+CASES = [
+    (Perceptron(dropout=0.5), (4, 5), False),
+    (Convolutional(dropout=0.5), (2, 8, 8), False),
+    (Reader(), (6,), True),
+]
+
+
+@pytest.mark.parametrize(("model", "shape", "tokens"), CASES)
+@pytest.mark.parametrize("n", [1, 250, BATCH + 130])
+def test_accuracy_and_loss_are_those_of_the_module(model, shape, tokens, n):
+    task = make_task(model, [n], shape, tokens=tokens)
+    params = initial(task)
+    x, y = task.data.x[:n], task.data.y[:n]
+    module = build(task.model, task.shape, task.classes).eval()
+    load(module, params)
+    with torch.no_grad():
+        logits = module(x)
+        losses = F.cross_entropy(logits, y, reduction="none").double()
+    hits = (logits.argmax(1) == y).double()
+    result = evaluate(task, params, x, y)
+    assert result.accuracy == hits.mean().item()
+    assert result.loss == pytest.approx(losses.mean().item(), rel=1e-6)
+    assert result == evaluate(task, params, x, y)
+    weights = np.arange(1.0, n + 1)
+    weighted = evaluate(task, params, x, y, weights)
+    assert weighted.accuracy == pytest.approx(np.average(hits, weights=weights))
+    assert weighted.loss == pytest.approx(np.average(losses, weights=weights), rel=1e-6)
+
+
+def test_nothing_to_evaluate_on():
+    task = make_task(Perceptron(), [5])
+    result = evaluate(task, initial(task), task.data.x[:0], task.data.y[:0])
+    assert np.isnan([result.accuracy, result.loss]).all()

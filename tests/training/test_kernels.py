@@ -1,0 +1,135 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from learning_stubs import (
+    Chained,
+    Convolutional,
+    Logistic,
+    Perceptron,
+    Reader,
+    Residual,
+    close,
+    initial,
+    make_orders,
+    make_task,
+    reference,
+)
+from torch import nn
+
+from simfl.core.work import LocalTraining, Plan, Schedule
+from simfl.training.flat import Layout, build
+from simfl.training.kernels import LinearKernel, LoopKernel, VmapKernel, choose_kernel
+from simfl.training.kernels.stages import stages_of
+from simfl.training.kernels.steps import batch_width
+from simfl.training.kernels.vmap import can_vmap
+from simfl.training.passes import full_segment
+
+SIZES = [20, 7, 33, 1, 64]
+TRAINING = LocalTraining(8, Schedule(0.05), momentum=0.5, weight_decay=1e-3, proximal=0.1)
+
+
+@pytest.mark.parametrize("kind", ["loop", "vmap"])
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (Logistic(), (20,)),
+        (Perceptron(), (4, 5)),
+        (Residual(), (20,)),
+        (Convolutional(), (1, 8, 8)),
+    ],
+)
+def test_every_kernel_equals_torch_sgd(kind, model, shape):
+    task = make_task(model, SIZES, shape, training=TRAINING)
+    base, orders = initial(task), make_orders(SIZES, Plan(steps=50))
+    module = build(task.model, task.shape, task.classes)
+    kernel = LoopKernel(module) if kind == "loop" else VmapKernel(module, task.classes)
+    start = [torch.from_numpy(base)] * len(SIZES)
+    segments = [full_segment(o, task.data.train_rows[o.client], TRAINING) for o in orders]
+    progress = kernel.run(start, start, task.data.x, task.data.y, segments, TRAINING)
+    for lane, order in enumerate(orders):
+        params, loss = reference(task, base, order)
+        assert close(progress.params[lane].numpy(), params)
+        assert progress.losses[lane] / len(segments[lane].rows) == pytest.approx(loss, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "kernel"),
+    [
+        (Logistic(), (20,), LinearKernel),
+        (Perceptron(dropout=0.5), (1, 4, 5), LinearKernel),
+        (Perceptron(hidden=(1,)), (20,), LoopKernel),  # a single unit: see stages_of
+        (Chained(), (20,), LinearKernel),
+        (Convolutional(), (1, 8, 8), LoopKernel),
+        (Reader(), (6,), LoopKernel),
+        (Residual(), (20,), LoopKernel),
+    ],
+)
+def test_the_kernel_follows_from_the_model(model, shape, kernel):
+    assert type(choose_kernel(build(model, shape, 5), shape, 5)) is kernel
+
+
+def test_what_is_a_linear_stack():
+    def stages(*layers, shape=(6,)):
+        return stages_of(nn.Sequential(*layers), shape)
+
+    first, last = nn.Linear(6, 4), nn.Linear(4, 3)
+    assert [s.weight for s in stages(first, nn.ReLU(), last)] == ["0.weight", "2.weight"]
+    assert stages_of(first, (6,))[0].weight == "0.weight"
+    nested = stages(
+        nn.Flatten(), nn.Sequential(first, nn.Tanh()), nn.Identity(), last, shape=(2, 3)
+    )
+    assert [s.bias for s in nested] == ["1.0.bias", "3.bias"]
+    assert stages(first, last, shape=(2, 6)) is None  # without Flatten: other meaning
+    assert stages(nn.ReLU(), first) is None
+    assert stages(first, nn.GELU(), last) is None
+    assert stages(first, nn.LayerNorm(4), last) is None
+    relu = nn.ReLU()  # used twice: both count
+    assert [len(s.after) for s in stages(first, relu, nn.Linear(4, 4), relu, last)] == [1, 1, 0]
+    shared = nn.Linear(6, 6)
+    assert stages(shared, nn.ReLU(), shared) is None
+
+
+class Coupled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.linear(x - x.mean(0))
+
+
+def test_vmap_refuses_what_it_would_compute_otherwise():
+    assert can_vmap(build(Residual(), (20,), 5), (20,))
+    assert can_vmap(build(Convolutional(), (1, 8, 8), 5)[:-2], (1, 8, 8))
+    assert not can_vmap(build(Convolutional(dropout=0.5), (1, 8, 8), 5), (1, 8, 8))
+    assert not can_vmap(build(Reader(), (6,), 5), (6,))
+    assert not can_vmap(Coupled(), (6,))
+    batch_norm = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6, track_running_stats=False))
+    assert not can_vmap(batch_norm, (6,))
+
+
+def test_the_width_of_a_lane_depends_on_itself_alone():
+    task = make_task(Logistic(), [1000])
+    rows = task.data.train_rows[0]
+    for n in (1, 7, 8, 9, 30, 64, 65, 500, 1000):
+        for batch in (1, 3, 8, 50, 64, 10**6):
+            training = LocalTraining(batch, Schedule(0.1))
+            (order,) = make_orders([n], Plan(full_epochs=1))
+            width = batch_width(full_segment(order, rows[:n], training), batch)
+            assert min(n, batch) <= width <= 1.5 * min(n, batch) + 7
+            if n >= batch >= 8:
+                assert width == batch
+    assert np.isclose(batch_width(full_segment(order, rows[:3], training), 8, 16), 16)
+
+
+def test_lanes_of_a_gpu_are_as_many_as_its_memory_allows(monkeypatch):
+    card = SimpleNamespace(total_memory=8 * 2**30)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _device: card)
+    module = nn.Sequential(nn.Linear(2000, 100))
+    layout, stages = Layout.of(module), stages_of(module, (2000,))
+    there = LinearKernel(layout, stages, torch.device("cuda"))
+    here = LinearKernel(layout, stages, torch.device("cpu"))
+    assert there.most_lanes(1000) == 2**30 // (8 * 200_100 + 1000)
+    assert here.most_lanes(1000) == 2**23 // (8 * 200_100 + 1000)

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.training.passes import Purpose, coreset_segment, full_segment, stream
+
+
+def order(plan, seed=5, round_=1):
+    return WorkOrder(3, 0, round_, 0, plan, seed)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    n=st.integers(0, 40),
+    batch=st.integers(1, 12),
+    epochs=st.integers(0, 4),
+    steps=st.none() | st.integers(0, 30),
+    stop=st.none() | st.integers(0, 12),
+)
+def test_batches_are_what_the_plan_says(n, batch, epochs, steps, stop):
+    plan = Plan(full_epochs=epochs, steps=steps, stop_after=stop)
+    rows = np.arange(100, 100 + n)
+    segment = full_segment(order(plan), rows, LocalTraining(batch, Schedule(0.1)))
+    assert segment.steps == plan.n_steps(n, batch)
+    assert len(segment.rows) == segment.sizes.sum()
+    assert len(segment.rates) == segment.steps
+    assert segment.normalised == pytest.approx(np.repeat(1 / segment.sizes, segment.sizes))
+    for first in range(0, len(segment.rows) - n + 1, max(n, 1)):  # each pass sees each row once
+        assert sorted(segment.rows[first : first + n]) == rows.tolist()
+        if not n:
+            break
+
+
+def test_passes_are_reshuffled_and_follow_from_the_seed():
+    rows, training = np.arange(50), LocalTraining(8, Schedule(0.1))
+    segment = full_segment(order(Plan(full_epochs=2)), rows, training)
+    assert not np.array_equal(segment.rows[:50], segment.rows[50:])
+    assert not np.array_equal(segment.rows[:50], rows)
+    again = full_segment(order(Plan(full_epochs=3)), rows, training)
+    assert np.array_equal(segment.rows, again.rows[:100])
+    other = full_segment(order(Plan(full_epochs=2), seed=6), rows, training)
+    assert not np.array_equal(segment.rows, other.rows)
+    huge = full_segment(order(Plan(full_epochs=2), seed=2**64 - 1), rows, training)
+    assert len(huge.rows) == 100
+
+
+def test_coreset_batches_carry_their_weights():
+    plan = Plan(full_epochs=2, coreset_epochs=3, coreset_size=5)
+    rows, weights = np.array([4, 9, 11, 30, 31]), np.array([1.0, 2, 3, 4, 5])
+    training = LocalTraining(2, Schedule(1.0, decay=0.5, per="epoch"), lr_epochs=5)
+    segment = coreset_segment(order(plan), rows, weights, training, done=50)
+    assert segment.sizes.tolist() == [2, 2, 1] * 3
+    assert dict(zip(segment.rows, segment.weights, strict=True)) == dict(
+        zip(rows, weights, strict=True)
+    )
+    sums = np.add.reduceat(segment.normalised, np.cumsum(segment.sizes) - segment.sizes)
+    assert sums == pytest.approx(np.ones(9))
+    assert segment.rates == pytest.approx(np.repeat([0.5**2, 0.5**3, 0.5**4], 3))
+    stopped = order(Plan(full_epochs=2, coreset_epochs=3, coreset_size=5, stop_after=54))
+    assert coreset_segment(stopped, rows, weights, training, done=50).steps == 4
+
+
+def test_rates_follow_rounds_and_epochs():
+    training = LocalTraining(8, Schedule(1.0, decay=0.9, per="epoch"), lr_epochs=2)
+    segment = full_segment(order(Plan(full_epochs=2), round_=3), np.arange(10), training)
+    assert segment.rates == pytest.approx([0.9**4, 0.9**4, 0.9**5, 0.9**5])
+
+
+def test_streams_differ_by_purpose():
+    draws = {float(stream(7, purpose).random()) for purpose in Purpose}
+    assert len(draws) == len(Purpose)
+    assert stream(7, Purpose.DROPOUT).random() == stream(7, Purpose.DROPOUT).random()

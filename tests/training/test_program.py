@@ -1,0 +1,50 @@
+import pytest
+import torch
+from learning_stubs import Convolutional, Logistic, Perceptron, Residual, make_task
+from torch import nn
+from torch.nn import functional as F
+
+from simfl.training.flat import build
+from simfl.training.program import hasten, program_of
+
+
+@pytest.mark.parametrize("spoiled", [False, True])
+def test_hastened_layers_compute_the_same_bits(spoiled):
+    plain, hasty = (build(Convolutional(), (1, 8, 8), 5, seed=2) for _ in range(2))
+    hasten(hasty)
+    assert [type(layer) for layer in hasty][1:3] == [nn.MaxPool2d, nn.ReLU]
+    assert hasty[2].inplace
+    names = [name for name, _ in plain.named_parameters()]
+    assert names == [name for name, _ in hasty.named_parameters()]
+    x = torch.randn(6, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    if spoiled:  # ties and windows that are all zero or negative
+        x[:3] = 0
+        with torch.no_grad():
+            for module in (plain, hasty):
+                module[0].bias.fill_(-0.01)
+    y = torch.arange(6) % 5
+    results = []
+    for module in (plain, hasty):
+        logits = module(x)
+        loss = F.cross_entropy(logits, y)
+        results.append((logits, *torch.autograd.grad(loss, list(module.parameters()))))
+    for one, other in zip(*results, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_rectifier_that_something_else_sees_is_left_alone():
+    layers = nn.Sequential(nn.Sigmoid(), nn.ReLU(), nn.Tanh(), nn.ReLU(), nn.MaxPool2d(2))
+    hasten(layers)
+    assert [type(layer) for layer in layers[-2:]] == [nn.MaxPool2d, nn.ReLU]
+    assert not layers[1].inplace
+
+
+def test_a_program_is_built_once_and_knows_its_model():
+    task = make_task(Perceptron(), [5])
+    assert program_of(task) is program_of(make_task(Perceptron(), [7]))
+    assert program_of(task) is not program_of(make_task(Perceptron(hidden=(3,)), [5]))
+    assert program_of(make_task(Logistic(), [5])).convex
+    assert not program_of(task).convex
+    assert program_of(task).stacked
+    assert not program_of(make_task(Residual(), [5])).stacked
+    assert program_of(make_task(Convolutional(), [5], (1, 8, 8))).channels_last
