@@ -13,12 +13,14 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.availability.base import Availability, OnlineSchedule
 from simfl.core.seeds import Seeds
+from simfl.core.types import Floats, Ids, Params
 from simfl.core.units import Duration, LinkRate
-from simfl.core.work import Floats, Ids, LocalTraining, Params
+from simfl.core.work import LocalTraining
 from simfl.errors import InputError
 from simfl.sim.networks.base import Direction, Links, Network, Transfer
 from simfl.sim.policies.base import Process, RoundPolicy
@@ -34,17 +36,17 @@ class Nesterov(Aggregator):
 
     _step: Params | None = PrivateAttr(None)
 
+    @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
-        """See `Aggregator.prepare`."""
         if local.momentum:
             raise InputError("aggregator 'Nesterov' is a momentum already")
 
+    @override
     def correction(self, client: int) -> Params | None:
-        """See `Aggregator.correction`."""
         return None if self._step is None else (-self.pull * self._step).astype(np.float32)
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         self._step = np.mean([one.update for one in contributions], axis=0).astype(np.float32)
         return model + self._step
 
@@ -55,12 +57,12 @@ class FirstFew(RoundPolicy):
     enough: int = Field(2, ge=1, description="updates per round")
 
     @property
+    @override
     def may_be_stale(self) -> bool:
-        """See `RoundPolicy.may_be_stale`."""
         return False
 
+    @override
     def run(self, server: Server) -> Process:
-        """See `RoundPolicy.run`."""
         while not server.finished:
             yield from server.wait_for_devices()
             if server.finished:
@@ -79,6 +81,7 @@ class Satellite(Network):
 
     rate: LinkRate = Field(1e6, description="of every link")
 
+    @override
     def bind(
         self,
         timeline: Timeline,
@@ -87,7 +90,7 @@ class Satellite(Network):
         latency_s: Floats,
         **extra: Any,
     ) -> Links:
-        """See `Network.bind`; cells and varying rates are not for satellites."""
+        """Cells and varying rates are not for satellites."""
         return _Beams(timeline, self.rate, latency_s)
 
 
@@ -115,8 +118,8 @@ class _Beam(Transfer):
         if not self._off:
             self.succeed()
 
+    @override
     def abort(self) -> int:
-        """See `Transfer.abort`."""
         self._off = not self.triggered
         share = (self.env.now - self._began_s) / self._lasts_s if self._lasts_s else 1.0
         return int(self._size * min(share, 1.0))
@@ -127,8 +130,8 @@ class Shifts(Availability):
 
     length: Duration = Field(12 * 3600.0, gt=0, description="of a shift")
 
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        """See `Availability.schedule`."""
         return _Alternation(self.length, devices)
 
 

@@ -6,9 +6,10 @@ method.  `tests/plugins` installs it and runs simfl's contract suite over it.
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @selectors.register("loudest")
@@ -20,10 +21,11 @@ class Loudest(Selector):
 
     shy: bool = Field(False, description="the smallest losses instead")
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`; ties go to the lowest id."""
+        """Ties go to the lowest id."""
         loss = np.nan_to_num(view.history.loss[view.available], nan=np.inf)
         order = np.argsort(loss if self.shy else -loss, kind="stable")
         return np.sort(view.available[order[:k]])

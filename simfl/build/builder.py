@@ -24,7 +24,7 @@ from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.server.probing import Prices
 from simfl.sim.server.server import Server, Settings, Stop
 from simfl.sim.timeline import Timeline
-from simfl.core.work import Params
+from simfl.core.types import Params
 
 
 @dataclass(frozen=True)

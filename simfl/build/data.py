@@ -1,4 +1,5 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
+from typing_extensions import override
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from simfl.errors import InputError
 from simfl.components.partitions.base import Partition, Source
 from simfl.components.partitions.describe import label_counts
 from simfl.core.seeds import Seeds
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 if TYPE_CHECKING:
     from simfl.training.data import ClientData
@@ -43,7 +44,7 @@ class Federation(Protocol):
 
 
 @dataclass(frozen=True)
-class Dealt:
+class Dealt(Federation):
     """A data set in memory, in the hands of `n` clients.
 
     Attributes:
@@ -57,18 +58,18 @@ class Dealt:
     validation_rows: list[Ids]
 
     @cached_property
+    @override
     def samples(self) -> Ids:
-        """See `Federation.samples`."""
         return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
 
     @cached_property
+    @override
     def validation(self) -> Ids:
-        """See `Federation.validation`."""
         return np.array([len(rows) for rows in self.validation_rows], dtype=np.int64)
 
     @cached_property
+    @override
     def label_counts(self) -> NDArray[np.int64] | None:
-        """See `Federation.label_counts`."""
         return label_counts(self.train_rows, self.corpus.train.y, self.corpus.classes)
 
     @cached_property
@@ -85,12 +86,12 @@ class Dealt:
             self.validation_rows,
         )
 
+    @override
     def client_data(self) -> "ClientData":
-        """See `Federation.client_data`."""
         return self._data
 
+    @override
     def judged_on(self, what: Literal["test", "train"]) -> Samples:
-        """See `Federation.judged_on`."""
         if what == "test":
             return self.corpus.test
         rows = np.unique(np.concatenate(self.train_rows))
@@ -98,34 +99,36 @@ class Dealt:
 
 
 @dataclass(frozen=True)
-class Lazy:
+class Lazy(Federation):
     """Clients that make their samples when asked; nothing is held for those who never take part."""
 
     corpus: LazyCorpus
 
     @property
+    @override
     def samples(self) -> Ids:
-        """See `Federation.samples`."""
         return self.corpus.sizes
 
     @property
+    @override
     def validation(self) -> Ids:
-        """See `Federation.validation`: none."""
+        """None."""
         return np.zeros(len(self.corpus.sizes), dtype=np.int64)
 
     @property
+    @override
     def label_counts(self) -> NDArray[np.int64] | None:
-        """See `Federation.label_counts`: not known without making everybody's samples."""
+        """Not known without making everybody's samples."""
         return None
 
+    @override
     def client_data(self) -> "ClientData":
-        """See `Federation.client_data`."""
         from simfl.training.generated import Generated
 
         return Generated(self.corpus)
 
+    @override
     def judged_on(self, what: Literal["test", "train"]) -> Samples:
-        """See `Federation.judged_on`."""
         if what == "train":
             raise InputError("evaluation.on: train needs a data set that is held in memory")
         return self.corpus.test

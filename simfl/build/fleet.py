@@ -15,7 +15,7 @@ from simfl.scenario.scenario import Scenario
 from simfl.core.seeds import Seeds
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 LINKS = ("compute", "downlink", "uplink", "latency")
 """The numbers that every device has."""

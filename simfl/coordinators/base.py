@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
 from simfl.core.seeds import Seeds
-from simfl.core.work import Floats, WorkOrder
+from simfl.core.types import Floats
+from simfl.core.work import WorkOrder
+from simfl.sim.coordinator import Coordinator
 
 
-class BaseCoordinator:
+class BaseCoordinator(Coordinator):
     """The part of the door that needs no tensors.
 
     Args:
@@ -36,29 +39,29 @@ class BaseCoordinator:
         # `(1, classes)`, added up once: a large fleet's takes a while.
         self._everybody = None if label_counts is None else label_counts.sum(axis=0, keepdims=True)
 
+    @override
     def issue(self, order: WorkOrder) -> WorkOrder:
-        """See `Coordinator.issue`."""
         return self.ledger.issue(order)
 
+    @override
     def amend(self, order: WorkOrder) -> WorkOrder:
-        """See `Coordinator.amend`."""
         return self.ledger.amend(order)
 
+    @override
     def drop(self, order: WorkOrder) -> None:
-        """See `Coordinator.drop`."""
         self.ledger.drop(order)
 
     def replay(self, orders: Iterable[WorkOrder]) -> None:
         """Count `orders` as computed: they were, before the run was interrupted."""
         self.ledger.replay(orders)
 
+    @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
-        """See `Coordinator.next_probe`."""
         rng = self._seeds.stream("probe", *_moment(view), len(reports))
         return self._selector.probe(view, reports, rng)
 
+    @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
-        """See `Coordinator.select`."""
         rng = self._seeds.stream("selection", *_moment(view))
         return [int(client) for client in self._selector.select(view, reports, k, rng)]
 

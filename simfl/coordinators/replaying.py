@@ -9,19 +9,20 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
 from simfl.core.work import WorkOrder
 from simfl.errors import RunError
-from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
 
 _DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated"}
 _AGGREGATED = {"t", "event", "round", "version", "losses", "discarded", "gemd"}
 
 
-class ReplayingCoordinator:
+class ReplayingCoordinator(Coordinator):
     """A coordinator that repeats recorded answers, then hands over to a real one.
 
     Args:
@@ -58,20 +59,20 @@ class ReplayingCoordinator:
     def _replaying(self) -> bool:
         return self._next < len(self._decisions)
 
+    @override
     def issue(self, order: WorkOrder) -> WorkOrder:
-        """See `Coordinator.issue`."""
         return self._live.issue(order)
 
+    @override
     def amend(self, order: WorkOrder) -> WorkOrder:
-        """See `Coordinator.amend`."""
         return self._live.amend(order)
 
+    @override
     def drop(self, order: WorkOrder) -> None:
-        """See `Coordinator.drop`."""
         self._live.drop(order)
 
+    @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
-        """See `Coordinator.next_probe`."""
         if self._replaying and self._decisions[self._next]["event"] != "probe":
             return None
         record = self._recorded("probe")
@@ -80,10 +81,10 @@ class ReplayingCoordinator:
         asked = np.array(record["asked"], dtype=np.int64)
         return Probe(record["report"], asked, record["model"], record["samples"])
 
+    @override
     def answer(
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
-        """See `Coordinator.answer`."""
         # No checkpoint is made between a question and the choice made of the answers, so either
         # all of them are replayed or none.
         if self._recorded("probed") is None:
@@ -93,17 +94,17 @@ class ReplayingCoordinator:
         nothing = np.full(len(clients), np.nan)
         return Reports(probe, np.array(clients, dtype=np.int64), nothing, np.array(durations_s))
 
+    @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
-        """See `Coordinator.select`."""
         record = self._recorded("selected")
         if record is None:
             return self._live.select(view, reports, k)
         return [int(client) for client in record["clients"]]
 
+    @override
     def aggregate(
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
-        """See `Coordinator.aggregate`."""
         record = self._recorded("aggregated")
         if record is None:
             return self._live.aggregate(round_, selected, arrivals)
@@ -118,16 +119,16 @@ class ReplayingCoordinator:
             extras={key: value for key, value in record.items() if key not in _AGGREGATED},
         )
 
+    @override
     def keeps(self, order: WorkOrder) -> bool:
-        """See `Coordinator.keeps`."""
         record = self._recorded("filtered")
         if record is None or not isinstance(self._live, TrainingCoordinator):
             return self._live.keeps(order)
         self._live.replay_early(order)
         return bool(record["kept"])
 
+    @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        """See `Coordinator.evaluate`."""
         if self._replaying and self._decisions[self._next]["event"] != "evaluated":
             return None
         record = self._recorded("evaluated")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.coordinators.base import BaseCoordinator
@@ -23,25 +24,27 @@ class TimeOnlyCoordinator(BaseCoordinator):
     ) -> None:
         super().__init__(lambda orders: [], selector, seeds, label_counts)
 
+    @override
     def answer(
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
-        """See `Coordinator.answer`: what was asked stays unknown, how long it took does not."""
+        """What was asked stays unknown, how long it took does not."""
         unknown = np.full(len(clients), np.nan)
         return Reports(probe, np.array(clients, dtype=np.int64), unknown, np.array(durations_s))
 
+    @override
     def aggregate(
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
-        """See `Coordinator.aggregate`."""
         orders = [arrival.order for arrival in arrivals]
         self.ledger.replay(orders)
         return Aggregated(gemd=self.gemd([order.client for order in orders]))
 
+    @override
     def keeps(self, order: WorkOrder) -> bool:
-        """See `Coordinator.keeps`; filters need updates, so time-only runs have none."""
+        """Filters need updates, so time-only runs have none."""
         return True
 
+    @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        """See `Coordinator.evaluate`."""
         return None

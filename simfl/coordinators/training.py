@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.compressors.base import Compressor
@@ -14,7 +15,8 @@ from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Select
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.uplink import Uplink
 from simfl.core.seeds import Seeds
-from simfl.core.work import Corrections, MiniBatch, Params, Plan, WorkOrder, WorkResult
+from simfl.core.types import Corrections, Params
+from simfl.core.work import MiniBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.training.executors.base import Executor
 
@@ -72,20 +74,18 @@ class TrainingCoordinator(BaseCoordinator):
         """`(p,)` the present global model."""
         return self._models[self.version]
 
+    @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
-        """See `Coordinator.next_probe`."""
         probe = super().next_probe(view, reports)
         if probe is not None:
             self._asked[view.round, view.turn] = self.version
         return probe
 
+    @override
     def answer(
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
-        """See `Coordinator.answer`.
-
-        Clients answer about the model that they were sent, whatever was aggregated meanwhile.
-        """
+        """Clients answer about the model that they were sent, whatever was aggregated meanwhile."""
         version = self._asked.pop((view.round, view.turn))
         model = self._models[version]
         ids, took = np.array(clients, dtype=np.int64), np.array(durations_s)
@@ -116,10 +116,10 @@ class TrainingCoordinator(BaseCoordinator):
             orders.append(self.ledger.issue(order))
         return self.ledger.collect(orders)
 
+    @override
     def aggregate(
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
-        """See `Coordinator.aggregate`."""
         results = self._collect([arrival.order for arrival in arrivals])
         by_key = {arrival.order.key: arrival for arrival in arrivals}
         good = [result for result in results if _is_sound(result)]
@@ -138,15 +138,17 @@ class TrainingCoordinator(BaseCoordinator):
             gemd=self.gemd([r.order.client for r in good]),
         )
 
+    @override
     def keeps(self, order: WorkOrder) -> bool:
-        """See `Coordinator.keeps`: trains now, for the decision needs the update."""
+        """Trains now, for the decision needs the update."""
         [result] = self.ledger.collect([order])
         self._early[order.key] = order, result
         update = result.params - self._models[order.base]
         return self._filter.keep(update, self._last_change, order.round)
 
+    @override
     def drop(self, order: WorkOrder) -> None:
-        """See `Coordinator.drop`; what a filter had to see was computed, and is now forgotten."""
+        """What a filter had to see was computed, and is now forgotten."""
         if self._early.pop(order.key, None) is None:
             super().drop(order)
 
@@ -155,8 +157,8 @@ class TrainingCoordinator(BaseCoordinator):
         self.ledger.replay([order])
         self._early[order.key] = order, None
 
+    @override
     def replay(self, orders: Iterable[WorkOrder]) -> None:
-        """See `BaseCoordinator.replay`."""
         super().replay([o for o in orders if self._early.pop(o.key, None) is None])
 
     def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
@@ -242,8 +244,8 @@ class TrainingCoordinator(BaseCoordinator):
         given = {key: vector for key, vector in found.items() if vector is not None}
         return given or None
 
+    @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        """See `Coordinator.evaluate`."""
         return self._evaluate(self.model)
 
     def state_dict(self) -> dict[str, Any]:

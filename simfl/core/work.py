@@ -5,19 +5,13 @@ A `WorkOrder` is complete: equal orders with equal base models, equal correction
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
-Params = NDArray[np.float32]
-"""A flat parameter vector `(p,)`: the whole model."""
-Corrections = Mapping[tuple[int, int], Params]
-"""What orders, by their keys, add to every gradient of their training: `(p,)` each (SCAFFOLD)."""
+from simfl.core.types import Floats, Ids, Params
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.runs import RunData
 

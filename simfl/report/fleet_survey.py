@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.build.builder import Builder
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.sim.fleet import DeviceGroup
 from simfl.sim.server.deadlines import deadline_s

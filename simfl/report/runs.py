@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.rows import ClientRow, Outcome, RoundRow
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.errors import InputError
 from simfl.report.tables import Table, read_table
 from simfl.runs.folder import (

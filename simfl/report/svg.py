@@ -10,7 +10,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.report.axes import Axis
 
 WIDTH, HEIGHT = 560, 300

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 SAMPLES = "samples"
 """The one number that is given, not drawn."""

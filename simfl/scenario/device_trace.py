@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
+from simfl.core.types import Floats, Ids
 from simfl.core.units import (
     DATA_RATE,
     DATA_SIZE,
@@ -20,7 +21,6 @@ from simfl.core.units import (
     compute_dimension,
     parse_quantity,
 )
-from simfl.core.work import Floats, Ids
 from simfl.errors import InputError, UnitError
 from simfl.scenario.part import Part
 from simfl.scenario.table import Row, number, read_rows

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.components.availability.base import OnlineSchedule
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 _NOTHING = 1e-9
 """Share of the capacity that rounding may leave or take."""

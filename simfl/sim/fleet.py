@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.components.availability.base import OnlineSchedule
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.sim.battery import Batteries
 
 OnOffline = Literal["abort", "pause", "salvage"]

@@ -15,7 +15,7 @@ from simfl.components.selectors.base import (
     Selector,
     View,
 )
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 @dataclass

@@ -8,7 +8,7 @@ import numpy as np
 
 from simfl.components.availability.base import availabilities
 from simfl.core.seeds import Seeds
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.scenario.correlation import Correlations
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power

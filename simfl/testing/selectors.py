@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from simfl.components.selectors.base import Selector
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.testing.fake_server import FakeServer
 
 RELAXED = settings(

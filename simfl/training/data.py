@@ -7,8 +7,9 @@ from typing import Protocol
 
 import numpy as np
 import torch
+from typing_extensions import override
 
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class ClientData(Protocol):
 
 
 @dataclass(frozen=True)
-class Partitioned:
+class Partitioned(ClientData):
     """Clients hold rows of one data set in memory."""
 
     x: torch.Tensor
@@ -53,16 +54,16 @@ class Partitioned:
     validation_rows: Sequence[Ids]
 
     @cached_property
+    @override
     def sizes(self) -> Ids:
-        """See `ClientData.sizes`."""
         return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
 
+    @override
     def training(self, clients: Sequence[int]) -> Cohort:
-        """See `ClientData.training`."""
         return Cohort(self.x, self.y, [self.train_rows[client] for client in clients])
 
+    @override
     def validation(self, clients: Sequence[int]) -> Cohort:
-        """See `ClientData.validation`."""
         rows = [
             self.validation_rows[client]
             if len(self.validation_rows[client])

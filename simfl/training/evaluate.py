@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from simfl.core.work import Floats, Params
+from simfl.core.types import Floats, Params
 from simfl.training.flat import load
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task

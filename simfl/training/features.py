@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from simfl.components.coresets.base import Features
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.errors import InputError
 
 CHUNK = 256

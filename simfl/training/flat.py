@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from simfl.components.models.base import Model
-from simfl.core.work import Params
+from simfl.core.types import Params
 from simfl.errors import InputError
 
 

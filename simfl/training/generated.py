@@ -5,25 +5,26 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from typing_extensions import override
 
 from simfl.components.datasets.base import LazyCorpus
-from simfl.core.work import Ids
-from simfl.training.data import Cohort
+from simfl.core.types import Ids
+from simfl.training.data import ClientData, Cohort
 
 
 @dataclass(frozen=True)
-class Generated:
+class Generated(ClientData):
     """The clients of a `LazyCorpus` as tensors.  Nothing is kept from one call to the next."""
 
     corpus: LazyCorpus
 
     @property
+    @override
     def sizes(self) -> Ids:
-        """See `ClientData.sizes`."""
         return self.corpus.sizes
 
+    @override
     def training(self, clients: Sequence[int]) -> Cohort:
-        """See `ClientData.training`."""
         parts = [self.corpus.client(client) for client in clients]
         ends = np.cumsum([len(part) for part in parts])
         rows = [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
@@ -33,6 +34,7 @@ class Generated:
             rows,
         )
 
+    @override
     def validation(self, clients: Sequence[int]) -> Cohort:
-        """See `ClientData.validation`: these clients keep no validation part."""
+        """These clients keep no validation part."""
         return self.training(clients)

@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
-from simfl.core.work import Corrections, Floats, Ids, Params, WorkOrder, WorkResult
+from simfl.core.types import Corrections, Floats, Ids, Params
+from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError
 from simfl.training.data import Cohort
 from simfl.training.evaluate import hold

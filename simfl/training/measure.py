@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from simfl.components.selectors.base import Report
-from simfl.core.work import Floats, MiniBatch, Params
+from simfl.core.types import Floats, Params
+from simfl.core.work import MiniBatch
 from simfl.errors import InputError
 from simfl.training.data import Cohort
 from simfl.training.evaluate import forward, hold, row_losses

@@ -9,7 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from simfl.core.work import Floats, Ids, LocalTraining, Schedule, WorkOrder
+from simfl.core.types import Floats, Ids
+from simfl.core.work import LocalTraining, Schedule, WorkOrder
 
 
 class Purpose(IntEnum):

@@ -6,7 +6,8 @@ import torch
 
 from simfl.components.coresets.base import Coreset
 from simfl.components.models.base import Model
-from simfl.core.work import Floats, Ids, LocalTraining
+from simfl.core.types import Floats, Ids
+from simfl.core.work import LocalTraining
 from simfl.training.data import ClientData, Partitioned
 
 

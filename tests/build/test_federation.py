@@ -10,7 +10,7 @@ from simfl.components.datasets.base import Corpus, Dataset, Samples
 from simfl.build.data import Dealt, federate
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.seeds import Seeds
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 SIZE = 60
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.core.work import Floats, Params
+from simfl.core.types import Floats, Params
 
 
 class Adaptive(Aggregator):
@@ -29,8 +30,8 @@ class Adaptive(Aggregator):
     _mean: Floats | None = PrivateAttr(None)
     _square: Floats | None = PrivateAttr(None)
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         delta = sum_of(contributions, weights_of(contributions, self.weighting), "updates")
         mean = np.zeros_like(delta) if self._mean is None else self._mean
         square = np.full_like(delta, self.tau**2) if self._square is None else self._square

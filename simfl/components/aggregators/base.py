@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.registry import Component, Registry
-from simfl.core.work import LocalTraining, Params, WorkResult
+from simfl.core.types import Params
+from simfl.core.work import LocalTraining, WorkResult
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
-from simfl.core.work import Params
+from simfl.core.types import Params
 
 
 @aggregators.register("fedasync")
@@ -28,8 +29,8 @@ class FedAsync(Aggregator):
     )
     b: float = Field(4.0, ge=0, allow_inf_nan=False, description="staleness that hinge forgives")
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         mixed = model.astype(np.float64)
         for contribution in contributions:
             for _ in range(contribution.copies):

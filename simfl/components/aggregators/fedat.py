@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.core.work import Params
+from simfl.core.types import Params
 from simfl.errors import RunError
 
 
@@ -31,6 +32,7 @@ class FedAT(Aggregator):
     _models: dict[int, Any] = PrivateAttr(default_factory=dict)
     _updates: dict[int, int] = PrivateAttr(default_factory=dict)
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         """See `Aggregator.aggregate`.
 

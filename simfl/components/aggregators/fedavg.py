@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.core.work import Params
+from simfl.core.types import Params
 
 
 @aggregators.register("fedavg")
@@ -24,8 +25,8 @@ class FedAvg(Aggregator):
         "samples", description="samples: by training samples (n_k); uniform: all alike (1/K)"
     )
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         weights = weights_of(contributions, self.weighting)
         if not weights.any():
             return model

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.core.work import Floats, Params
+from simfl.core.types import Floats, Params
 
 
 @aggregators.register("fedavgm")
@@ -23,8 +24,8 @@ class FedAvgM(Aggregator):
 
     _velocity: Floats | None = PrivateAttr(None)
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         delta = sum_of(contributions, weights_of(contributions, self.weighting), "updates")
         velocity = delta if self._velocity is None else self.momentum * self._velocity + delta
         self._velocity = velocity

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.core.work import Params
+from simfl.core.types import Params
 
 
 @aggregators.register("fedbuff")
@@ -24,8 +25,8 @@ class FedBuff(Aggregator):
         0.5, ge=0, allow_inf_nan=False, description="of the staleness discount; 0: none"
     )
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         staleness = np.array([c.staleness for c in contributions], dtype=np.float64)
         discounted = weights_of(contributions, self.weighting) * (1 + staleness) ** -self.exponent
         step = sum_of(contributions, discounted, "updates")

@@ -5,10 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.core.work import LocalTraining, Params
+from simfl.core.types import Params
+from simfl.core.work import LocalTraining
 from simfl.errors import InputError
 
 BOTH = "momentum and proximal can't both be above 0: no formula is published"
@@ -42,6 +44,7 @@ class FedNova(Aggregator):
             raise ValueError(BOTH)
         return self
 
+    @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
         """See `Aggregator.prepare`.
 
@@ -57,12 +60,13 @@ class FedNova(Aggregator):
                 f"but it is {self._rate(1):g}"
             )
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """See `Aggregator.state_dict`: nothing changes from round to round."""
+        """Nothing changes from round to round."""
         return {}
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         moved = [c for c in contributions if c.result.steps > 0]
         if not moved:
             return model

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.robust import by_coordinate
-from simfl.core.work import Params
+from simfl.core.types import Params
 
 
 @aggregators.register("median")
@@ -16,6 +17,6 @@ class Median(Aggregator):
     Withstands less than half of the clients being wrong.  Cost: O(r * p), memory O(p).
     """
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
         return by_coordinate(contributions, lambda values: np.median(values, axis=0))

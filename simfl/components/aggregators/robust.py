@@ -6,7 +6,7 @@ import numpy as np
 
 from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.weighting import block_of, blocks
-from simfl.core.work import Floats, Params
+from simfl.core.types import Floats, Params
 
 
 def by_coordinate(

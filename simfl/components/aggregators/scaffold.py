@@ -8,10 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import sum_of, weights_of
-from simfl.core.work import Floats, LocalTraining, Params
+from simfl.core.types import Floats, Params
+from simfl.core.work import LocalTraining
 from simfl.errors import InputError, RunError
 
 
@@ -34,6 +36,7 @@ class Scaffold(Aggregator):
     _control: Floats | None = PrivateAttr(None)
     _controls: dict[int, Params] = PrivateAttr(default_factory=dict)
 
+    @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
         """See `Aggregator.prepare`.
 
@@ -48,13 +51,15 @@ class Scaffold(Aggregator):
                 )
         self._clients = clients
 
+    @override
     def correction(self, client: int) -> Params | None:
-        """See `Aggregator.correction`: ``c - c_k``; None before the first update arrived."""
+        """``c - c_k``; None before the first update arrived."""
         if self._control is None:
             return None
         own = self._controls.get(client)
         return (self._control if own is None else self._control - own).astype(np.float32)
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         """See `Aggregator.aggregate`.
 

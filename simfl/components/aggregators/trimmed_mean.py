@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.robust import by_coordinate
-from simfl.core.work import Floats, Params
+from simfl.core.types import Floats, Params
 
 
 @aggregators.register("trimmed_mean")
@@ -19,9 +20,8 @@ class TrimmedMean(Aggregator):
 
     trim: float = Field(0.1, ge=0, lt=0.5, description="share of the values cut off at each end")
 
+    @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`."""
-
         def statistic(values: Floats) -> Floats:
             cut = int(self.trim * len(values) + 1e-9)  # 0.3 * 10 is 3, whatever floats say
             kept = np.sort(values, axis=0)[cut : len(values) - cut]

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from simfl.components.aggregators.base import Contribution
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 
 Weighting = Literal["samples", "uniform"]
 

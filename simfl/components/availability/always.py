@@ -4,18 +4,19 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.core.seeds import Seeds
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @availabilities.register("always")
 class Always(Availability):
     """Never offline.  Cost: nothing."""
 
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        """See `Availability.schedule`."""
         return _AlwaysOnline()
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simfl.core.registry import Component, Registry
 from simfl.core.seeds import Seeds
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 class OnlineSchedule(Protocol):

@@ -6,12 +6,13 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import Spells, cell
 from simfl.core.seeds import Seeds
+from simfl.core.types import Floats, Ids
 from simfl.core.units import Duration, Percent
-from simfl.core.work import Floats, Ids
 
 _DAY_S = 86400.0
 
@@ -50,8 +51,8 @@ class Diurnal(Availability):
             return (self.high, self.high) if self.length else (self.low, self.low)
         return self.low, self.high
 
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        """See `Availability.schedule`."""
         return _Days(self, devices, group, seeds)
 
 
@@ -64,8 +65,8 @@ class _Days(Spells):
         self._seeds = seeds
         self._address = ("availability", group, "diurnal")
 
+    @override
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
-        """See `Spells.spells`."""
         options = self._options
         zone = self._seeds.uniforms((*self._address, "zone"), devices, 0) - 0.5
         origin = options.peak - options.starts_at - _DAY_S / 2 + options.time_zones * zone

@@ -6,12 +6,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import Spells, cell
 from simfl.core.seeds import Seeds
+from simfl.core.types import Floats, Ids
 from simfl.core.units import Duration
-from simfl.core.work import Floats, Ids
 
 _BACK, _AHEAD = 16, 64  # steps drawn at a time
 
@@ -38,8 +39,8 @@ class Markov(Availability):
             )
         return self
 
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        """See `Availability.schedule`."""
         return _Chain(self, devices, group, seeds)
 
 
@@ -58,8 +59,8 @@ class _Chain(Spells):
         self._seeds = seeds
         self._address = ("availability", group, "markov")
 
+    @override
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
-        """See `Spells.spells`."""
         width = self._options.step
         phase = np.zeros(len(devices))
         if not self._options.aligned:

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import Spells
 from simfl.core.seeds import Address, Seeds
+from simfl.core.types import Floats, Ids
 from simfl.core.units import Duration
-from simfl.core.work import Floats, Ids
 
 _MEAN_POINTS, _MAX_POINTS = 2.0, 16  # per block; more than 16 happen in one block of 10 billion
 
@@ -26,8 +27,8 @@ class OnOff(Availability):
     on: Duration = Field(gt=0, description="mean length of a session")
     off: Duration = Field(gt=0, description="mean time between sessions")
 
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        """See `Availability.schedule`."""
         return Alternating(devices, self.on, self.off, seeds, ("availability", group, "on_off"))
 
 
@@ -53,8 +54,8 @@ class Alternating(Spells):
         self._to_on = _Points(off_s, seeds, (*address, "to_on"))
         self._to_off = _Points(on_s, seeds, (*address, "to_off"))
 
+    @override
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
-        """See `Spells.spells`."""
         is_on = self._to_on.last(devices, now_s) > self._to_off.last(devices, now_s)
         until = np.empty(len(devices))
         until[is_on] = self._to_off.next(devices[is_on], now_s)

@@ -6,12 +6,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PlainSerializer
+from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.on_off import Alternating
 from simfl.core.seeds import Seeds
+from simfl.core.types import Ids
 from simfl.core.units import Duration
-from simfl.core.work import Ids
 
 Base = Annotated[
     Availability,
@@ -31,8 +32,8 @@ class Outages(Availability):
     between: Duration = Field(gt=0, description="mean time from the end of an outage to the next")
     lasting: Duration = Field(gt=0, description="mean length of an outage")
 
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        """See `Availability.schedule`."""
         address = ("availability", group, "outages")
         return _Both(
             self.base.schedule(devices, group, seeds, folder),

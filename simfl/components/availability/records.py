@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 if TYPE_CHECKING:

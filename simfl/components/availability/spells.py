@@ -4,13 +4,15 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
-from simfl.core.work import Floats, Ids
+from simfl.components.availability.base import OnlineSchedule
+from simfl.core.types import Floats, Ids
 
 _AT_ONCE = 1 << 16  # devices computed at a time, which bounds the memory of a question to all
 
 
-class Spells(ABC):
+class Spells(OnlineSchedule, ABC):
     """A schedule that computes a device's current spell when asked, and keeps it until it is over.
 
     A spell depends on nothing but the device and the instant, so questions may come in any order
@@ -27,19 +29,20 @@ class Spells(ABC):
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
         """Return `(m,)` whether each is online at `now_s` and `(m,)` until when that lasts."""
 
+    @override
     def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
-        """See `OnlineSchedule.online`."""
         self._look(devices, now_s)
         return self._is_on[devices]
 
+    @override
     def next_change_s(self, device: int, now_s: float) -> float:
-        """See `OnlineSchedule.next_change_s`."""
         if not self._since[device] <= now_s < self._until[device]:
             self._look(np.array([device]), now_s)
         return float(self._until[device])
 
+    @override
     def next_online_s(self, now_s: float) -> float:
-        """See `OnlineSchedule.next_online_s`.  O(n) if nobody is online, else mostly O(1)."""
+        """O(n) if nobody is online, else mostly O(1)."""
         first = np.inf
         for low in range(0, len(self._until), _AT_ONCE):
             some = np.arange(low, min(low + _AT_ONCE, len(self._until)))

@@ -6,13 +6,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.records import Records, read_records
 from simfl.components.availability.spells import Spells
 from simfl.core.seeds import Seeds
+from simfl.core.types import Floats, Ids
 from simfl.core.units import Duration
-from simfl.core.work import Floats, Ids
 
 
 @availabilities.register("trace")
@@ -45,6 +46,7 @@ class Trace(Availability):
         "is known)",
     )
 
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         """See `Availability.schedule`.
 
@@ -69,8 +71,8 @@ class _Replay(Spells):
             order = seeds.stream(*self._address, "order").permutation(order)
         self._order = order
 
+    @override
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
-        """See `Spells.spells`."""
         records = self._records
         mine = self._order[devices % len(self._order)]
         period = records.periods[mine]

@@ -1,6 +1,7 @@
 """Half precision: two bytes a parameter (IEEE 754 binary16, rounded to nearest even)."""
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
 
@@ -11,10 +12,10 @@ _LARGEST = np.finfo(np.float16).max
 class Float16(Compressor):
     """Each number is rounded to half precision; beyond its range it is clipped, never infinite."""
 
+    @override
     def compress(self, update: Update, rng: np.random.Generator) -> Update:
-        """See `Compressor.compress`."""
         return np.clip(update, -_LARGEST, _LARGEST).astype(np.float16).astype(np.float32)
 
+    @override
     def size(self, parameters: int) -> int:
-        """See `Compressor.size`."""
         return 2 * parameters

@@ -1,6 +1,7 @@
 """No compression: four bytes a parameter."""
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
 
@@ -9,10 +10,10 @@ from simfl.components.compressors.base import Compressor, Update, compressors
 class NoCompression(Compressor):
     """Updates arrive as they are, in float32."""
 
+    @override
     def compress(self, update: Update, rng: np.random.Generator) -> Update:
-        """See `Compressor.compress`."""
         return update
 
+    @override
     def size(self, parameters: int) -> int:
-        """See `Compressor.size`."""
         return 4 * parameters

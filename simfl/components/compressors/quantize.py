@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
 
@@ -22,8 +23,8 @@ class Quantize(Compressor):
     bits: Literal[2, 4, 8, 16] = Field(8, description="bits per parameter")
     stochastic: bool = Field(True, description="false: to the nearest level, biased")
 
+    @override
     def compress(self, update: Update, rng: np.random.Generator) -> Update:
-        """See `Compressor.compress`."""
         scale = float(np.max(np.abs(update), initial=0.0))
         if not (0 < scale < np.inf):
             return update
@@ -37,6 +38,7 @@ class Quantize(Compressor):
         decoded: Update = (codes * (scale / levels)).astype(np.float32)
         return decoded
 
+    @override
     def size(self, parameters: int) -> int:
-        """See `Compressor.size`: the codes and one scale."""
+        """The codes and one scale."""
         return -(-parameters * self.bits // 8) + 4

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
 from simfl.core.units import Percent
@@ -27,13 +28,14 @@ class TopK(Compressor):
     def _kept(self, parameters: int) -> int:
         return min(parameters, max(1, round(self.share * parameters)))
 
+    @override
     def compress(self, update: Update, rng: np.random.Generator) -> Update:
-        """See `Compressor.compress`; of equal magnitudes the first ones are sent."""
+        """Of equal magnitudes the first ones are sent."""
         order = np.argsort(-np.abs(update), kind="stable")[: self._kept(len(update))]
         sent = np.zeros_like(update)
         sent[order] = update[order]
         return sent
 
+    @override
     def size(self, parameters: int) -> int:
-        """See `Compressor.size`."""
         return 8 * self._kept(parameters)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 def apportion(budget: int, sizes: Ids) -> Ids:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from simfl.core.registry import Component, Registry
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 Features = Literal["last_layer_gradient", "input_gradient", "logit_gradient", "inputs", "none"]
 

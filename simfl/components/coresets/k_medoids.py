@@ -11,10 +11,11 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.coresets.apportion import apportion
 from simfl.components.coresets.base import Coreset, Features, coresets
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 _CLARA_SAMPLES = 5  # as in the book
 
@@ -44,14 +45,14 @@ class KMedoids(Coreset):
         8000, ge=2, description="rows of the largest distance matrix; CLARA's samples beyond"
     )
 
+    @override
     def uses(self, convex: bool) -> Features:
-        """See `Coreset.uses`."""
         return "inputs" if convex else self.feature
 
+    @override
     def choose(
         self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
     ) -> tuple[Ids, Floats]:
-        """See `Coreset.choose`."""
         m = len(labels)
         if size >= m:
             return np.arange(m), np.ones(m)

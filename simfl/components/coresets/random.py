@@ -1,9 +1,10 @@
 """A uniformly random coreset: the null method that every other must beat."""
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 @coresets.register("random")
@@ -13,10 +14,11 @@ class Random(Coreset):
     Cost: no feature pass, O(m).
     """
 
+    @override
     def choose(
         self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
     ) -> tuple[Ids, Floats]:
-        """See `Coreset.choose`; `features` is not looked at."""
+        """`features` is not looked at."""
         m = len(labels)
         b = min(size, m)
         rows = np.sort(rng.choice(m, size=b, replace=False)).astype(np.int64)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.components.datasets.base import Corpus, Dataset, LazyCorpus, Samples, datasets
 from simfl.core.seeds import Seeds
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 
 
@@ -56,24 +57,24 @@ class Generated(Dataset):
             )
         return self
 
+    @override
     def shape(self) -> tuple[tuple[int, ...], int]:
-        """See `Dataset.shape`."""
         return (self.features,), self.classes
 
+    @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
-        """See `Dataset.load`."""
         raise InputError(
             "data set 'generated' makes each client's data on demand: it deals its own clients "
             "(`partition: natural`) and has no samples that another partition could deal"
         )
 
+    @override
     def lazy(self, clients: int, seeds: Seeds) -> "GeneratedClients":
-        """See `Dataset.lazy`."""
         return GeneratedClients(self, clients, seeds)
 
 
 @dataclass(frozen=True)
-class GeneratedClients:
+class GeneratedClients(LazyCorpus):
     """What `Generated` gives to a fleet; see `LazyCorpus`."""
 
     options: Generated
@@ -85,13 +86,13 @@ class GeneratedClients:
         return type(self), (self.options, self.clients, self.seeds)
 
     @property
+    @override
     def classes(self) -> int:
-        """See `LazyCorpus.classes`."""
         return self.options.classes
 
     @cached_property
+    @override
     def sizes(self) -> Ids:
-        """See `LazyCorpus.sizes`."""
         from scipy.special import ndtri
 
         options = self.options
@@ -107,14 +108,14 @@ class GeneratedClients:
         return rng.standard_normal((self.options.features, self.options.classes))
 
     @cached_property
+    @override
     def test(self) -> Samples:
-        """See `LazyCorpus.test`."""
         rng = self.seeds.stream("data", "test")
         n = self.options.test_samples
         return self._draw(n, rng.standard_normal((n, self.options.features)), rng)
 
+    @override
     def client(self, client: int) -> Samples:
-        """See `LazyCorpus.client`."""
         rng = self.seeds.stream("data", "client", client)
         centre = rng.standard_normal(self.options.features)
         return self._draw(int(self.sizes[client]), centre, rng)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, Samples
 from simfl.components.datasets.torchvision_import import torchvision_datasets
@@ -44,12 +45,12 @@ class ImageSet(Dataset):
         "over training and test images (FedProx, FedCore); none: pixels in [0, 1]",
     )
 
+    @override
     def shape(self) -> tuple[tuple[int, ...], int]:
-        """See `Dataset.shape`."""
         return self.image_shape, self.classes
 
+    @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
-        """See `Dataset.load`."""
         root = cache_folder() if folder is None else folder
         missing = [name for name in self.files if not (root / name).exists()]
         if missing and folder is not None:

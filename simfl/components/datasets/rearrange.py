@@ -3,7 +3,7 @@
 import numpy as np
 
 from simfl.components.datasets.base import Samples
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 PART_BYTES = 32 * 2**20
 """Memory beyond the samples themselves that rearranging them in place may take."""

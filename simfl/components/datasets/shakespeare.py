@@ -14,10 +14,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
 from simfl.core.seeds import Seeds
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 WINDOW = 80
@@ -76,12 +77,12 @@ class Shakespeare(Dataset):
         0, ge=0, description="seed of which roles are kept; null: the run's own seed"
     )
 
+    @override
     def shape(self) -> tuple[tuple[int, ...], int]:
-        """See `Dataset.shape`."""
         return (WINDOW,), 80 if self.vocabulary == "leaf" else 90
 
+    @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
-        """See `Dataset.load`."""
         path = self._find(folder)
         roles = self._windows(path)
         total = sum(len(windows) for windows in roles)

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
 from simfl.core.seeds import Seeds
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 FEATURES, CLASSES = 60, 10
 
@@ -45,12 +46,12 @@ class Synthetic(Dataset):
         description="seed of the data themselves (0 in FedCore); null: the run's own seed",
     )
 
+    @override
     def shape(self) -> tuple[tuple[int, ...], int]:
-        """See `Dataset.shape`."""
         return (FEATURES,), CLASSES
 
+    @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
-        """See `Dataset.load`."""
         seed = self.generator_seed
         if seed is None:
             seed = seeds.number("data", "synthetic") % 2**32

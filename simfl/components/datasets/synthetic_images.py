@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
 from simfl.core.seeds import Seeds
@@ -32,12 +33,12 @@ class SyntheticImages(Dataset):
         0, ge=0, description="seed of the data themselves; null: the run's own seed"
     )
 
+    @override
     def shape(self) -> tuple[tuple[int, ...], int]:
-        """See `Dataset.shape`."""
         return (self.channels, self.size, self.size), self.classes
 
+    @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
-        """See `Dataset.load`."""
         source = seeds if self.generator_seed is None else Seeds(self.generator_seed)
         rng = source.stream("data", "prototypes")
         coarse = rng.standard_normal((self.classes, self.channels, COARSE, COARSE))

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.filters.base import Update, UpdateFilter, filters
 
@@ -50,8 +51,8 @@ class Cmfl(UpdateFilter):
     )
 
     @property
+    @override
     def stage(self) -> Literal["client", "server"]:
-        """See `UpdateFilter.stage`."""
         return "client" if self.variant == "published" else "server"
 
     def threshold_at(self, round_: int) -> float:
@@ -60,12 +61,14 @@ class Cmfl(UpdateFilter):
         v0 = default if self.threshold is None else self.threshold
         return v0 / math.sqrt(round_) if self.decay == "sqrt" else v0
 
+    @override
     def keep(self, update: Update, reference: Update | None, round_: int) -> bool:
-        """See `UpdateFilter.keep`; without a reference (round 1) everybody is relevant."""
+        """Without a reference (round 1) everybody is relevant."""
         return reference is None or relevance(update, reference) >= self.threshold_at(round_)
 
+    @override
     def choose(self, updates: Sequence[Update], reference: Update | None, round_: int) -> list[int]:
-        """See `UpdateFilter.choose`; `current_mean` ignores `reference`."""
+        """`current_mean` ignores `reference`."""
         if self.variant == "published" or not len(updates):
             return super().choose(updates, reference, round_)
         mean = np.mean(np.asarray(updates, dtype=np.float64), axis=0)

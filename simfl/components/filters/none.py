@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from typing_extensions import override
+
 from simfl.components.filters.base import Update, UpdateFilter, filters
 
 
@@ -11,6 +13,6 @@ class NoFilter(UpdateFilter):
 
     needs_updates: ClassVar[bool] = False
 
+    @override
     def keep(self, update: Update, reference: Update | None, round_: int) -> bool:
-        """See `UpdateFilter.keep`."""
         return True

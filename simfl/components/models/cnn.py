@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.models.base import Model, models
 from simfl.components.models.convolutions import Convolution, convolutional
@@ -32,8 +33,8 @@ class Cnn(Model):
         0.0, ge=0, lt=1, description="probability that a unit of `fc` is left out of a step"
     )
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         same = self.padding == "same"
         convolutions = [Convolution(n, self.kernel, same, self.pool) for n in self.channels]
         return convolutional(self.name, shape, convolutions, self.fc, classes, self.dropout)

@@ -6,6 +6,8 @@ simulator, from which its partitions come too (algorithms.md, E).
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from simfl.components.models.base import Model, models
 from simfl.components.models.convolutions import Convolution, convolutional
 
@@ -19,6 +21,6 @@ CONVOLUTIONS = (Convolution(20, 5), Convolution(50, 5))
 class Dp3sCnn(Model):
     """Two 5x5 convolutions (20, 50) and one hidden layer (500); 431,080 parameters on MNIST."""
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         return convolutional(self.name, shape, CONVOLUTIONS, (500,), classes)

@@ -5,6 +5,8 @@ Tang et al., arXiv:2103.13822, section 5 (algorithms.md, E).
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from simfl.components.models.base import Model, models
 from simfl.components.models.convolutions import Convolution, convolutional
 
@@ -18,6 +20,6 @@ CONVOLUTIONS = (Convolution(32, 3), Convolution(64, 3), Convolution(64, 3, pool=
 class FedcorCnn(Model):
     """3x3 convolutions (32, 64, 64), one hidden layer (64); 122,570 parameters on CIFAR-10."""
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         return convolutional(self.name, shape, CONVOLUTIONS, (64,), classes)

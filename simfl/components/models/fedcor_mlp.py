@@ -6,6 +6,7 @@ Tang et al., arXiv:2103.13822, section 5; dropout is in the released code only (
 from typing import TYPE_CHECKING
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.models.base import Model, models
 from simfl.components.models.mlp import Mlp
@@ -25,6 +26,6 @@ class FedcorMlp(Model):
         description="on both hidden layers: 0.5 in the code, 0 as the paper's text reads",
     )
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         return Mlp(hidden=(64, 30), dropout=self.dropout).build(shape, classes)

@@ -6,6 +6,8 @@ The released code's main program builds this one; the paper calls it a three-lay
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from simfl.components.models.base import Model, models
 from simfl.components.models.convolutions import Convolution, convolutional
 
@@ -19,6 +21,6 @@ CONVOLUTIONS = (Convolution(32, 5, same=True), Convolution(64, 5, same=True))
 class FedcoreCnn(Model):
     """Padded 5x5 convolutions (32, 64), one hidden layer (512); 1,663,370 parameters on MNIST."""
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         return convolutional(self.name, shape, CONVOLUTIONS, (512,), classes)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.models.base import Model, models
 from simfl.components.models.shapes import mismatch
@@ -28,8 +29,8 @@ class FedcoreLstm(Model):
         "fits `leaf`, where 0 is a character",
     )
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         from torch import nn
 
         from simfl.components.models.modules.last_output import LastOutput

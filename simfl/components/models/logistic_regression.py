@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.models.base import Model, models
 from simfl.components.models.shapes import flat_size
@@ -21,8 +22,8 @@ class LogisticRegression(Model):
         "sigmoid first (FedCore's code, whose loss can't fall below ln(1 + 9/e) on 10 classes)",
     )
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         from torch import nn
 
         layers: list[nn.Module] = [nn.Flatten(), nn.Linear(flat_size(self.name, shape), classes)]

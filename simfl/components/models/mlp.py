@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.models.base import Model, models
 from simfl.components.models.shapes import flat_size
@@ -25,8 +26,8 @@ class Mlp(Model):
         "relu", description="nonlinearity of the hidden layers"
     )
 
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        """See `Model.build`."""
         from torch import nn
 
         activation = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid}[self.activation]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from simfl.core.registry import Component, Registry
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 

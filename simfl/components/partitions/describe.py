@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

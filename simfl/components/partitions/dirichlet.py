@@ -8,10 +8,11 @@ import heapq
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import by_owner, rows_of_classes
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 
@@ -29,8 +30,8 @@ class Dirichlet(Partition):
     )
     min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         n = len(source.labels)
         if n < clients * self.min_samples:
             raise InputError(

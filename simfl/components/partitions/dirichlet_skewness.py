@@ -8,10 +8,11 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 LEVELS = {"low": (0.2, 3.0), "high": (0.1, 5.0)}
 """Median and largest concentration of each level of skewness."""
@@ -69,8 +70,8 @@ class DirichletSkewness(Partition):
         betas = self.concentrations(clients, rng)
         return np.stack([rng.dirichlet(np.full(classes, beta)) for beta in betas])
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         classes = source.classes
         members = rows_of_classes(source.labels, classes)
         require_every_class(self.name, members)

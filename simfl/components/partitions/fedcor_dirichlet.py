@@ -6,10 +6,11 @@ Learning", arXiv:2103.13822, equations 146-149 (algorithms.md, D.2).
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import by_owner, rows_of_classes
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 
 DRAWS = 20
@@ -32,8 +33,8 @@ class FedcorDirichlet(Partition):
         "0.2: 0.02 per class); FedCor: 0.2",
     )
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         members = rows_of_classes(source.labels, source.classes)
         available = np.array([len(rows) for rows in members], dtype=np.int64)
         if available.sum() < clients:

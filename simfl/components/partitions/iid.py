@@ -1,9 +1,10 @@
 """Independent and identically distributed clients."""
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 
@@ -11,8 +12,8 @@ from simfl.errors import InputError
 class Iid(Partition):
     """Every client holds a random, equal share (to within one sample).  O(n)."""
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         n = len(source.labels)
         if n < clients:
             raise InputError(f"partition 'iid' can't deal {n} samples to {clients} clients")

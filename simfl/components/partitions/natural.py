@@ -4,9 +4,10 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 
@@ -24,8 +25,8 @@ class Natural(Partition):
             return np.arange(clients)
         return np.sort(rng.choice(natural, size=clients, replace=False))
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         if source.natural is None:
             raise InputError(
                 "partition 'natural' needs a data set with clients of its own "

@@ -2,10 +2,11 @@
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import apportion
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 
@@ -21,8 +22,8 @@ class PowerLaw(Partition):
     )
     min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         n = len(source.labels)
         spare = n - clients * self.min_samples
         if spare < 0:

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import rows_of_classes
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 FLOOR = 5
@@ -35,8 +36,8 @@ class PowerLawTwoDigits(Partition):
         description="seed of the amounts; 5 comes near the published sizes; null: the run's own",
     )
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         classes = source.classes
         members = rows_of_classes(source.labels, classes)
         reserved = 2 * FLOOR * clients // classes

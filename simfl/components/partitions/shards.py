@@ -6,9 +6,10 @@ section 3; 1SPC and 2SPC in FedCor, Tang et al., arXiv:2103.13822 (algorithms.md
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import InputError
 
 
@@ -21,8 +22,8 @@ class Shards(Partition):
 
     per_client: int = Field(2, ge=1, description="shards of each client; FedCor: 1 and 2")
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         shards = clients * self.per_client
         size = len(source.labels) // shards
         if size == 0:

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @partitions.register("skewness")
@@ -31,8 +32,8 @@ class Skewness(Partition):
         None, ge=1, description="samples per client (600 in FL-DP3S); null: an equal share of all"
     )
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         members = rows_of_classes(source.labels, source.classes)
         require_every_class(self.name, members)
         preferred = rng.permutation(np.arange(clients) % source.classes)

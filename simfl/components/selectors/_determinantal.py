@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 RANK_TOLERANCE = float(np.finfo(np.float64).eps)
 """Eigenvalues below the largest times the size times this count as zero."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 def successive(log_weights: Floats, k: int, rng: np.random.Generator) -> Ids:

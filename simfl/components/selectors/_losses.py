@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 from pydantic import PrivateAttr
+from typing_extensions import override
 
 from simfl.components.selectors._draws import known_or_median, spread
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 
 
 class LossTracker(Selector, ABC):
@@ -22,10 +23,10 @@ class LossTracker(Selector, ABC):
 
     _loss: Floats | None = PrivateAttr(default=None)
 
+    @override
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
     ) -> Probe | None:
-        """See `Selector.probe`."""
         if self._loss is not None or reports or not len(view.available):
             return None
         return Probe("loss", view.available)
@@ -42,8 +43,8 @@ class LossTracker(Selector, ABC):
         """Return `(n,)` last known losses, the median of the known ones where unknown."""
         return known_or_median(np.zeros(0) if self._loss is None else self._loss)
 
+    @override
     def observe(self, outcome: RoundOutcome) -> None:
-        """See `Selector.observe`."""
         if self._loss is None:
             return
         heard = outcome.extras.get("loss", outcome.losses)

@@ -12,7 +12,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 def cut(merges: Floats, mass: Ids, capacity: int) -> list[Ids]:

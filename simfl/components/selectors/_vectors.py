@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 Vectors = NDArray[Any]
 """`(n, p)` float32."""

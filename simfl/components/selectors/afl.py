@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.selectors._draws import successive
 from simfl.components.selectors._losses import LossTracker
 from simfl.components.selectors.base import Reports, View, selectors
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @selectors.register("afl")
@@ -38,10 +39,10 @@ class Afl(LossTracker):
         0.1, ge=0, le=1, description="share of a round drawn uniformly, alpha3 (section 3)"
     )
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         value = self.values(view, reports)
         ids = view.available
         if len(ids) <= k:

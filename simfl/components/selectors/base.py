@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from simfl.core.registry import Component, Registry
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 Report = Literal["loss", "fc1_profile", "gradient", "update", "trial"]
 """What a probe asks of a client: its mean local loss at a model (4 bytes up); its mean FC-1

@@ -9,11 +9,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.selectors._urns import draw, fill
 from simfl.components.selectors._vectors import Metric, distances
 from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 METRICS: dict[str, Metric] = {"arccos": "arccos", "L2": "squared_L2", "L1": "L1"}
 
@@ -47,10 +48,11 @@ class Clustered(Selector):
     _distances: Floats | None = PrivateAttr(default=None)
     _order: Ids | None = PrivateAttr(default=None)
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`; may contain an id repeatedly."""
+        """May contain an id repeatedly."""
         self._prepare(view.clients, rng)
         ids = view.available
         if len(ids) <= k or k <= 0:
@@ -61,8 +63,8 @@ class Clustered(Selector):
         urns = fill(view.history.samples[ids], k, self._linkage(ids), rng)
         return np.sort(ids[draw(urns, rng)])
 
+    @override
     def observe(self, outcome: RoundOutcome) -> None:
-        """See `Selector.observe`."""
         if outcome.updates is None or self._distances is None:
             return
         finite = np.isfinite(outcome.updates).all(axis=1)

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 def cover(distance: Floats, k: int, candidates: Ids) -> list[int]:
@@ -79,19 +80,19 @@ class DivFl(Selector):
         gradients = self.refresh == "participants" and self.vectors == "gradient"
         return ("gradient",) if gradients else ()
 
+    @override
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
     ) -> Probe | None:
-        """See `Selector.probe`."""
         ids = view.available
         if self.refresh == "participants":
             ids = ids[~present(self._vectors, view.clients)[ids]]
         return None if reports or not len(ids) else Probe(self.vectors, ids)
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         for report in reports:
             self._learn(view.clients, report.clients, report.values)
         ids = view.available
@@ -108,8 +109,8 @@ class DivFl(Selector):
             block = block[np.ix_(rows, rows)]
         return np.sort(rows[cover(block, k, np.searchsorted(rows, known))])
 
+    @override
     def observe(self, outcome: RoundOutcome) -> None:
-        """See `Selector.observe`."""
         vectors = outcome.updates if self.needs_updates else outcome.extras.get("gradient")
         if self.refresh == "participants" and vectors is not None and len(outcome.arrived):
             n = max(

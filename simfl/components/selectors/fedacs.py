@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 def rewards(updates: NDArray[Any], layers: tuple[int, ...] = ()) -> Floats:
@@ -112,10 +113,10 @@ class FedAcs(Selector):
         """Participants' gradients at the model they received, unless updates are compared."""
         return () if self.needs_updates else ("gradient",)
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         ids = view.available
         wins, losses = self._counts(view.clients)
         if len(ids) <= k:
@@ -124,8 +125,9 @@ class FedAcs(Selector):
         pool = ids if len(ids) <= size else self._pool(ids, size, wins, losses, rng)
         return np.sort(rng.choice(pool, size=k, replace=False))
 
+    @override
     def observe(self, outcome: RoundOutcome) -> None:
-        """See `Selector.observe`; rewards of the participants, then their duels."""
+        """Rewards of the participants, then their duels."""
         updates = outcome.updates if self.needs_updates else outcome.extras.get("gradient")
         if updates is None or not len(outcome.arrived):
             return

@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr, model_validator
+from typing_extensions import override
 
 from simfl.components.selectors._draws import spread
 from simfl.components.selectors._gaussian_process import Posterior, choose, train
 from simfl.components.selectors._presets import with_preset
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 @selectors.register("fedcor")
@@ -80,10 +81,10 @@ class FedCor(Selector):
         t = view.round - 1
         return self.interval is not None and t > self.warmup and t % self.interval == 0
 
+    @override
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
     ) -> Probe | None:
-        """See `Selector.probe`."""
         update = self._is_update(view)
         if not len(view.available):
             return None
@@ -97,10 +98,10 @@ class FedCor(Selector):
             return Probe("loss", np.intersect1d(reports[0].clients, view.available), model="trial")
         return None
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         self._grow(view.clients, rng)
         self._learn(view, reports)
         ids = view.available
@@ -114,8 +115,8 @@ class FedCor(Selector):
         posterior = Posterior(self._embeddings, self.noise, p)
         return np.sort(np.array(choose(posterior, self._annealing, ids, k), dtype=np.int64))
 
+    @override
     def observe(self, outcome: RoundOutcome) -> None:
-        """See `Selector.observe`."""
         if outcome.round - 1 > self.warmup and self._annealing is not None:
             self._annealing = self._annealing.copy()
             self._annealing[np.unique(outcome.selected)] *= self.beta

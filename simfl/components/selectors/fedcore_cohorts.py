@@ -5,9 +5,10 @@ legacy generator seeded with r (algorithms.md, 0.1 and F.4), and so does this.
 """
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @selectors.register("fedcore_cohorts")
@@ -18,10 +19,10 @@ class FedcoreCohorts(Selector):
     Clients that are not available are left out.  Cost: O(n).
     """
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         legacy = np.random.RandomState(view.round)  # the authors' own stream
         drawn = legacy.choice(view.clients, min(k, view.clients), replace=False)
         chosen = np.sort(drawn[np.isin(drawn, view.available)])

@@ -6,11 +6,12 @@ IJCNN 2021, section III-C; algorithms.md, A.9.
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.selectors._draws import successive
 from simfl.components.selectors._losses import LossTracker
 from simfl.components.selectors.base import Reports, View, selectors
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @selectors.register("fedsae")
@@ -30,10 +31,10 @@ class FedSae(LossTracker):
         False, description="whether to take the largest known losses instead of drawing"
     )
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         value, loss = self.values(view, reports), self.losses()
         ids = view.available
         if self.top_loss:

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PositiveInt, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.selectors._determinantal import KDpp, similarity_kernel
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +57,8 @@ class KDppSelector(Selector):
     _sampler: tuple[Ids, KDpp] | None = PrivateAttr(default=None)
 
     @property
+    @override
     def needs_profile(self) -> bool:
-        """See `Selector.needs_profile`."""
         return self.profile == "fc1"
 
     def _answered_before(self, view: View) -> NDArray[np.bool_]:
@@ -67,19 +68,19 @@ class KDppSelector(Selector):
             answered[: len(self._answered)] = self._answered
         return answered
 
+    @override
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
     ) -> Probe | None:
-        """See `Selector.probe`."""
         unknown = view.available[~self._answered_before(view)[view.available]]
         if reports or not len(unknown):
             return None
         return Probe(REPORTS[self.profile], unknown)
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         for report in reports:
             self._learn(view, report)
         ids = view.available
@@ -115,11 +116,12 @@ class KDppSelector(Selector):
                 logger.info("k_dpp: the kernel has rank %d < %d", self._sampler[1].rank, k)
         return self._sampler[1]
 
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """See `Selector.state_dict`; what follows from the profiles is left out."""
+        """What follows from the profiles is left out."""
         return {"_profiles": self._profiles, "_answered": self._answered}
 
+    @override
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """See `Selector.load_state_dict`."""
         super().load_state_dict(state)
         self._kernel = self._sampler = None

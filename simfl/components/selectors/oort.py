@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PositiveInt, PrivateAttr, model_validator
+from typing_extensions import override
 
 from simfl.components.selectors._draws import log_shares, successive
 from simfl.components.selectors._presets import with_preset
 from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 def slowness(duration_s: Floats, preferred_s: float, penalty: float) -> Floats:
@@ -96,10 +97,10 @@ class Oort(Selector):
     def _fill_from_preset(cls, options: Any) -> Any:
         return with_preset(cls.presets, options, "paper")
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         self._sizes = np.minimum(view.history.samples, self.budget or np.inf).astype(np.int64)
         exploring = self.exploration if self._exploring is None else self._exploring
         self._exploring = max(exploring * self.decay, self.least_exploration)
@@ -121,8 +122,8 @@ class Oort(Selector):
         best = np.lexsort((-score[rest], ~np.isin(rest, allowed)))[: k - len(chosen)]
         return np.sort(np.concatenate([chosen, rest[best]]))
 
+    @override
     def observe(self, outcome: RoundOutcome) -> None:
-        """See `Selector.observe`."""
         if self._sizes is None or self._exploited is None:
             return
         heard = outcome.extras.get("squared_loss", np.square(outcome.losses))

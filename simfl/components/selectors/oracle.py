@@ -4,9 +4,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.errors import RunError
 
 
@@ -28,10 +29,11 @@ class Oracle(Selector):
     )
 
     @property
+    @override
     def needs_labels(self) -> bool:
-        """See `Selector.needs_labels`."""
         return self.goal == "balanced"
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:

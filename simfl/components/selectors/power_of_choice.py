@@ -8,10 +8,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
+from typing_extensions import override
 
 from simfl.components.selectors._draws import log_shares, spread, successive
 from simfl.components.selectors.base import Probe, Reports, Selector, View, selectors
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @selectors.register("power_of_choice")
@@ -45,19 +46,19 @@ class PowerOfChoice(Selector):
         d = max(self.candidates or 2 * k, k)
         return np.sort(ids[successive(log_shares(view.history.samples[ids]), d, rng)])
 
+    @override
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
     ) -> Probe | None:
-        """See `Selector.probe`."""
         if self.loss == "last" or reports or not len(view.available):
             return None
         samples = self.minibatch if self.loss == "minibatch" else None
         return Probe("loss", self._draw(view, view.k, rng), samples=samples)
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         loss = view.history.loss
         if reports:
             ids = np.intersect1d(reports[0].probe.clients, view.available)

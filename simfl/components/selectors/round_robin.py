@@ -2,9 +2,10 @@
 
 import numpy as np
 from pydantic import PrivateAttr
+from typing_extensions import override
 
 from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @selectors.register("round_robin")
@@ -18,10 +19,10 @@ class RoundRobin(Selector):
 
     _next: int = PrivateAttr(default=0)
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         ids = view.available
         if not len(ids) or k <= 0:
             return ids[:0]

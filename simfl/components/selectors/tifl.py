@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.selectors._draws import spread
 from simfl.components.selectors.base import Probe, Reports, Selector, View, selectors
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 
 
 @selectors.register("tifl")
@@ -60,10 +61,10 @@ class Tifl(Selector):
         known = np.zeros(0) if self._duration_s is None else self._duration_s
         return spread(known, np.arange(len(known)), view.clients)
 
+    @override
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
     ) -> Probe | None:
-        """See `Selector.probe`."""
         ids, asks = view.available, []
         unknown = ids[np.isnan(self._durations(view)[ids])]
         if len(unknown):
@@ -72,10 +73,10 @@ class Tifl(Selector):
             asks.append(Probe("loss", ids))
         return asks[len(reports)] if len(reports) < len(asks) else None
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         tier = self._tiers(view, reports)
         if self._is_due(view) and reports and reports[-1].probe.report == "loss":
             self._judge(view, reports[-1], tier)

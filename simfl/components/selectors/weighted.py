@@ -5,10 +5,11 @@ Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020; algor
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.selectors._draws import log_shares, successive
 from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 
 
 @selectors.register("weighted")
@@ -26,10 +27,10 @@ class Weighted(Selector):
         False, description="whether one client may be drawn repeatedly (FedCore, appendix A.6)"
     )
 
+    @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`."""
         ids = view.available
         samples = view.history.samples[ids]
         if len(ids) <= k or not samples.any():

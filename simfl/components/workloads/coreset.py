@@ -9,6 +9,7 @@ clients that can't make even one epoch, this follows the paper: the budget is ro
 from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer
+from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
@@ -51,6 +52,7 @@ class CoresetTraining(Workload):
         "a forward pass: 1/3); raw inputs cost nothing",
     )
 
+    @override
     def plan(self, assignment: Assignment) -> Plan | None:
         """See `Workload.plan`.
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PrivateAttr
+from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, workloads
 from simfl.core.work import Plan
@@ -81,8 +82,9 @@ class FedSae(Workload):
     _talents: dict[int, tuple[float, float]] = PrivateAttr(default_factory=dict)
     _drawn: dict[int, tuple[int, int]] = PrivateAttr(default_factory=dict)
 
+    @override
     def plan(self, assignment: Assignment) -> Plan | None:
-        """See `Workload.plan`; each call is one participation, from which the next one learns."""
+        """Each call is one participation, from which the next one learns."""
         if not assignment.samples:
             return None
         pair = self._pairs.get(assignment.client, Pair(*sorted(self.start)))

@@ -4,6 +4,8 @@ FedAvg (McMahan et al., 2017, arXiv:1602.05629, algorithm 1).  Under a deadline 
 what comes too late is dropped.
 """
 
+from typing_extensions import override
+
 from simfl.components.workloads.base import Assignment, Workload, workloads
 from simfl.core.work import Plan
 
@@ -15,6 +17,6 @@ class Full(Workload):
     Cost: ``E * m`` sample-units.
     """
 
+    @override
     def plan(self, assignment: Assignment) -> Plan | None:
-        """See `Workload.plan`."""
         return assignment.nominal() if assignment.samples else None

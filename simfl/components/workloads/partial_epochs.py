@@ -5,6 +5,8 @@ straggler trains ``floor(c * tau / m)`` epochs (algorithms.md, B.2).  The proxim
 option of local training, not of the workload.
 """
 
+from typing_extensions import override
+
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
 from simfl.core.work import Plan
 
@@ -16,8 +18,8 @@ class PartialEpochs(Workload):
     Cost: ``epochs * m`` sample-units.
     """
 
+    @override
     def plan(self, assignment: Assignment) -> Plan | None:
-        """See `Workload.plan`."""
         if not assignment.samples:
             return None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
 from simfl.report.runs import RunData
 from simfl.report.svg import HEIGHT, LEFT, Plot

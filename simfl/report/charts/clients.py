@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, colour, each, legend, mean, scale

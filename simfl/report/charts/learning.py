@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, TIME_UNITS, Unit, linear
 from simfl.report.charts.base import Drawing, Groups, each, legend

@@ -17,9 +17,10 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from typing_extensions import override
 
+from simfl.core.types import Floats, Ids
 from simfl.core.units import Dimension, Quantity
-from simfl.core.work import Floats, Ids
 
 
 def _parse(value: object, info: ValidationInfo) -> float:
@@ -96,12 +97,12 @@ class Constant(Draw):
     distribution = "constant"
     value: Parameter
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         return np.full(len(u), self.value)
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return self.value
 
 
@@ -117,8 +118,8 @@ class Truncated(Draw):
             raise ValueError("`min` must be below `max`")
         return self
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return -np.inf if self.min is None else self.min
 
     def inside(self, values: Floats) -> Floats:

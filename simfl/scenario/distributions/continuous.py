@@ -4,8 +4,9 @@ from typing import Self
 
 import numpy as np
 from pydantic import model_validator
+from typing_extensions import override
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.scenario.distributions.base import Parameter, Truncated
 
 
@@ -16,8 +17,8 @@ class Uniform(Truncated):
     min: Parameter
     max: Parameter
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         return self.inside(self.min + u * (self.max - self.min))
 
 
@@ -33,13 +34,13 @@ class Exponential(Truncated):
             raise ValueError("the mean of an exponential number must be above zero")
         return self
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         low = self.min or 0.0
         # No memory: beyond `low` it is the same distribution again, cut off at `max`.
         share = 1.0 if self.max is None else -np.expm1(-(self.max - low) / self.mean)
         return self.inside(low - self.mean * np.log1p(-u * share))
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return self.min or np.finfo(float).tiny

@@ -2,8 +2,9 @@
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Draw, Parameter
 
@@ -23,8 +24,8 @@ class DataSize(Draw):
     min: Parameter | None = Field(None, description="clip below")
     max: Parameter | None = Field(None, description="clip above")
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         from scipy.special import ndtri
 
         sizes = np.asarray(samples, dtype=np.float64)
@@ -44,6 +45,7 @@ class DataSize(Draw):
             )
         return values
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`; what the sizes allow is only known once there are data."""
+        """What the sizes allow is only known once there are data."""
         return np.finfo(float).tiny

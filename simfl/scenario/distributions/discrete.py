@@ -5,8 +5,9 @@ from typing import Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.scenario.distributions.base import Draw, Parameter, Truncated
 
 
@@ -28,14 +29,14 @@ class Zipf(Truncated):
             raise ValueError("no multiple of `scale` lies between `min` and `max`")
         return self
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         first = max(1, int(np.ceil((self.min or 0.0) / self.scale)))
         ranks = np.arange(first, int(np.floor(self.max / self.scale)) + 1, dtype=np.float64)
         return pick(ranks * self.scale, ranks**-self.exponent, u)
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return max(self.scale, self.min or 0.0)
 
 
@@ -59,13 +60,13 @@ class Choice(Draw):
             raise ValueError("`weights` must not be negative and not all zero")
         return self
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         options = np.array(self.options)
         return pick(options, np.ones(len(options)) if self.weights is None else self.weights, u)
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return min(self.options)
 
 

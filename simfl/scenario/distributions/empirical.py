@@ -5,9 +5,10 @@ from typing import Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
+from typing_extensions import override
 
+from simfl.core.types import Floats, Ids
 from simfl.core.units import Dimension, parse_quantity
-from simfl.core.work import Floats, Ids
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Parameter, Truncated
 from simfl.scenario.table import number, read_rows
@@ -46,13 +47,13 @@ class Empirical(Truncated):
         self._measured = tuple(numbers.tolist())
         return self
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         measured = np.array(self._measured)
         return measured[np.minimum((u * len(measured)).astype(np.int64), len(measured) - 1)]
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return self._measured[0]
 
 

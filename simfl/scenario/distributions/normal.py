@@ -4,8 +4,9 @@ from typing import Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.scenario.distributions.base import Parameter, Truncated
 
 
@@ -30,16 +31,16 @@ class Normal(Truncated):
     mean: Parameter
     std: Parameter = Field(description="standard deviation, in the unit of the number")
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         if self.std == 0:
             return self.inside(np.full(len(u), self.mean))
         low = -np.inf if self.min is None else (self.min - self.mean) / self.std
         high = np.inf if self.max is None else (self.max - self.mean) / self.std
         return self.inside(self.mean + self.std * truncated_normal(u, low, high))
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return super().lowest() if self.std > 0 else max(self.mean, super().lowest())
 
 
@@ -68,8 +69,8 @@ class Lognormal(Truncated):
             raise ValueError("the median or mean of a lognormal number must be above zero")
         return self
 
+    @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        """See `Draw.values`."""
         location, sigma = self._logarithm()
         if sigma == 0:
             return self.inside(np.full(len(u), np.exp(location)))
@@ -77,8 +78,8 @@ class Lognormal(Truncated):
         high = np.inf if self.max is None else (np.log(self.max) - location) / sigma
         return self.inside(np.exp(location + sigma * truncated_normal(u, low, high)))
 
+    @override
     def lowest(self) -> float:
-        """See `Draw.lowest`."""
         return self.min or np.finfo(float).tiny
 
     def _logarithm(self) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 
 
 def level(capacity: float, limits: Floats) -> float:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
+from typing_extensions import override
 
 from simfl.core.seeds import Seeds
-from simfl.sim.networks.base import Direction
+from simfl.sim.networks.base import Direction, Variation
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class JitterGroup:
     sigma: float
 
 
-class Jitter:
+class Jitter(Variation):
     """A `Variation`: ``exp(sigma * z)`` with z standard normal, anew for each transfer.
 
     The factor depends on nothing but the group's name, the device's place in it, the direction and
@@ -45,12 +46,12 @@ class Jitter:
         self._first = [group.first for group in groups]
         self._transfers: Counter[tuple[int, Direction]] = Counter()
 
+    @override
     def varies(self, device: int) -> bool:
-        """See `Variation.varies`."""
         return self._group(device).sigma > 0
 
+    @override
     def factor(self, device: int, direction: Direction) -> float:
-        """See `Variation.factor`."""
         group = self._group(device)
         if not group.sigma:
             return 1.0

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
 from simfl.sim.networks.line import Line

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import override
 
+from simfl.core.types import Ids
 from simfl.core.units import LinkRate
-from simfl.core.work import Ids
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.lines import Lines
 from simfl.sim.networks.rate_trace import RateTrace
@@ -63,18 +64,19 @@ class Shared(Network):
     )
 
     @property
+    @override
     def cell_names(self) -> tuple[str, ...]:
-        """See `Network.cell_names`."""
         return tuple(self.cells)
 
     @property
+    @override
     def reads_files(self) -> bool:
-        """See `Network.reads_files`."""
         return any(
             rates is not None
             for rates in [self.rates, *(cell.rates for cell in self.cells.values())]
         )
 
+    @override
     def bind(
         self,
         timeline: Timeline,
@@ -86,7 +88,6 @@ class Shared(Network):
         variation: Variation | None = None,
         folder: Path | None = None,
     ) -> Links:
-        """See `Network.bind`."""
         if cells is None:
             cells = np.zeros(0, dtype=np.int64)  # never looked at
         within = list(self.cells.values()) if (cells >= 0).any() else []

@@ -3,6 +3,7 @@
 from typing import Any
 
 import simpy
+from typing_extensions import override
 
 from simfl.sim.networks.base import ROUNDING, Transfer
 from simfl.sim.networks.line import Line
@@ -24,8 +25,8 @@ class LoneTransfer(Transfer):
         if not self._aborted:
             self.succeed()
 
+    @override
     def abort(self) -> int:
-        """See `Transfer.abort`."""
         if self.triggered:
             return self._size
         self._aborted = True
@@ -60,8 +61,8 @@ class SharedTransfer(Transfer):
         if not self._aborted:
             self._flow = self._line.join(8.0 * self._size, self._bps, self, self._cell)
 
+    @override
     def abort(self) -> int:
-        """See `Transfer.abort`."""
         if self.triggered:
             return self._size
         if self._aborted or self._flow is None:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from typing import Annotated, ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.core.units import Duration
 from simfl.sim.policies.base import Process, RoundPolicy
@@ -40,8 +41,8 @@ class Asynchronous(RoundPolicy, ABC):
     def enough(self) -> int:
         """How many updates make an aggregation."""
 
+    @override
     def run(self, server: Server) -> Process:
-        """See `RoundPolicy.run`."""
         size = self.concurrency or server.settings.clients
         active = ActiveClients(server, size, self.timeout or math.inf)
         buffer: list[Participation] = []

@@ -1,5 +1,7 @@
 """FedAsync: every update is aggregated on arrival (Xie et al., 2019, arXiv:1903.03934, alg. 1)."""
 
+from typing_extensions import override
+
 from simfl.sim.policies._asynchronous import Asynchronous
 from simfl.sim.policies.base import policies
 
@@ -12,6 +14,6 @@ class FedAsync(Asynchronous):
     """
 
     @property
+    @override
     def enough(self) -> int:
-        """See `Asynchronous.enough`."""
         return 1

@@ -4,6 +4,7 @@ With a secure aggregator in between in the paper, which is why updates are aggre
 """
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.sim.policies._asynchronous import Asynchronous
 from simfl.sim.policies.base import policies
@@ -19,6 +20,6 @@ class FedBuff(Asynchronous):
     buffer: int = Field(10, ge=1, description="K: updates per aggregation (the paper's choice: 10)")
 
     @property
+    @override
     def enough(self) -> int:
-        """See `Asynchronous.enough`."""
         return self.buffer

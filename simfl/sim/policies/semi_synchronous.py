@@ -8,6 +8,7 @@ filling of fast clients' time.
 from typing import Annotated
 
 from pydantic import Field, field_validator
+from typing_extensions import override
 
 from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server.active_clients import ActiveClients
@@ -43,8 +44,8 @@ class SemiSynchronous(RoundPolicy):
         None, description="an update whose base is more versions old is dropped; default: none is"
     )
 
+    @override
     def run(self, server: Server) -> Process:
-        """See `RoundPolicy.run`."""
         period_s = deadline_s(self.period, server)
         active = ActiveClients(server, self.concurrency or server.settings.clients, beats=True)
         while not server.finished:

@@ -10,6 +10,7 @@ import math
 from typing import Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.core.units import Ratio
 from simfl.sim.policies.base import Process, RoundPolicy, policies
@@ -47,12 +48,12 @@ class Synchronous(RoundPolicy):
     )
 
     @property
+    @override
     def may_be_stale(self) -> bool:
-        """See `RoundPolicy.may_be_stale`."""
         return self.late == "carry"
 
+    @override
     def run(self, server: Server) -> Process:
-        """See `RoundPolicy.run`."""
         yardstick_s = deadline_s(self.deadline, server)
         limit_s = yardstick_s if self.enforce else math.inf
         wanted = server.settings.clients

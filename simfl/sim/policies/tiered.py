@@ -9,8 +9,9 @@ from typing import Annotated
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server.active_clients import TRIES
 from simfl.sim.server.deadlines import Deadline, deadline_s
@@ -35,8 +36,8 @@ class Tiered(RoundPolicy):
         None, description="how long a tier's round may last: none | a duration | {stragglers: 30%}"
     )
 
+    @override
     def run(self, server: Server) -> Process:
-        """See `RoundPolicy.run`."""
         limit_s = deadline_s(self.deadline, server)
         server.open_round()
         for tier in range(self.tiers):

@@ -16,8 +16,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from simfl.core.registry import NESTED
+from simfl.core.types import Floats
 from simfl.core.units import Duration, Percent
-from simfl.core.work import Floats
 from simfl.sim.server.server import Server
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from simfl.components.workloads.base import Assignment, Workload
 from simfl.core.seeds import Seeds
-from simfl.core.work import Floats, Plan, WorkOrder
+from simfl.core.types import Floats
+from simfl.core.work import Plan, WorkOrder
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links

@@ -8,7 +8,7 @@ import numpy as np
 import simpy
 
 from simfl.components.selectors.base import Probe
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
 

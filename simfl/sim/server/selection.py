@@ -8,7 +8,7 @@ import numpy as np
 import simpy
 
 from simfl.components.selectors.base import Reports, View
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.errors import RunError
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.server.probing import ask

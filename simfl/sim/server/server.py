@@ -14,7 +14,7 @@ from simfl.components.selectors.base import History
 from simfl.components.workloads.base import Workload
 from simfl.core.rows import Outcome
 from simfl.core.seeds import Seeds
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
 from simfl.sim.device import DeviceProcess, Errand

@@ -10,7 +10,8 @@ from pydantic import PrivateAttr
 
 from simfl.components.selectors.base import Report
 from simfl.core.registry import Component, Registry
-from simfl.core.work import Corrections, MiniBatch, Params, WorkOrder, WorkResult
+from simfl.core.types import Corrections, Params
+from simfl.core.work import MiniBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
 
 if TYPE_CHECKING:

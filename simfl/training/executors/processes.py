@@ -13,8 +13,10 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
-from simfl.core.work import Corrections, Params, WorkOrder, WorkResult
+from simfl.core.types import Corrections, Params
+from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import even_parts, lane_groups_of
@@ -42,8 +44,8 @@ class Processes(Executor):
     _pool: "list[Worker]" = PrivateAttr(default_factory=list)
     _judged: "tuple[torch.Tensor, tuple[bytes, list[int]]] | None" = PrivateAttr(None)
 
+    @override
     def start(self, task: "Task") -> None:
-        """See `Executor.start`."""
         import torch
 
         from simfl.training.executors.sharing import pack
@@ -54,6 +56,7 @@ class Processes(Executor):
         self._pack = pack(task)
         self._pool = [self._hire() for _ in range(self.workers or _cores())]
 
+    @override
     def train(
         self,
         bases: Mapping[int, Params],
@@ -72,10 +75,11 @@ class Processes(Executor):
             self._dismiss()  # whoever is still busy would answer the next call with old results
             raise
 
+    @override
     def evaluate(
         self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"
     ) -> "Evaluation":
-        """See `Executor.evaluate`; the inputs are shared once, then each worker takes a part."""
+        """The inputs are shared once, then each worker takes a part."""
         import torch
 
         from simfl.training.evaluate import BATCH, judge, logits_of
@@ -101,8 +105,8 @@ class Processes(Executor):
         ]
         return judge(torch.cat([logits.cpu() for logits in found]), y.cpu())
 
+    @override
     def close(self) -> None:
-        """See `Executor.close`."""
         super().close()
         self._dismiss()
         self._forget_judged()

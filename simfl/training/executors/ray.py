@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field, PrivateAttr
+from typing_extensions import override
 
-from simfl.core.work import Corrections, Params, WorkOrder, WorkResult
+from simfl.core.types import Corrections, Params
+from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError, RunError, SimflError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import lane_groups_of
@@ -43,6 +45,7 @@ class Ray(Executor):
     _parcel: Any = PrivateAttr(None)
     _models: dict[int, Any] = PrivateAttr(default_factory=dict)
 
+    @override
     def start(self, task: "Task") -> None:
         """See `Executor.start`.
 
@@ -59,6 +62,7 @@ class Ray(Executor):
         self._parcel = ray.put(pack_arrays(task))
         super().start(task)
 
+    @override
     def train(
         self,
         bases: Mapping[int, Params],
@@ -111,8 +115,9 @@ class Ray(Executor):
             raise
         return [found[at] for at in range(len(orders))]
 
+    @override
     def close(self) -> None:
-        """See `Executor.close`.  The connection to Ray stays, for the next run of this process."""
+        """The connection to Ray stays, for the next run of this process."""
         super().close()
         self._parcel = None
         self._models = {}

@@ -12,7 +12,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, Any
 
-from simfl.core.work import Corrections, Params, WorkOrder, WorkResult
+from simfl.core.types import Corrections, Params
+from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError, RunError, SimflError
 
 if TYPE_CHECKING:

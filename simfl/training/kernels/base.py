@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from simfl.core.work import Floats, LocalTraining
+from simfl.core.types import Floats
+from simfl.core.work import LocalTraining
 from simfl.training.passes import Segment
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from typing_extensions import override
 
 from simfl.training.flat import Layout
 from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
@@ -34,21 +35,22 @@ class LinearKernel(StackedKernel):
             if isinstance(layer, nn.Dropout)
         ]
 
+    @override
     def inputs(self, x: torch.Tensor) -> torch.Tensor:
-        """See `StackedKernel.inputs`."""
         return x.flatten(1).to(torch.float32)
 
+    @override
     def row_multiple(self) -> int:
-        """See `StackedKernel.row_multiple`: every matrix of a lane begins at a full 64 bytes."""
+        """Every matrix of a lane begins at a full 64 bytes."""
         columns = [self.stages[0].inputs, *(stage.outputs for stage in self.stages)]
         return max(row_multiple(n) for n in columns)
 
+    @override
     def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
-        """See `StackedKernel.workspace`."""
         return _LinearWorkspace(self, start, width)
 
+    @override
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
-        """See `StackedKernel.draw_masks`."""
         numbers = rng.random((steps, width * sum(n for n, _ in self.dropouts)), dtype=np.float32)
         first = 0
         for outputs, p in self.dropouts:

@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
+from typing_extensions import override
 
-from simfl.core.work import Floats, LocalTraining
+from simfl.core.types import Floats
+from simfl.core.work import LocalTraining
 from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Progress
@@ -43,6 +45,7 @@ class LoopKernel(Kernel):
         self._inverse = None if self._order is None else torch.argsort(self._order)
         self._parameters = self._adopt(self._flat)
 
+    @override
     def run(
         self,
         start: Sequence[torch.Tensor],
@@ -53,7 +56,6 @@ class LoopKernel(Kernel):
         training: LocalTraining,
         offsets: Sequence[torch.Tensor] | None = None,
     ) -> Progress:
-        """See `Kernel.run`."""
         progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
         self.module.train()
         for lane, segment in enumerate(segments):

@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from typing_extensions import override
 
-from simfl.core.work import Floats, Ids, LocalTraining
+from simfl.core.types import Floats, Ids
+from simfl.core.work import LocalTraining
 from simfl.training.kernels.base import Kernel, Progress
 from simfl.training.kernels.lanes import Reader, Record
 from simfl.training.kernels.sgd import LaneSGD
@@ -126,6 +128,7 @@ class StackedKernel(Kernel):
         """Return what the rows of a batch must be a multiple of."""
         return 1
 
+    @override
     def run(
         self,
         start: Sequence[torch.Tensor],
@@ -136,7 +139,6 @@ class StackedKernel(Kernel):
         training: LocalTraining,
         offsets: Sequence[torch.Tensor] | None = None,
     ) -> Progress:
-        """See `Kernel.run`."""
         progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
         x = self.inputs(x)
         with torch.no_grad():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.training.passes import Segment
 
 

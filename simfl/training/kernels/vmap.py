@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
+from typing_extensions import override
 
 from simfl.training.flat import Layout, example_input
 from simfl.training.kernels.stacked import StackedKernel, Workspace
@@ -43,12 +44,13 @@ class VmapKernel(StackedKernel):
 
         self.gradient: Gradient = vmap(grad(loss, has_aux=True))
 
+    @override
     def most_lanes(self, batch_bytes: int) -> int:
-        """See `StackedKernel.most_lanes`: whole groups."""
+        """Whole groups."""
         return max(super().most_lanes(batch_bytes) // LANES, 1) * LANES
 
+    @override
     def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
-        """See `StackedKernel.workspace`."""
         return _VmapWorkspace(self, start)
 
 

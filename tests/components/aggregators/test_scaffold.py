@@ -5,7 +5,8 @@ import pytest
 
 from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.scaffold import Scaffold
-from simfl.core.work import LocalTraining, Params, Plan, Schedule, WorkOrder, WorkResult
+from simfl.core.types import Params
+from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
 from simfl.errors import InputError, RunError
 
 SGD = LocalTraining(8, Schedule(0.1))

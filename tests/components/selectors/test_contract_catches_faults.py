@@ -9,7 +9,7 @@ from pydantic import PrivateAttr
 
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.components.selectors.uniform import Uniform
-from simfl.core.work import Ids
+from simfl.core.types import Ids
 from simfl.testing.selectors import SelectorContract, plain, same
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from simfl.components.selectors._determinantal import KDpp, similarity_kernel
 from simfl.components.selectors._vectors import distances
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 
 Probabilities = dict[tuple[int, ...], float]
 

@@ -12,7 +12,7 @@ from simfl.components.selectors._gaussian_process import (
     objective,
     train,
 )
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 
 SIGMA = np.array([[4.0, 2, 0], [2, 9, -3], [0, -3, 16]])
 P = np.array([0.5, 0.3, 0.2])

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import linkage
 from simfl.components.selectors._urns import cut, draw, fill
 from simfl.components.selectors._vectors import distances
 from simfl.components.selectors.clustered import Clustered
-from simfl.core.work import Floats, Ids
+from simfl.core.types import Floats, Ids
 from simfl.testing.fake_server import FakeServer
 
 PAIRS = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]], dtype=np.float32)

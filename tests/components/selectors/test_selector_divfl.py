@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.components.selectors.divfl import DivFl, cover
-from simfl.core.work import Floats
+from simfl.core.types import Floats
 from simfl.testing.fake_server import FakeServer
 
 LINE = np.array([0.0, 1, 2, 10, 11, 20])

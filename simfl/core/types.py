@@ -1,0 +1,13 @@
+"""Names of the arrays that everything passes around; shapes are said where they are used."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+Params = NDArray[np.float32]
+"""A flat parameter vector `(p,)`: the whole model."""
+Corrections = Mapping[tuple[int, int], Params]
+"""What orders, by their keys, add to every gradient of their training: `(p,)` each (SCAFFOLD)."""
