@@ -160,11 +160,6 @@ def federate(
         InputError: the files are missing, or the data can't be dealt that way.
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
-        if partition.name != "natural":
-            raise InputError(
-                f"data set {dataset.name!r} makes each client's own samples; its partition is "
-                f"natural, not {partition.name!r}"
-            )
         return Lazy(lazy)
     corpus = dataset.load(folder, seeds)
     if partition.pools_test:

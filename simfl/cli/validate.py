@@ -21,14 +21,13 @@ def validate(
     """Check scenarios: exit code 0, or 2 and every error with its line."""
     from simfl.errors import ScenarioError
     from simfl.scenario import Document, expand
-    from simfl.scenario.checks import check_time_only
+    from simfl.scenario.checks import refuse
 
     failures: list[str] = []
     for file in files:
         try:
             runs = expand(Document.load(file).set(*(changes or ())))
-            if time_only:
-                check_time_only(runs)
+            refuse(runs, trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))
         else:

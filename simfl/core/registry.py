@@ -2,13 +2,14 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
+from simfl.core.circumstances import Circumstances
 from simfl.errors import InputError, NameNotFound
 
 NESTED = "component_options"
@@ -27,6 +28,14 @@ class Component(BaseModel):
     )
 
     name: ClassVar[str] = ""
+
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        """Yield what it can't go with, a clause each: ``workload 'coreset' needs `epochs` ...``.
+
+        Raises:
+            InputError: as good as yielding its message.
+        """
+        yield from ()
 
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""

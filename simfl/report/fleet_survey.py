@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.build.builder import Builder
+from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.sim.fleet import DeviceGroup
@@ -128,7 +129,10 @@ def survey(builder: Builder) -> FleetFacts:
     Raises:
         InputError: the scenario's data are missing, or its fleet can't be drawn.
     """
-    server = builder.server(Timeline(), builder.coordinator)
+    timeline = Timeline()
+    server = builder.server(
+        timeline, TimeOnlyCoordinator(builder.scenario.selection.fresh(), builder.seeds)
+    )
     fleet, prices = builder.fleet, builder.settings.prices
     round_s = server.nominal_round_s(everybody=True)
     down_s = fleet.transfer_s(prices.down_bytes, fleet.downlink_bps)

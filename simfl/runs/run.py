@@ -28,6 +28,8 @@ from simfl.runs.folder import (
     read_json,
 )
 from simfl.scenario import Document, Scenario, expand
+from simfl.scenario.checks import refuse
+from simfl.scenario.variants import Run
 from simfl.sim.timeline import Listener
 from simfl.runs.simulate import simulate
 
@@ -89,6 +91,10 @@ def run(
     """
     options = options or Options()
     todo = jobs(scenario, out, seeds)
+    refuse(
+        [Run(job.variant, job.scenario.seed, job.scenario) for job in todo],
+        trains=not options.time_only,
+    )
     kept = [go_on and _is_begun(job, options) for job in todo]
     for job, keep in zip(todo, kept, strict=True):
         if not keep:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from simfl.core.registry import NESTED
 from simfl.errors import ScenarioError, nearest
+from simfl.scenario.checks import objections
 from simfl.scenario.document import Document, file_names, safe_name
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.kinds import component_class
@@ -56,6 +57,8 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
         return None, _merge(document, found)
     if problems := list(_numbers_that_are_none(document.data, scenario.to_dict())):
         return None, problems
+    if problems := [Problem(path, message) for path, message in objections(scenario)]:
+        return None, _merge(document, problems)
     scenario._document = document
     return scenario, []
 
