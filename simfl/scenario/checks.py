@@ -39,15 +39,18 @@ def refuse(runs: "Iterable[Run]", *, trains: bool = True) -> None:
     Raises:
         ScenarioError: everything that they can't go with, each with its place.
     """
-    variants = {run.variant: run.scenario for run in reversed(list(runs))}
-    problems: dict[str, None] = {}
-    for name, scenario in reversed(variants.items()):
-        hint = "" if name == "default" else f" (in variant {name!r})"
-        problems |= dict.fromkeys(f"{line}{hint}" for line in complaints(scenario, trains=trains))
-    # What all variants share is told once.
-    told = [line for line in problems if line.rpartition(" (in variant")[0] not in problems]
-    if told:
-        raise ScenarioError("\n".join(told))
+    variants = {run.variant: run.scenario for run in runs}
+    owners: dict[str, list[str]] = {}
+    for name, scenario in variants.items():
+        for line in complaints(scenario, trains=trains):
+            owners.setdefault(line, []).append(name)
+    if owners:
+        raise ScenarioError(
+            "\n".join(
+                line if len(names) == len(variants) else f"{line} (in variant {names[0]!r})"
+                for line, names in owners.items()
+            )
+        )
 
 
 def complaints(scenario: Scenario, *, trains: bool = True) -> list[str]:

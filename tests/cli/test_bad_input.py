@@ -269,6 +269,7 @@ def test_time_only_refuses_what_needs_training(
     assert lines[0].startswith("s.yaml:25:9: rounds.stop: needs rounds, time or bytes")
     assert lines[1].startswith("s.yaml:26:12: selection: selector 'afl' needs losses")
     assert main(["validate", "s.yaml"]) == 0
+    capsys.readouterr()
     assert refused(capsys, "run", "--time-only", "s.yaml").splitlines() == lines
 
 

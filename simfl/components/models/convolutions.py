@@ -83,9 +83,7 @@ def convolutional(
     return nn.Sequential(*layers)
 
 
-def check_pictures(
-    model: str, shape: tuple[int, ...], convolutions: Sequence[Convolution]
-) -> None:
+def check_pictures(model: str, shape: tuple[int, ...], convolutions: Sequence[Convolution]) -> None:
     """Make sure that inputs of `shape` are pictures large enough.
 
     Raises:

@@ -200,8 +200,8 @@ class Selector(Component, ABC):
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if self.needs_training and not circumstances.trains:
             yield (
-                f"selector {self.name!r} needs losses, profiles or updates, which --time-only never has; "
-                "use uniform, or run with training"
+                f"selector {self.name!r} needs losses, profiles or updates, which --time-only "
+                "never has; use uniform, or run with training"
             )
 
     def probe(
