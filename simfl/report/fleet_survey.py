@@ -221,7 +221,7 @@ class _Asking(TimeOnlyCoordinator):
 
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
-        return view.draw(k, self._seeds.stream("selection")).tolist()
+        return [int(client) for client in view.draw(k, self._seeds.stream("selection"))]
 
 
 def _asked(builder: Builder) -> int:

@@ -29,7 +29,6 @@ from simfl.runs.folder import (
 )
 from simfl.scenario import Document, Scenario, expand
 from simfl.scenario.checks import refuse
-from simfl.scenario.variants import Run
 from simfl.sim.timeline import Listener
 from simfl.runs.simulate import simulate
 
@@ -92,7 +91,7 @@ def run(
     options = options or Options()
     todo = jobs(scenario, out, seeds)
     refuse(
-        [Run(job.variant, job.scenario.seed, job.scenario) for job in todo],
+        [(job.variant, job.scenario.seed, job.scenario) for job in todo],
         trains=not options.time_only,
     )
     kept = [go_on and _is_begun(job, options) for job in todo]

@@ -5,7 +5,7 @@ what they say is given its place.  What concerns no component stands here too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -15,12 +15,9 @@ from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations
-from simfl.scenario.document import Document
+from simfl.scenario.document import Document, within
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import Location, dotted
-
-if TYPE_CHECKING:
-    from simfl.scenario.variants import Run
 
 Objection = tuple[Location, str]
 """Where something can't go with the rest, and why."""
@@ -29,17 +26,17 @@ OWN_MODELS = "simfl.components.models."
 """Models from there object to shapes by themselves, without PyTorch's import."""
 
 
-def refuse(runs: "Iterable[Run]", *, trains: bool = True) -> None:
+def refuse(runs: Iterable[tuple[str, int, Scenario]], *, trains: bool = True) -> None:
     """Make sure that `runs` can be made, as far as that can be known without data.
 
     Args:
-        runs: variants and seeds; a variant is looked at once.
+        runs: variants, seeds and scenarios; a variant is looked at once.
         trains: whether anything is to be trained (not under ``--time-only``).
 
     Raises:
         ScenarioError: everything that they can't go with, each with its place.
     """
-    variants = {run.variant: run.scenario for run in runs}
+    variants = {name: scenario for name, _, scenario in runs}
     owners: dict[str, list[str]] = {}
     for name, scenario in variants.items():
         for line in complaints(scenario, trains=trains):
@@ -57,7 +54,7 @@ def complaints(scenario: Scenario, *, trains: bool = True) -> list[str]:
     """Return a line for each thing that a run of `scenario` would fail of, with its place."""
     document = scenario._document or Document.of({})
     found = {
-        (document.place(path), f"{dotted(path)}: {message}")
+        (document.place(within(document.data, path)[0]), f"{dotted(path)}: {message}")
         for path, message in objections(scenario, trains=trains, look=True)
     }
     return [f"{place}: {line}" for place, line in sorted(found)]

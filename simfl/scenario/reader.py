@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from simfl.core.registry import NESTED
 from simfl.errors import ScenarioError, nearest
 from simfl.scenario.checks import objections
-from simfl.scenario.document import Document, file_names, safe_name
+from simfl.scenario.document import Document, file_names, safe_name, within
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.kinds import component_class
 from simfl.scenario.scenario import Scenario
@@ -173,26 +173,12 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _within(whole: Any, path: Location) -> tuple[Location, Location]:
-    """Return how far `path` leads in the data (past a fleet's only group), and the rest."""
-    data, real = whole, cast(Location, ())
-    for depth, key in enumerate(path):
-        if isinstance(data, dict) and key == 0:
-            continue
-        try:
-            data = data[key]
-        except (LookupError, TypeError):
-            return real, path[depth:]
-        real = (*real, key)
-    return real, ()
-
-
 def _merge(document: Document, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems, those of a union's members (whose paths lead beyond the data) as one."""
     merged: list[Problem] = []
     beyond: dict[Location, dict[str, None]] = {}
     for problem in problems:
-        real, rest = _within(document.data, problem.path)
+        real, rest = within(document.data, problem.path)
         if rest:
             beyond.setdefault(real, {})[problem.message] = None
         else:
