@@ -234,6 +234,11 @@ class Builder:
 
         shape, classes = self._shape
         samples = self.federation.judged_on(self.scenario.evaluation.on)
+        if not len(samples):
+            raise InputError(
+                f"data set {self.scenario.data.dataset.name!r} leaves no test samples to evaluate "
+                "the model on"
+            )
         if self.model.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
             takes = "tokens, not measurements" if self.model.takes_tokens else "no tokens"
             raise InputError(

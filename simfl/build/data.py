@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from simfl.components.datasets.base import Corpus, Dataset, LazyCorpus, Samples
 from simfl.components.datasets.rearrange import rearranged
+from simfl.components.datasets.soundness import sound
+from simfl.core.blame import users_code
 from simfl.errors import InputError
 from simfl.components.partitions.base import Partition, Source
 from simfl.components.partitions.describe import label_counts
@@ -161,11 +163,13 @@ def federate(
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
         return Lazy(lazy)
-    corpus = dataset.load(folder, seeds)
+    with users_code(f"data set {dataset.name!r}", type(dataset)):
+        corpus = sound(dataset, dataset.load(folder, seeds))
     if partition.pools_test:
         corpus = _pooled(corpus)
     source = Source(corpus.train.y, corpus.classes, corpus.natural)
-    dealt = partition.deal(source, clients, seeds.stream("partition"))
+    with users_code(f"partition {partition.name!r}", type(partition)):
+        dealt = partition.deal(source, clients, seeds.stream("partition"))
     if len(dealt) != clients:
         raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
     if partition.pools_test:

@@ -49,6 +49,16 @@ def load(
     raise InputError(f"--variant: {file} has no variant {variant!r}{hint}")
 
 
+def tell_assumptions(scenario: "Scenario") -> None:
+    """Print what `scenario` leaves to defaults that decide its result."""
+    from simfl.scenario.assumptions import assumptions
+
+    if assumed := assumptions(scenario):
+        typer.echo("  assumed, not given:")
+        for assumption in assumed:
+            typer.echo(f"    {assumption}")
+
+
 def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":
     """Return what makes the fleet and the data of `scenario`; it trains nothing.
 

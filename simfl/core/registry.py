@@ -129,12 +129,20 @@ class Registry(Generic[C]):
             found = getattr(importlib.import_module(module), attribute)
         except Exception as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
+        found = self.adopt(name, found)
         if not (isinstance(found, type) and issubclass(found, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
         if found not in self._installed:
             # Whatever it inherits or registered itself as: only so will another process find it.
             found.name = name
         return cast(type[C], found)
+
+    def adopt(self, name: str, found: object) -> object:
+        """Return what stands for `found`, at ``module:attribute``, among components of this kind.
+
+        That is itself, unless a kind of component has use for what is none.
+        """
+        return found
 
     def parse(self, value: object) -> C:
         """Return the component that `value`, a name or a mapping with a name, stands for.
