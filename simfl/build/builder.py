@@ -21,8 +21,8 @@ from simfl.sim.coordinator import Coordinator, Evaluation
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.networks.jitter import Jitter, JitterGroup
-from simfl.sim.server.probing import Prices
-from simfl.sim.server.server import Server, Settings, Stop
+from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
 from simfl.core.types import Params
 

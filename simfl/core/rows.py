@@ -1,5 +1,6 @@
 """One dataclass per output table: what is in `rounds.csv` and `clients.csv`, with units."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -13,31 +14,34 @@ finite; unfinished: the run ended first."""
 
 @dataclass(slots=True)
 class RoundRow:
-    """One aggregation.  Times are virtual seconds since the run began."""
+    """One aggregation.  Times are virtual seconds since the run began.
+
+    A column is declared here and computed in `simfl.sim.server.accounting`, nowhere else.
+    """
 
     round: int
     start_s: float
-    end_s: float
-    deadline_s: float | None
+    end_s: float = math.nan
+    deadline_s: float | None = None
     """The round's deadline relative to its start (None: no deadline)."""
-    last_arrival_s: float | None
+    last_arrival_s: float | None = None
     """When the last update that counted arrived (None: none did)."""
-    selected: int
-    arrived: int
-    late: int
-    offline: int
-    skipped: int
-    filtered: int
-    discarded: int
-    accuracy: float | None
-    loss: float | None
-    train_loss: float | None
-    download_bytes: int
-    upload_bytes: int
-    probe_bytes: int
-    wasted_bytes: int
-    energy_j: float
-    gemd: float | None
+    selected: int = 0
+    arrived: int = 0
+    late: int = 0
+    offline: int = 0
+    skipped: int = 0
+    filtered: int = 0
+    discarded: int = 0
+    accuracy: float | None = None
+    loss: float | None = None
+    train_loss: float | None = None
+    download_bytes: int = 0
+    upload_bytes: int = 0
+    probe_bytes: int = 0
+    wasted_bytes: int = 0
+    energy_j: float = 0.0
+    gemd: float | None = None
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """The device's process: turns an errand into a stretch of virtual time.  It never sees a tensor."""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -179,6 +179,14 @@ class DeviceProcess:
 
     def _spend(self, errand: Errand, phase: Phase, began: float) -> None:
         errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + self._timeline.now - began
+
+
+def call_off(timeline: Timeline, processes: Sequence[simpy.Process]) -> simpy.Event:
+    """Interrupt those still running; return an event for when all of them have stopped."""
+    for process in processes:
+        if process.is_alive:
+            process.interrupt()
+    return timeline.all_of(processes)
 
 
 _LOOK_AHEAD_S = 86_400.0

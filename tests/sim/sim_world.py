@@ -18,9 +18,9 @@ from simfl.core.seeds import Seeds
 from simfl.sim.coordinator import Aggregated, Evaluation
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.networks import networks
-from simfl.sim.policies import policies
-from simfl.sim.server.probing import Prices
-from simfl.sim.server.server import Server, Settings, Stop, main
+from simfl.sim.policies.base import main, policies
+from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
 
 INF = math.inf
@@ -234,7 +234,7 @@ def check(world: World) -> None:
     probes = [facts for _, kind, facts in world.events if kind == "probed"]
     moved = sum(row.download_bytes + row.upload_bytes for row in world.clients)
     assert moved + sum(facts["bytes"] for facts in probes) == server.accounting.total_bytes
-    tallies = [*world.rounds, server.accounting.totals]
+    tallies = [*world.rounds, server.accounting.row]
     assert sum(t.download_bytes + t.upload_bytes + t.probe_bytes for t in tallies) == (
         server.accounting.total_bytes
     )

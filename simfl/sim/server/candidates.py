@@ -31,14 +31,18 @@ class Candidates:
         self._back_s: Floats | None = None  # when who is offline comes back
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
         """Devices that hold samples, ascending."""
+        self.busy = 0
+        """How many have something to do."""
 
     def occupy(self, device: int) -> None:
         """Record that `device` has something to do."""
         self._idle[device] = False
+        self.busy += 1
 
     def release(self, device: int) -> None:
         """Record that `device` is idle again."""
         self._idle[device] = True
+        self.busy -= 1
 
     def dismiss(self, device: int) -> None:
         """Record that `device` will never take part: it has refused."""

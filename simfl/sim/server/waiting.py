@@ -1,0 +1,104 @@
+"""Waiting for devices: can anybody ever do anything again, and when is it worth a look?"""
+
+import math
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+
+from simfl.core.seeds import Seeds
+from simfl.core.types import Ids
+from simfl.sim.server.candidates import Candidates
+from simfl.sim.server.state import RunState
+
+Among = Callable[[], Ids | None]
+"""Who is waited for, asked again at each look: ids, ascending (None: everybody)."""
+
+TRIES = 16
+"""Selections in a row that find nobody to send before time must pass."""
+
+
+def _everybody() -> None:
+    return None
+
+
+class Waiting:
+    """Waits until devices are there; ends the run when nobody ever will be.
+
+    Args:
+        state: of the run.
+        candidates: who is there.
+        seeds: the run's root of randomness.
+    """
+
+    def __init__(self, state: RunState, candidates: Candidates, seeds: Seeds) -> None:
+        self._state = state
+        self._candidates = candidates
+        self._seeds = seeds
+        self._alarm_s = -math.inf
+
+    def anyone(self, among: Ids | None = None) -> bool:
+        """Return whether somebody (of `among`) can take part now."""
+        return self._candidates.anyone(
+            among, lambda: self._seeds.stream("presence", self._state.round)
+        )
+
+    def until_somebody(self, among: Among = _everybody) -> Generator[simpy.Event, Any, Ids | None]:
+        """Wait until somebody can take part or the run is finished; return among whom."""
+        while not self._state.finished:
+            wanted = among()
+            if self.anyone(wanted):
+                return wanted
+            back_s = self._candidates.next_return_s(wanted)
+            # Others may come to belong to `wanted`, so long as there are any.
+            others = back_s == math.inf and wanted is not None and self._any_others()
+            yield self._look_again(back_s, "will be available again", others)
+        return None
+
+    def until_change(self) -> Generator[simpy.Event, Any, None]:
+        """Wait once nobody who was asked found anything useful to do, until something changes."""
+        yield self._look_again(self._next_return_s(), "finds anything useful to do")
+
+    def stir_on_return(self) -> None:
+        """Let the state's `change` fire when next somebody comes back."""
+        back_s = self._next_return_s()
+        if back_s == math.inf:
+            self._look_again(back_s, "will be available again")
+        elif back_s != self._alarm_s:
+            self._alarm_s = back_s
+            self._state.timeline.at(back_s).callbacks.append(self._state.stir)
+
+    def _next_return_s(self) -> float:
+        return self._candidates.next_return_s()
+
+    def _any_others(self) -> bool:
+        return self.anyone() or self._next_return_s() < math.inf
+
+    def _look_again(self, back_s: float, never: str, others: bool = False) -> simpy.Event:
+        """Return what to wait for: a return at `back_s`, or any change.
+
+        The run is finished if there can be neither.
+        """
+        change = self._state.change
+        if back_s < math.inf:
+            return self._state.timeline.at(back_s) | change
+        if not (self._candidates.busy or others):
+            self._state.finish(
+                f"nobody {never}" if len(self._candidates.able) else "every device has refused"
+            )
+        return change
+
+
+class Attempts:
+    """Selections in a row that found nobody anything useful to do."""
+
+    def __init__(self) -> None:
+        self._in_vain = 0
+
+    def exhausted(self, useful: bool) -> bool:
+        """Count one more; return whether it is the last of too many that were not `useful`."""
+        self._in_vain = 0 if useful else self._in_vain + 1
+        if self._in_vain < TRIES:
+            return False
+        self._in_vain = 0
+        return True
