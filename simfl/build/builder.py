@@ -157,6 +157,7 @@ class Builder:
         corrects = scenario.aggregation.corrects
         return Settings(
             clients=scenario.rounds.clients,
+            min_clients=scenario.rounds.min_clients,
             epochs=scenario.training.epochs or 0,
             steps=scenario.training.steps,
             batch_size=scenario.training.batch_size,

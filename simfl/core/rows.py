@@ -27,6 +27,9 @@ class RoundRow:
     last_arrival_s: float | None = None
     """When the last update that counted arrived (None: none did)."""
     selected: int = 0
+    missing: int = 0
+    """By how many clients the round fell short of what was asked for (several selections: the
+    worst of them)."""
     arrived: int = 0
     late: int = 0
     offline: int = 0

@@ -189,6 +189,7 @@ def make(
     targets: Sequence[float] = (),
     seed: int = 0,
     wants: Sequence[str] = (),
+    min_clients: int | None = None,
     **prices: Any,
 ) -> World:
     """Simulate a run to its end."""
@@ -210,6 +211,7 @@ def make(
         targets=targets,
         prices=Prices(model_bytes, model_bytes if update_bytes is None else update_bytes, **prices),
         wants=wants,
+        min_clients=min_clients,
     )
     server = Server(
         timeline, fleet, links, coordinator, workloads.parse(workload), settings, Seeds(seed)

@@ -24,7 +24,8 @@ def name(policy):
 
 @pytest.mark.parametrize("policy", ALL, ids=name)
 def test_the_clock_waits_for_the_first_device(policy):
-    world = make(make_fleet(2, sessions=[[(50.0, INF)], [(60.0, INF)]]), policy)
+    fleet = make_fleet(2, sessions=[[(50.0, INF)], [(60.0, INF)]])
+    world = make(fleet, policy, min_clients=1)
     assert world.selections[0][0] == 50
     assert world.selections[0][1] == [0]
 

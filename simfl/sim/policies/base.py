@@ -24,6 +24,9 @@ class RoundPolicy(Component, ABC):
     awaits_updates: ClassVar[bool] = False
     """Whether a round ends only once enough updates have come, however long that takes."""
 
+    has_quorum: ClassVar[bool] = False
+    """Whether it waits for `rounds.min_clients` to be available before a round begins."""
+
     server_time: Duration = Field(
         0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
     )

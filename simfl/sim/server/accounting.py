@@ -46,6 +46,11 @@ class Accounting:
         clients = [client for client, copies in chosen.items() for _ in range(copies)]
         self._state.note("selected", round=self._state.round, asked=asked, clients=clients)
         self.row.selected += len(chosen)
+        self.fall_short(asked - len(clients))
+
+    def fall_short(self, missing: int) -> None:
+        """Record that so many of the clients that were wanted could not be had."""
+        self.row.missing = max(self.row.missing, missing)
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Write the row of a participation that is over."""

@@ -66,6 +66,7 @@ class ActiveClients:
         attempts = Attempts()
         while not self._state.finished and (short := self._short()) > 0:
             if not self._waiting.anyone():
+                self._selection.find_nobody(short)
                 if not self._inbox:
                     self._waiting.stir_on_return()
                 return

@@ -85,7 +85,6 @@ class Server:
         self._planner = planner
         self.under_way = dispatch.under_way
         self.finish, self.stir = state.finish, state.stir
-        self.anyone = waiting.anyone
         self.until_somebody, self.until_change = waiting.until_somebody, waiting.until_change
         self.select = self.selection.select
         self.send_all, self.call_off, self.closing = (
@@ -123,6 +122,11 @@ class Server:
         self.state.round += 1
         self.selection.restart()
         self.accounting.open(deadline_s)
+
+    def until_quorum(self, asked: int) -> Waits:
+        """Wait until a round that asks so many may begin, or the run is finished."""
+        least = self.settings.min_clients
+        yield from self._waiting.until_quorum(least or asked, strict=least is not None)
 
     def keep_active(
         self, size: int, timeout_s: float = float("inf"), beats: bool = False

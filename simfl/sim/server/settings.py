@@ -55,6 +55,8 @@ class Settings:
 
     Attributes:
         clients: how many to select per round.
+        min_clients: how many must be available before a round begins (None: as many as are to be
+            asked, or as many as there will ever be).
         epochs: nominal local epochs.
         steps: nominal local steps, instead of epochs.
         batch_size: of local training.
@@ -79,6 +81,7 @@ class Settings:
     prices: Prices
     wants: Sequence[str] = ()
     memory_bytes: int = 0
+    min_clients: int | None = None
     filters_updates: bool = False
 
     @property

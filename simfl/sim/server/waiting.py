@@ -17,6 +17,11 @@ Among = Callable[[], Ids | None]
 TRIES = 16
 """Selections in a row that find nobody to send before time must pass."""
 
+PATIENCE_S = 30 * 86_400.0
+"""How long some, but never enough, may be available before a quorum is given up."""
+
+_NOBODY = "nobody will be available again"
+
 
 def _everybody() -> None:
     return None
@@ -39,9 +44,7 @@ class Waiting:
 
     def anyone(self, among: Ids | None = None) -> bool:
         """Return whether somebody (of `among`) can take part now."""
-        return self._candidates.anyone(
-            among, lambda: self._seeds.stream("presence", self._state.round)
-        )
+        return self._present(1, among) > 0
 
     def until_somebody(self, among: Among = _everybody) -> Generator[simpy.Event, Any, Ids | None]:
         """Wait until somebody can take part or the run is finished; return among whom."""
@@ -52,21 +55,51 @@ class Waiting:
             back_s = self._candidates.next_return_s(wanted)
             # Others may come to belong to `wanted`, so long as there are any.
             others = back_s == math.inf and wanted is not None and self._any_others()
-            yield self._look_again(back_s, "will be available again", others)
+            yield self._look_again(back_s, _NOBODY, others)
         return None
+
+    def until_quorum(self, least: int, strict: bool) -> Generator[simpy.Event, Any, None]:
+        """Wait until `least` can take part at once, or the run is finished.
+
+        Args:
+            least: how many.
+            strict: whether the run ends if so many never will; otherwise it makes do with all
+                who ever will be there.
+        """
+        some_since_s = math.inf
+        while not self._state.finished and (present := self._present(least)) < least:
+            some_since_s = min(some_since_s, self._state.timeline.now) if present else math.inf
+            returns_s = self._candidates.returns_s()
+            least = least if strict else min(least, max(present + len(returns_s), 1))
+            if present >= least:
+                break
+            if self._state.timeline.now - some_since_s > PATIENCE_S:
+                self._state.finish(f"fewer than {least} clients were available at once for 30 days")
+                break
+            # No sooner can there be enough, for each return adds one.
+            missing = least - present - 1
+            back_s = float(returns_s[missing]) if missing < len(returns_s) else math.inf
+            never = f"fewer than {least} clients will be available again" if present else _NOBODY
+            yield self._look_again(back_s, never)
 
     def until_change(self) -> Generator[simpy.Event, Any, None]:
         """Wait once nobody who was asked found anything useful to do, until something changes."""
-        yield self._look_again(self._next_return_s(), "finds anything useful to do")
+        yield self._look_again(self._next_return_s(), "nobody finds anything useful to do")
 
     def stir_on_return(self) -> None:
         """Let the state's `change` fire when next somebody comes back."""
         back_s = self._next_return_s()
         if back_s == math.inf:
-            self._look_again(back_s, "will be available again")
+            self._look_again(back_s, _NOBODY)
         elif back_s != self._alarm_s:
             self._alarm_s = back_s
             self._state.timeline.at(back_s).callbacks.append(self._state.stir)
+
+    def _present(self, most: int, among: Ids | None = None) -> int:
+        """Return how many (of `among`) can take part now, `most` or more: `most`."""
+        return self._candidates.present(
+            most, among, lambda: self._seeds.stream("presence", self._state.round)
+        )
 
     def _next_return_s(self) -> float:
         return self._candidates.next_return_s()
@@ -83,9 +116,8 @@ class Waiting:
         if back_s < math.inf:
             return self._state.timeline.at(back_s) | change
         if not (self._candidates.busy or others):
-            self._state.finish(
-                f"nobody {never}" if len(self._candidates.able) else "every device has refused"
-            )
+            able = len(self._candidates.able)
+            self._state.finish(never if able else "every device has refused")
         return change
 
 
