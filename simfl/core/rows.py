@@ -44,6 +44,13 @@ class RoundRow:
     probe_bytes: int = 0
     wasted_bytes: int = 0
     energy_j: float = 0.0
+    """Of all participations booked in this round, as in `ClientRow.energy_j`, and of answers to
+    probes: each phase's power times its time, and `power.idle` until the last has answered."""
+    idle_energy_j: float = 0.0
+    """`power.idle` of all other devices that are online by their availability, from the end of the
+    round before to the end of this one.  How many are online is looked at when a round begins and
+    when it ends, and changes evenly in between; of groups above 1000 devices a sample is looked at.
+    What a device idles while it takes part is in `energy_j`, never in both."""
     gemd: float | None = None
 
 
@@ -66,6 +73,10 @@ class ClientRow:
     download_bytes: int
     upload_bytes: int
     energy_j: float
+    """Each phase's power times its time; and, once it has delivered its update, `power.idle` while
+    the device waits for the round to end: until the update is aggregated (or dropped), but no
+    longer than until the device goes offline, or is chosen or asked anew.  While it is away from
+    work that is paused it draws nothing."""
 
 
 def header(row: type) -> list[str]:

@@ -7,6 +7,7 @@ from simfl.core.rows import ClientRow, Outcome, RoundRow, header
 from simfl.sim.coordinator import Evaluation
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
+from simfl.sim.server.idle_energy import IdleEnergy
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.state import RunState
 
@@ -34,11 +35,13 @@ class Accounting:
         self.total_bytes = 0
         self.total_energy_j = 0.0
         self.row = RoundRow(0, 0.0)
+        self._idle = IdleEnergy(state, fleet)
 
     def open(self, deadline_s: float | None) -> None:
         """Open the accounts of the state's round, which has a deadline or (None) has not."""
         self.row.round, self.row.start_s = self._state.round, self._state.timeline.now
         self.row.deadline_s = deadline_s
+        self._idle.look()
         self._state.note("round", round=self._state.round, version=self._state.version)
 
     def select(self, asked: int, chosen: Mapping[int, int]) -> None:
@@ -51,6 +54,10 @@ class Accounting:
     def fall_short(self, missing: int) -> None:
         """Record that so many of the clients that were wanted could not be had."""
         self.row.missing = max(self.row.missing, missing)
+
+    def start(self, errand: Errand) -> None:
+        """Record that a device starts an errand now."""
+        self._idle.start(errand)
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Write the row of a participation that is over."""
@@ -101,6 +108,7 @@ class Accounting:
     ) -> None:
         """Write the round's row, and begin to collect what comes after."""
         row, now_s = self.row, self._state.timeline.now
+        row.idle_energy_j = self._idle.tell()
         row.end_s, row.train_loss, row.gemd = now_s, train_loss, gemd
         if evaluation is not None:
             row.accuracy, row.loss = evaluation.accuracy, evaluation.loss
@@ -113,5 +121,9 @@ class Accounting:
         self.total_energy_j += energy_j
 
     def _energy_j(self, errand: Errand) -> float:
-        power = self._fleet.group(errand.device).power
-        return float(sum(getattr(power, phase) * s for phase, s in errand.spent_s.items()))
+        self._idle.end(errand)
+        power, waited_s = self._fleet.group(errand.device).power, 0.0
+        if power.idle > 0:
+            waited_s = errand.waited_s(self._state.timeline.now)
+        at_work_j = sum(getattr(power, phase) * s for phase, s in errand.spent_s.items())
+        return float(at_work_j + power.idle * waited_s)

@@ -172,6 +172,7 @@ class Dispatch:
         self._coordinator.issue(part.order)
         self.under_way[client] = self._unsettled[part.order.key] = part
         self._candidates.occupy(client)
+        self._accounting.start(part.errand)
         self._state.note(
             "dispatched",
             round=self._state.round,

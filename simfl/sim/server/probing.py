@@ -80,6 +80,7 @@ class Probing:
         processes = []
         for errand in errands:
             self._candidates.occupy(errand.device)
+            self._accounting.start(errand)
             processes.append(self._devices.start(errand))
         if not processes:
             return None
