@@ -151,6 +151,7 @@ class World:
     server: Server
     coordinator: FakeCoordinator
     events: list[tuple[float, str, dict[str, Any]]]
+    waits: list[str] = field(default_factory=list)
 
     @property
     def clients(self) -> list[ClientRow]:
@@ -190,9 +191,10 @@ def make(
     seed: int = 0,
     wants: Sequence[str] = (),
     min_clients: int | None = None,
+    peek: Sequence[float] = (),
     **prices: Any,
 ) -> World:
-    """Simulate a run to its end."""
+    """Simulate a run to its end; at the instants of `peek` note what it waits for."""
     timeline = Timeline()
     coordinator = coordinator or FakeCoordinator()
     events: list[tuple[float, str, dict[str, Any]]] = []
@@ -217,6 +219,8 @@ def make(
         timeline, fleet, links, coordinator, workloads.parse(workload), settings, Seeds(seed)
     )
     world = World(server, coordinator, events)
+    for at_s in peek:
+        timeline.at(at_s).callbacks.append(lambda _: world.waits.append(server.waiting_for))
     timeline.run(until=timeline.process(main(server, policies.parse(policy))))
     check(world)
     return world

@@ -36,6 +36,7 @@ class Dispatch:
 
     Attributes:
         under_way: who is at work, by client.
+        closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Dispatch:
         settings: Settings,
     ) -> None:
         self.under_way: dict[int, Participation] = {}
+        self.closes_s = math.inf
         self._state = state
         self._coordinator = coordinator
         self._candidates = candidates
@@ -99,6 +101,7 @@ class Dispatch:
         timeline = self._state.timeline
         event = simpy.Event(timeline)
         arrived, working = 0, len(parts)
+        self.closes_s = timeline.now + limit_s
 
         def close(_: simpy.Event) -> None:
             if not event.triggered:
@@ -114,7 +117,7 @@ class Dispatch:
             assert part.process is not None
             part.process.callbacks.append(partial(count, part))
         if limit_s < math.inf:
-            timeline.deadline(timeline.now + limit_s).callbacks.append(close)
+            timeline.deadline(self.closes_s).callbacks.append(close)
         elif not parts:
             event.succeed()
         return event

@@ -1,5 +1,6 @@
 """The server: what round policies share.  A policy only says whom it waits for."""
 
+from itertools import islice
 from typing import Any
 
 import simpy
@@ -116,6 +117,21 @@ class Server:
     def change(self) -> simpy.Event:
         """What fires when next somebody stops working or comes back, or the run is finished."""
         return self.state.change
+
+    @property
+    def waiting_for(self) -> str:
+        """What the run waits for now, in words; cheap, for whoever shows that it is alive."""
+        at_work = list(islice(self.under_way, 4))
+        if at_work:
+            shown = ", ".join(str(client) for client in at_work[:3]) + ", ..." * (len(at_work) > 3)
+            what = f"{len(self.under_way)} at work: {shown}"
+            if self.timeline.now <= self._dispatch.closes_s < float("inf"):
+                what += f"; until {self._dispatch.closes_s:.10g} s at most"
+        elif self.candidates.busy:
+            what = f"{self.candidates.busy} who answer the selector"
+        else:
+            what = self._waiting.awaited or "the server"
+        return f"round {max(self.accounting.row.round, 1)} waits for {what}"
 
     def open_round(self, deadline_s: float | None = None) -> None:
         """Begin to work for the next aggregation, which has a deadline or (None) has not."""

@@ -8,6 +8,7 @@ import simpy
 
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.sim.server.background import Waits
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.state import RunState
 
@@ -34,6 +35,9 @@ class Waiting:
         state: of the run.
         candidates: who is there.
         seeds: the run's root of randomness.
+
+    Attributes:
+        awaited: what is waited for, in words ("": nothing).
     """
 
     def __init__(self, state: RunState, candidates: Candidates, seeds: Seeds) -> None:
@@ -41,6 +45,7 @@ class Waiting:
         self._candidates = candidates
         self._seeds = seeds
         self._alarm_s = -math.inf
+        self.awaited = ""
 
     def anyone(self, among: Ids | None = None) -> bool:
         """Return whether somebody (of `among`) can take part now."""
@@ -55,10 +60,12 @@ class Waiting:
             back_s = self._candidates.next_return_s(wanted)
             # Others may come to belong to `wanted`, so long as there are any.
             others = back_s == math.inf and wanted is not None and self._any_others()
-            yield self._look_again(back_s, _NOBODY, others)
+            yield from self._wait(
+                self._look_again(back_s, _NOBODY, others), "a client to be available", back_s
+            )
         return None
 
-    def until_quorum(self, least: int, strict: bool) -> Generator[simpy.Event, Any, None]:
+    def until_quorum(self, least: int, strict: bool) -> Waits:
         """Wait until `least` can take part at once, or the run is finished.
 
         Args:
@@ -80,11 +87,14 @@ class Waiting:
             missing = least - present - 1
             back_s = float(returns_s[missing]) if missing < len(returns_s) else math.inf
             never = f"fewer than {least} clients will be available again" if present else _NOBODY
-            yield self._look_again(back_s, never)
+            clients = f"{least} clients to be available at once, {present} are"
+            yield from self._wait(self._look_again(back_s, never), clients, back_s)
 
-    def until_change(self) -> Generator[simpy.Event, Any, None]:
+    def until_change(self) -> Waits:
         """Wait once nobody who was asked found anything useful to do, until something changes."""
-        yield self._look_again(self._next_return_s(), "nobody finds anything useful to do")
+        back_s = self._next_return_s()
+        event = self._look_again(back_s, "nobody finds anything useful to do")
+        yield from self._wait(event, "a client with something useful to do", back_s)
 
     def stir_on_return(self) -> None:
         """Let the state's `change` fire when next somebody comes back."""
@@ -106,6 +116,13 @@ class Waiting:
 
     def _any_others(self) -> bool:
         return self.anyone() or self._next_return_s() < math.inf
+
+    def _wait(self, event: simpy.Event, whom: str, back_s: float) -> Waits:
+        """Wait for `event`, and say so."""
+        look = f"; the next look is at {back_s:.10g} s" if back_s < math.inf else ""
+        self.awaited = f"{whom}{look}"
+        yield event
+        self.awaited = ""
 
     def _look_again(self, back_s: float, never: str, others: bool = False) -> simpy.Event:
         """Return what to wait for: a return at `back_s`, or any change.
