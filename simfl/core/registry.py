@@ -1,6 +1,7 @@
 """Components and how they are found by name: built-in ones, plugins, and `module:Class`."""
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
@@ -122,6 +123,8 @@ class Registry(Generic[C]):
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
         if not (isinstance(found, type) and issubclass(found, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
+        if inspect.isabstract(found):
+            raise InputError(f"{self.kind} {name!r} is abstract; name a class that fills it in")
         if found not in self._installed:
             # Whatever it inherits or registered itself as: only so will another process find it.
             found.name = name

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from simfl.scenario.document import Document, file_names, safe_name
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.kinds import component_class
 from simfl.scenario.scenario import Scenario
-from simfl.scenario.yaml import Location, Place, dotted
+from simfl.scenario.yaml import MOST_PROBLEMS, Location, Place, dotted
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     try:
         scenario = Scenario.model_validate(data, context={"folder": folder})
     except ValidationError as error:
-        found = list(_unfold(error.errors(include_url=False), (), Scenario, None))
-        return None, _merge(document, found)
+        told = _unfold(error.errors(include_url=False), (), Scenario, None)
+        return None, _merge(document, list(islice(told, MOST_PROBLEMS)))
     if problems := list(_numbers_that_are_none(document.data, scenario.to_dict())):
         return None, problems
     scenario._document = document
@@ -162,6 +163,8 @@ def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
         return f"must be {word} {context[limit]:,}, but got {_short(value)}"
     if kind == "too_short":
         return f"expected at least {context['min_length']} of them{got}"
+    if kind == "too_long":
+        return f"expected at most {context['max_length']:,} of them"
     return str(error["msg"])
 
 

@@ -64,10 +64,11 @@ def parse_seeds(text: str) -> list[int]:
         first, dash, last = (number.strip() for number in part.partition("-"))
         numbers = [first, last] if dash else [first]
         if not all(number.isascii() and number.isdigit() for number in numbers):
-            raise ValueError(f"expected seeds such as 0-4 or 0,1,2, got {text!r}")
-        low, high = int(first), int(numbers[-1])
-        if not low <= high <= low + 100_000:
-            raise ValueError(f"expected a range of seeds such as 0-4, got {text!r}")
+            raise ValueError(f"expected seeds such as 0-4 or 0,1,2, got {text[:60]!r}")
+        if len(part) > 60 or not (low := int(first)) <= (high := int(numbers[-1])):
+            raise ValueError(f"expected a range of seeds such as 0-4, got {text[:60]!r}")
+        if len(seeds) + high - low >= MOST_SEEDS:
+            raise ValueError(f"expected at most {MOST_SEEDS:,} seeds")
         seeds.extend(range(low, high + 1))
     return seeds
 
@@ -81,7 +82,13 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
 SEEDS = 2**63
 """How many seeds there are, from 0 on."""
 Seed = Annotated[int, Field(strict=True, ge=0, lt=SEEDS)]
-SeedList = Annotated[tuple[Seed, ...], BeforeValidator(_range), AfterValidator(_distinct)]
+MOST_SEEDS = 10_000
+SeedList = Annotated[
+    tuple[Seed, ...],
+    Field(max_length=MOST_SEEDS),
+    BeforeValidator(_range),
+    AfterValidator(_distinct),
+]
 
 
 class Scenario(Part):
@@ -116,6 +123,7 @@ class Scenario(Part):
     evaluation: Evaluation = Field(default_factory=Evaluation)
     variants: dict[Name, dict[str, Any]] = Field(
         default_factory=dict,
+        max_length=1000,
         description="the same scenario, changed: a name -> what differs, by path",
     )
     seeds: SeedList = Field((), description="repeat every variant: a list, or a range 0-4")

@@ -24,6 +24,8 @@ BOUNDS: dict[str, Any] = {
     "exclusiveMaximum": lambda value, limit: value < limit,
     "minLength": lambda value, limit: len(value) >= limit,
     "maxLength": lambda value, limit: len(value) <= limit,
+    "maxItems": lambda value, limit: len(value) <= limit,
+    "maxProperties": lambda value, limit: len(value) <= limit,
     "minItems": lambda value, limit: len(value) >= limit,
     "pattern": lambda value, pattern: re.search(pattern, value) is not None,
     "const": lambda value, const: value == const,
