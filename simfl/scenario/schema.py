@@ -5,11 +5,11 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
+from simfl.core.registry import COMPONENT
 from simfl.scenario.describe import summary
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.fields import component_registry
 from simfl.scenario.kinds import KINDS, registry
-from simfl.scenario.named import COMPONENT
 from simfl.scenario.scenario import Scenario
 
 _NOISE = ("title", "gt", "ge", "lt", "le")
@@ -86,8 +86,7 @@ def _components(kind: str) -> dict[str, Any]:
         properties = _inlined(own.get("properties", {}), nested)
         for field_name, field in component.model_fields.items():
             if (inner := component_registry(field)) is not None:
-                kinds = [each for each in KINDS if registry(each) is inner]
-                properties[field.alias or field_name] = {COMPONENT: kinds[0]}
+                properties[field.alias or field_name] = {COMPONENT: inner.plural}
         mapped.append(
             {
                 "type": "object",

@@ -4,7 +4,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -282,18 +281,21 @@ def test_debug_shows_the_traceback(here: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("words", [["validate", "s.yaml"], ["validate", "none.yaml"], ["oops"]])
-def test_quickly_as_a_user_meets_it(words: list[str], here: Path) -> None:
+def test_as_a_user_meets_it_without_heavy_imports(words: list[str], here: Path) -> None:
     Path("s.yaml").write_text(GOOD.replace("selection: uniform", "selection: unifrom"))
-    start = time.perf_counter()
+    code = (
+        "import sys; from simfl.cli import main; code = main();"
+        "print(*{'torch', 'pandas', 'scipy', 'matplotlib', 'ray'} & set(sys.modules));"
+        "sys.exit(code)"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from simfl.cli import main; sys.exit(main())", *words],
+        [sys.executable, "-c", code, *words],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert time.perf_counter() - start < 3
     assert done.returncode == 2
-    assert done.stdout == ""
+    assert done.stdout == "\n"
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
     assert [path.name for path in here.iterdir()] == ["s.yaml"]
