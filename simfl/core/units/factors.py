@@ -21,7 +21,7 @@ def _units(names: str, factor: Fraction | int, **powers: int) -> dict[str, tuple
 
 def _table() -> Mapping[str, tuple[Fraction, Powers]]:
     table = {
-        **_units("s sec second seconds", 1, time=1),
+        **_units("s sec secs second seconds", 1, time=1),
         **_units("ms millisecond milliseconds", _MILLI, time=1),
         **_units("us µs μs microsecond microseconds", _MICRO, time=1),
         **_units("min mins minute minutes", 60, time=1),
