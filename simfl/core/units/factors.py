@@ -23,27 +23,31 @@ def _table() -> Mapping[str, tuple[Fraction, Powers]]:
     table = {
         **_units("s sec secs second seconds", 1, time=1),
         **_units("ms millisecond milliseconds", _MILLI, time=1),
+        **_units("ns", _MICRO / 1000, time=1),
         **_units("us µs μs microsecond microseconds", _MICRO, time=1),
         **_units("min mins minute minutes", 60, time=1),
-        **_units("h hour hours", 3600, time=1),
+        **_units("h hr hrs hour hours", 3600, time=1),
         **_units("d day days", 86400, time=1),
-        **_units("byte bytes", 8, data=1),
+        **_units("uJ µJ", _MICRO, energy=1),
         **_units("mJ", _MILLI, energy=1),
-        **_units("J joule joules", 1, energy=1),
+        **_units("J joule joules Ws", 1, energy=1),
         **_units("kJ", 10**3, energy=1),
         **_units("MJ", 10**6, energy=1),
         **_units("mWh", 3600 * _MILLI, energy=1),
         **_units("Wh", 3600, energy=1),
         **_units("kWh", 3600 * 10**3, energy=1),
+        **_units("MWh", 3600 * 10**6, energy=1),
+        **_units("uW µW", _MICRO, energy=1, time=-1),
         **_units("mW", _MILLI, energy=1, time=-1),
         **_units("W watt watts", 1, energy=1, time=-1),
         **_units("kW", 10**3, energy=1, time=-1),
+        **_units("MW", 10**6, energy=1, time=-1),
         **_units("sample samples", 1, samples=1),
         **_units("flop flops", 1, operations=1),
     }
     for prefix, factor in (_SI | _BINARY).items():
         table |= _units(f"{prefix}bit {prefix}bits", factor, data=1)
-        table |= _units(f"{prefix}B", 8 * factor, data=1)
+        table |= _units(f"{prefix}B {prefix}byte {prefix}bytes", 8 * factor, data=1)
     for prefix, factor in (_SI | {"P": 10**15}).items():
         table |= _units(f"{prefix}FLOP {prefix}FLOPs", factor, operations=1)
     for prefix in ("", "k", "M", "G"):
