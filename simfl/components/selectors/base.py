@@ -235,4 +235,4 @@ class Selector(Component, ABC):
             setattr(self, key, value)
 
 
-selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors")
+selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors", "uniform")
