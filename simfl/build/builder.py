@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.errors import InputError, ScenarioError
-from simfl.training.executors.base import Executor
 from simfl.build.data import Federation, federate
 from simfl.build.fleet import draw_fleet
+from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
+from simfl.core.seeds import Seeds
+from simfl.core.types import Params
+from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import complaints
 from simfl.scenario.scenario import Scenario
-from simfl.core.seeds import Seeds
 from simfl.sim.coordinator import Coordinator, Evaluation
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.networks.jitter import Jitter, JitterGroup
-from simfl.sim.server.probing import Prices
-from simfl.sim.server.server import Server, Settings, Stop
+from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
-from simfl.core.types import Params
+from simfl.training.executors.base import Executor
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,7 @@ class Builder:
         corrects = scenario.aggregation.corrects
         return Settings(
             clients=scenario.rounds.clients,
+            min_clients=scenario.rounds.min_clients,
             epochs=scenario.training.epochs or 0,
             steps=scenario.training.steps,
             batch_size=scenario.training.batch_size,

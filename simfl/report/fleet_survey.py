@@ -21,7 +21,6 @@ from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.scenario.fleet import Group
 from simfl.sim.fleet import DeviceGroup
-from simfl.sim.server.deadlines import deadline_s
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import Timeline
 
@@ -159,7 +158,7 @@ def survey(builder: Builder) -> FleetFacts:
         "upload_s": up_s,
     }
     policy = builder.scenario.rounds.policy
-    limit_s = deadline_s(getattr(policy, "deadline", None), server)
+    limit_s = server.deadline_s(getattr(policy, "deadline", None))
     enforced_s = limit_s if getattr(policy, "enforce", True) else math.inf
     size = builder.settings.memory_bytes
     holds = np.ones(len(fleet), dtype=np.bool_)

@@ -53,4 +53,6 @@ class Availability(Component, ABC):
         """
 
 
-availabilities: Registry[Availability] = Registry("availability", "simfl.components.availability")
+availabilities: Registry[Availability] = Registry(
+    "availability", "simfl.components.availability", "always"
+)

@@ -9,7 +9,7 @@ clients that can't make even one epoch, this follows the paper: the budget is ro
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
@@ -17,10 +17,6 @@ from simfl.components.workloads.base import Assignment, Workload, most, workload
 from simfl.core.circumstances import Circumstances
 from simfl.core.work import Plan
 from simfl.errors import InputError
-
-Method = Annotated[
-    Coreset, BeforeValidator(coresets.parse), PlainSerializer(coresets.dump, return_type=dict)
-]
 
 
 @workloads.register("coreset")
@@ -34,7 +30,7 @@ class CoresetTraining(Workload):
     Cost: ``m + (E - 1) * b + phi * m`` sample-units, no bytes.
     """
 
-    method: Method = Field(
+    method: Annotated[Coreset, coresets] = Field(
         "k_medoids",
         validate_default=True,
         description="the coreset component that chooses the samples",

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import simpy
 from pydantic import Field
@@ -10,9 +10,7 @@ from pydantic import Field
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
-
-if TYPE_CHECKING:
-    from simfl.sim.server.server import Server
+from simfl.sim.server.server import Server
 
 Process = Generator[simpy.Event, Any, None]
 
@@ -24,6 +22,9 @@ class RoundPolicy(Component, ABC):
     device's true speed or its outages to come.  A round is one aggregation.
     """
 
+    has_quorum: ClassVar[bool] = False
+    """Whether it waits for `rounds.min_clients` to be available before a round begins."""
+
     server_time: Duration = Field(
         0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
     )
@@ -34,13 +35,18 @@ class RoundPolicy(Component, ABC):
         return True
 
     @abstractmethod
-    def run(self, server: "Server") -> Process:
+    def run(self, server: Server) -> Process:
         """Run rounds until `server.finished`; a SimPy process."""
 
 
 policies: Registry[RoundPolicy] = Registry(
     "round policy", "simfl.sim.policies", default="synchronous"
 )
+
+
+def main(server: Server, policy: RoundPolicy) -> Process:
+    """Run `policy` until it finishes or virtual time is up; the process that a run waits for."""
+    yield from server.conduct(policy.run(server), policy.server_time)
 
 
 def unless_withheld(policy: RoundPolicy, circumstances: Circumstances) -> Iterator[str]:
