@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli._options import AllowCode
 from simfl.cli.app import app
 
 
@@ -17,8 +18,10 @@ def validate(
     time_only: Annotated[
         bool, typer.Option("--time-only", help="Check that it can run without training.")
     ] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Check scenarios: exit code 0, or 2 and every error with its line."""
+    from simfl.core.code import importing
     from simfl.errors import ScenarioError
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import check_time_only
@@ -26,7 +29,8 @@ def validate(
     failures: list[str] = []
     for file in files:
         try:
-            runs = expand(Document.load(file).set(*(changes or ())))
+            with importing("anything" if allow_code else "nothing"):
+                runs = expand(Document.load(file).set(*(changes or ())))
             if time_only:
                 check_time_only(runs)
         except ScenarioError as error:
