@@ -26,7 +26,7 @@ from simfl.scenario.part import Count, Name, Part
 class PowerDraw(Part):
     """Electrical power of a device in each phase."""
 
-    idle: Power = Field(0.0, description="while online and not at work")
+    idle: Power = Field(0.0, description="while online and not at work, waiting included")
     download: Power = Field(0.0, description="while it receives")
     compute: Power = Field(0.0, description="while it trains")
     upload: Power = Field(0.0, description="while it sends")

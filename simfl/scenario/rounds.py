@@ -68,7 +68,21 @@ class Rounds(Part):
         0,
         description="selected per round: a number, or a share of the fleet; omitted: 10, or all",
     )
+    min_clients: Count | None = Field(
+        None,
+        description="quorum: a round begins once so many are available; omitted: as many as are "
+        "asked, or as many as will be available at all",
+    )
     stop: Stop = Field(default_factory=lambda: Stop(rounds=100), description="when the run ends")
+
+    @model_validator(mode="after")
+    def _quorum(self) -> Self:
+        if self.min_clients is not None and not self.policy.has_quorum:
+            raise ValueError(
+                f"min_clients: policy {self.policy.name!r} replaces clients one by one and waits "
+                "for no quorum"
+            )
+        return self
 
     def of(self, devices: int) -> Self:
         """Return these rounds for a fleet of so many devices, `clients` as a number."""
