@@ -88,7 +88,7 @@ def deadline_s(deadline: Stragglers | float | None, server: Server) -> float:
     """Return how long a round may last from its dispatch, seconds (inf: no deadline).
 
     ``{stragglers: s}`` is the (100 - s)-percentile, linearly interpolated, of the times that the
-    full workload takes each device that holds samples (FedCore, section 3.1; algorithms.md F.2).
+    full workload takes each device that holds samples (FedCore, 3.1; docs/algorithms.md, F.2).
     """
     if deadline is None:
         return float("inf")
