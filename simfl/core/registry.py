@@ -27,6 +27,8 @@ class Component(BaseModel):
     )
 
     name: ClassVar[str] = ""
+    experimental: ClassVar[bool] = False
+    """Whether its options and results may still change from one version to the next."""
 
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
