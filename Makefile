@@ -35,7 +35,7 @@ test-all: .venv/ready ## slow tests too
 
 test-pythons: ## the default tests on Python 3.11 to 3.13, as far as they are here
 	@for version in 3.11 3.12 3.13; do \
-	  if ! command -v python$$version >/dev/null; then echo "python$$version is not here: skipped"; continue; fi; \
+	  if ! python$$version -c '' 2>/dev/null; then echo "python$$version is not here: skipped"; continue; fi; \
 	  echo "python$$version" && python$$version -m venv build/python$$version && \
 	  build/python$$version/bin/$(PIP) --constraint constraints.txt torch torchvision && \
 	  build/python$$version/bin/$(PIP) --editable '.[dev]' && \
