@@ -32,7 +32,7 @@ def new(
         if example not in shipped:
             raise NameNotFound("scenario", example, shipped)
         text = shipped[example].read_text(encoding="utf-8")
-    named = re.compile("^name: .*", re.MULTILINE)
+    named = re.compile(r"^name: \S+", re.MULTILINE)
     try:
         # Never overwrites, even if the file appears this very moment.
         with file.open("x", encoding="utf-8") as out:
