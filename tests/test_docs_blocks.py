@@ -1,4 +1,4 @@
-"""What README and docs show is so: scenarios validate, components pass their suites, links lead on."""
+"""What README and docs show is so: scenarios validate, components pass, links lead on."""
 
 import inspect
 import re

@@ -15,10 +15,11 @@ def new(
         str | None, typer.Option("--from", help="A scenario that comes with simfl: quickstart, ...")
     ] = None,
 ) -> None:
-    """Write a commented scenario to start from."""
+    """Write a commented scenario to start from, and the schema by which editors complete it."""
     import re
     from importlib.resources import files
 
+    from simfl.cli.schema import BESIDE, schema
     from simfl.errors import InputError, NameNotFound
     from simfl.scenario.document import safe_name
 
@@ -36,9 +37,11 @@ def new(
     try:
         # Never overwrites, even if the file appears this very moment.
         with file.open("x", encoding="utf-8") as out:
+            out.write(f"# yaml-language-server: $schema={BESIDE}\n")
             out.write(named.sub(f"name: {safe_name(file.stem)}", text, count=1))
     except FileExistsError:
         raise InputError(f"{file} exists already; choose another name") from None
     except OSError as error:
         raise InputError(f"{file} can't be written: {error.strerror}") from None
+    schema(file.parent / BESIDE)
     typer.echo(f"wrote {file}; next: simfl run {file}")

@@ -43,6 +43,8 @@ class WorkloadContract(ComponentContract):
     create: Callable[[], Workload]
     overruns: ClassVar[bool] = False
     """Whether a client may be given more than fits before its deadline."""
+    steps_too: ClassVar[bool] = True
+    """Whether it can go with local work that is counted in steps; else it should object to it."""
     nominal: ClassVar[bool] = True
     """Whether a client with time enough trains the nominal epochs (or steps)."""
 
@@ -88,9 +90,9 @@ class WorkloadContract(ComponentContract):
     @RELAXED
     @given(samples=st.integers(1, 60), steps=st.integers(1, 20), share=st.floats(0, 2))
     def test_steps_instead_of_epochs(self, samples: int, steps: int, share: float) -> None:
-        """Unless it says that it needs epochs."""
+        """Where it can go with those."""
         workload = self.create().fresh()
-        if not workload.needs_epochs:
+        if self.steps_too:
             self.plan(workload, assignment(samples, share * 8 * steps, steps=steps))
 
     def test_nobody_without_samples_works(self) -> None:
@@ -103,7 +105,7 @@ class WorkloadContract(ComponentContract):
             return
         workload = self.create().fresh()
         given = [assignment(30, math.inf)]
-        if not workload.needs_epochs:
+        if self.steps_too:
             given.append(assignment(30, math.inf, steps=7))
         for one in given:
             assert self.plan(workload, one) == one.nominal()

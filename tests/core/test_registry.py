@@ -89,3 +89,9 @@ def test_what_is_experimental_is_said_so() -> None:
     assert summary(Trial) == "(experimental) Does something new."
     assert "Experimental" in str(Description.of(Trial, "trial"))
     assert "Experimental" not in str(Description.of(Steady, "trial"))
+
+
+def test_an_abstract_class_is_no_component() -> None:
+    abstract = "simfl.components.selectors.base:Selector"
+    with pytest.raises(ScenarioError, match=r"selection: selector '.*' is abstract"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": abstract})

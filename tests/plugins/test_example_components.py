@@ -58,6 +58,6 @@ def suites() -> dict[str, type[ComponentContract]]:
 globals().update(suites())
 
 
-def test_prepare_may_refuse() -> None:
+def test_a_component_may_object() -> None:
     with pytest.raises(ScenarioError, match="aggregation: aggregator 'Nesterov' is a momentum"):
         Scenario.from_dict(TINY, overrides=[*CHANGES, "training.optimizer.momentum=0.9"])

@@ -9,7 +9,11 @@ from simfl.core.work import Plan
 from simfl.testing.contract import suites
 from simfl.testing.workloads import WorkloadContract
 
-TRAITS = {"full": {"overruns": True}, "fedsae": {"overruns": True, "nominal": False}}
+TRAITS = {
+    "full": {"overruns": True},
+    "coreset": {"steps_too": False},
+    "fedsae": {"overruns": True, "nominal": False, "steps_too": False},
+}
 globals().update(suites(WorkloadContract, workloads, TRAITS))
 
 
