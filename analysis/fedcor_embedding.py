@@ -5,7 +5,7 @@
     python analysis/fedcor_embedding.py runs/embedding/default/seed-1 --data-dir DIR
 
 Prints the mean cosine of embeddings of clients with the same main label minus that of clients with
-different ones, after the warm-up (algorithms.md, G.6: above 0.3 is expected).
+different ones, after the warm-up (docs/algorithms.md, G.6: above 0.3 is expected).
 """
 
 import argparse

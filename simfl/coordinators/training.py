@@ -272,6 +272,6 @@ class TrainingCoordinator(BaseCoordinator):
 
 
 def _is_sound(result: WorkResult) -> bool:
-    """Whether neither the update nor the loss has left the finite numbers (algorithms.md, 0.1)."""
+    """Whether the update and the loss are finite numbers still (docs/algorithms.md, 0.1)."""
     diverged = result.steps > 0 and not np.isfinite(result.loss)
     return bool(np.isfinite(result.params).all()) and not diverged
