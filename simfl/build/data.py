@@ -1,5 +1,4 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
-from typing_extensions import override
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,14 +7,15 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, LazyCorpus, Samples
 from simfl.components.datasets.rearrange import rearranged
-from simfl.errors import InputError
 from simfl.components.partitions.base import Partition, Source
 from simfl.components.partitions.describe import label_counts
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.errors import InputError
 
 if TYPE_CHECKING:
     from simfl.training.data import ClientData

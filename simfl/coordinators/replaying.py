@@ -12,8 +12,7 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.coordinators.training import TrainingCoordinator
+from simfl.coordinators.base import BaseCoordinator
 from simfl.core.work import WorkOrder
 from simfl.errors import RunError
 from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
@@ -33,7 +32,7 @@ class ReplayingCoordinator(Coordinator):
 
     def __init__(
         self,
-        live: TrainingCoordinator | TimeOnlyCoordinator,
+        live: BaseCoordinator,
         events: Iterable[dict[str, Any]],
         take_over: Callable[[], None],
     ) -> None:
@@ -122,7 +121,7 @@ class ReplayingCoordinator(Coordinator):
     @override
     def keeps(self, order: WorkOrder) -> bool:
         record = self._recorded("filtered")
-        if record is None or not isinstance(self._live, TrainingCoordinator):
+        if record is None:
             return self._live.keeps(order)
         self._live.replay_early(order)
         return bool(record["kept"])

@@ -8,22 +8,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from simfl.coordinators.base import DIAGNOSTICS, MODEL
+from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import InputError, RunError
 from simfl.runs.eventlog import GrowingFile, encode
-from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
-SCENARIO, PROVENANCE, SUMMARY, MODEL = (
-    "scenario.yaml",
-    "provenance.json",
-    "summary.json",
-    "model.pt",
-)
+SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
-DIAGNOSTICS = "selector.npz"
-"""What the selector wants to show: FedCor's embeddings, FedACS's duels and rewards."""
-
 
 _RESULTS = (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
 

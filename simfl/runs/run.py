@@ -4,6 +4,7 @@ import gc
 import hashlib
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simfl.build.builder import Builder, versions
-from simfl.runs.checkpoint import load as load_checkpoint
+from simfl.build.builder import Builder
 from simfl.errors import InputError
-from simfl.training.executors.base import Executor, executors
-from simfl.runs.options import Options
-from simfl.runs.result import Result
+from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.runs.folder import (
     PROVENANCE,
     SCENARIO,
@@ -27,9 +25,12 @@ from simfl.runs.folder import (
     prepare,
     read_json,
 )
+from simfl.runs.options import Options
+from simfl.runs.result import Result
+from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
 from simfl.sim.timeline import Listener
-from simfl.runs.simulate import simulate
+from simfl.training.executors.base import Executor, executors
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "executor": executors.dump(executor),
         "device": options.device,
         "threads_per_worker": 1,
-        "versions": versions(),
+        "versions": _versions(),
         "machine": {
             "system": platform.platform(),
             "processor": platform.machine(),
@@ -199,3 +200,11 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "scenario_sha256": hashlib.sha256(job.scenario.to_yaml().encode()).hexdigest(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
+    from importlib.metadata import version
+
+    packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
+    return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}

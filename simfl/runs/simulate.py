@@ -1,26 +1,19 @@
 """One run: the clock from its start to its end, and what came of it in the run's folder."""
 
 import gc
-import io
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from simfl.build.builder import Builder
-from simfl.runs.checkpoint import Checkpoints
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.runs.eventlog import decode, whole_lines
-from simfl.coordinators.training import TrainingCoordinator
+from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.result import Result
+from simfl.runs.checkpoint import Checkpoints
+from simfl.runs.eventlog import decode, whole_lines
 from simfl.runs.folder import (
-    DIAGNOSTICS,
     EVENTS,
-    MODEL,
     PROVENANCE,
     SUMMARY,
     Recorder,
@@ -28,10 +21,11 @@ from simfl.runs.folder import (
     write_atomically,
     write_json,
 )
+from simfl.runs.result import Result
+from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.server.server import Server, main
 from simfl.sim.timeline import Listener, Timeline
-from simfl.runs.summary import Summary
 
 
 def simulate(
@@ -64,7 +58,7 @@ def simulate(
         server = builder.server(timeline, _coordinator(coordinator, checkpoint, recorded))
         timeline.listen(recorder.listen)
         timeline.listen(summary.listen)
-        if isinstance(coordinator, TrainingCoordinator):
+        if coordinator.state_dict():
             skip = 0 if checkpoint is None else checkpoint["events"]
             saves = Checkpoints(folder, lambda: {"coordinator": coordinator.state_dict()}, every_s)
             timeline.listen(_saver(saves, skip, recorder, server))
@@ -74,10 +68,8 @@ def simulate(
             policy = scenario.rounds.policy.fresh()
             timeline.run(until=timeline.process(main(server, policy)))
         coordinator.ledger.check()
-    if isinstance(coordinator, TrainingCoordinator):
-        write_atomically(folder / MODEL, _model_bytes(builder, coordinator))
-        if shown := coordinator.diagnostics():
-            write_atomically(folder / DIAGNOSTICS, _arrays_bytes(shown))
+    for name, data in coordinator.artifacts().items():
+        write_atomically(folder / name, data)
     ledger = coordinator.ledger
     write_json(
         folder / SUMMARY,
@@ -104,10 +96,10 @@ def simulate(
 
 
 def _coordinator(
-    coordinator: TrainingCoordinator | TimeOnlyCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Sequence[str]
+    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Sequence[str]
 ) -> Coordinator:
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
-    if checkpoint is None or not isinstance(coordinator, TrainingCoordinator):
+    if checkpoint is None:
         return coordinator
     past = [decode(line) for line in recorded[: checkpoint["events"]]]
     state = checkpoint["coordinator"]
@@ -142,22 +134,3 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def _arrays_bytes(arrays: Mapping[str, Any]) -> bytes:
-    """Return an .npz file of named arrays."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def _model_bytes(builder: Builder, coordinator: TrainingCoordinator) -> bytes:
-    import torch
-
-    from simfl.training.flat import build, state_dict
-
-    shape, classes = builder.scenario.data.dataset.shape()
-    module = build(builder.scenario.model, shape, classes)
-    buffer = io.BytesIO()
-    torch.save(state_dict(module, coordinator.model), buffer)
-    return buffer.getvalue()

@@ -1,0 +1,41 @@
+"""What a scenario has the server be told."""
+
+from simfl.build.model import ModelFacts, training_bytes
+from simfl.scenario.scenario import Scenario
+from simfl.sim.server.probing import Prices
+from simfl.sim.server.settings import Settings, Stop
+
+
+def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
+    """Return what the server of a run of `scenario` is told."""
+    rounds, training, update_filter = scenario.rounds, scenario.training, scenario.training.filter
+    stop = rounds.stop
+    return Settings(
+        clients=rounds.clients,
+        epochs=training.epochs or 0,
+        steps=training.steps,
+        batch_size=training.batch_size,
+        convex=model.convex,
+        stop=Stop(
+            stop.rounds, stop.time, stop.accuracy, None if stop.bytes is None else int(stop.bytes)
+        ),
+        evaluate_every=scenario.evaluation.every,
+        targets=scenario.evaluation.targets,
+        prices=_prices(scenario, model),
+        wants=tuple(scenario.selection.wants),
+        filters_updates=update_filter.needs_updates and update_filter.stage == "client",
+        memory_bytes=training_bytes(scenario),
+    )
+
+
+def _prices(scenario: Scenario, model: ModelFacts) -> Prices:
+    size, corrects = 4 * model.parameters, scenario.aggregation.corrects
+    update_size = scenario.training.compression.size(model.parameters)
+    return Prices(
+        model_bytes=size,
+        update_bytes=update_size,
+        correction_bytes=size if corrects else 0,
+        report_bytes=update_size if corrects else 0,
+        profile_bytes=4 * model.profile,
+        charge_probes=scenario.selection.charge_probes,
+    )
