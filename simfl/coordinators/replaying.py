@@ -27,7 +27,8 @@ class ReplayingCoordinator(Coordinator):
     Args:
         live: takes over; its ledger is kept up to date all the while.
         events: what was recorded up to the checkpoint.
-        take_over: restores the state of `live`; called once, when the records are used up.
+        take_over: restores the state of `live`; called once, as soon as the records are used up:
+            whoever saves a checkpoint after that finds the state that belongs to it.
     """
 
     def __init__(
@@ -39,19 +40,20 @@ class ReplayingCoordinator(Coordinator):
         self._live = live
         self._decisions = [event for event in events if event["event"] in _DECISIONS]
         self._next = 0
-        self._take_over: Callable[[], None] | None = take_over
+        self._take_over = take_over
+        if not self._replaying:
+            take_over()
 
     def _recorded(self, kind: str) -> dict[str, Any] | None:
         """Return the next record if it is a `kind`; None once all are used up."""
-        if self._next >= len(self._decisions):
-            if self._take_over is not None:
-                self._take_over()
-                self._take_over = None
+        if not self._replaying:
             return None
         record = self._decisions[self._next]
         if record["event"] != kind:
             raise RunError(f"replay wanted a {kind!r} but the log has {record['event']!r}")
         self._next += 1
+        if not self._replaying:
+            self._take_over()
         return record
 
     @property
