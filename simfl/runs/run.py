@@ -14,7 +14,6 @@ from typing import Any
 
 from simfl.build.builder import Builder
 from simfl.errors import InputError
-from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.runs.folder import (
     PROVENANCE,
     SCENARIO,
@@ -135,7 +134,7 @@ def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> R
     try:
         builder.check()  # before anything is written
         prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
-        return simulate(job.folder, builder, listeners, None, options.checkpoint_every_s)
+        return simulate(job.folder, builder, listeners, options.checkpoint_every_s)
     finally:
         executor.close()
 
@@ -166,8 +165,7 @@ def resume(
     executor = options.make_executor()
     builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
     try:
-        every_s = options.checkpoint_every_s
-        return simulate(folder, builder, listeners, load_checkpoint(folder), every_s)
+        return simulate(folder, builder, listeners, options.checkpoint_every_s)
     finally:
         executor.close()
 

@@ -10,7 +10,8 @@ from typing import Any
 from simfl.build.builder import Builder
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.checkpoint import Checkpoints
+from simfl.errors import RunError
+from simfl.runs import checkpoint as checkpoints
 from simfl.runs.eventlog import decode, whole_lines
 from simfl.runs.folder import (
     EVENTS,
@@ -32,16 +33,16 @@ def simulate(
     folder: Path,
     builder: Builder,
     listeners: Sequence[Listener],
-    checkpoint: Mapping[str, Any] | None,
     every_s: float,
 ) -> Result:
     """Run the clock to the end and write what came of it.
+
+    What was recorded before is replayed: up to the last checkpoint without training.
 
     Args:
         folder: of the run, with what was recorded of it before, if anything.
         builder: makes its parts.
         listeners: told of everything, what is replayed included.
-        checkpoint: where to take over from the records (None: from the start, training again).
         every_s: host seconds between checkpoints, at least.
 
     Raises:
@@ -51,16 +52,14 @@ def simulate(
     scenario, coordinator, timeline = builder.scenario, builder.coordinator, Timeline()
     summary = Summary(scenario.evaluation.targets, scenario.devices)
     recorded = whole_lines(folder / EVENTS)
-    # A checkpoint is ahead of the log if the machine went down between the two: start over then.
-    if checkpoint is not None and checkpoint["events"] > len(recorded):
-        checkpoint = None
+    checkpoint = checkpoints.load(folder, len(recorded)) if coordinator.state_dict() else None
     with closing(Recorder(folder)) as recorder:
         server = builder.server(timeline, _coordinator(coordinator, checkpoint, recorded))
         timeline.listen(recorder.listen)
         timeline.listen(summary.listen)
         if coordinator.state_dict():
             skip = 0 if checkpoint is None else checkpoint["events"]
-            saves = Checkpoints(folder, lambda: {"coordinator": coordinator.state_dict()}, every_s)
+            saves = checkpoints.Checkpoints(folder, coordinator.state_dict, every_s)
             timeline.listen(_saver(saves, skip, recorder, server))
         for listener in listeners:
             timeline.listen(listener)
@@ -102,11 +101,22 @@ def _coordinator(
     if checkpoint is None:
         return coordinator
     past = [decode(line) for line in recorded[: checkpoint["events"]]]
-    state = checkpoint["coordinator"]
-    return ReplayingCoordinator(coordinator, past, lambda: coordinator.load_state_dict(state))
+
+    def take_over() -> None:
+        try:
+            coordinator.load_state_dict(checkpoint["coordinator"])
+        except Exception as error:
+            raise RunError(
+                "what a checkpoint holds does not fit the components any more "
+                f"({type(error).__name__}: {error}); delete the folder `checkpoint`"
+            ) from error
+
+    return ReplayingCoordinator(coordinator, past, take_over)
 
 
-def _saver(saves: Checkpoints, skip: int, recorder: Recorder, server: Server) -> Listener:
+def _saver(
+    saves: checkpoints.Checkpoints, skip: int, recorder: Recorder, server: Server
+) -> Listener:
     """Return what saves the state now and then, once more than `skip` events are recorded."""
 
     def offer(_time_s: float, kind: str, _facts: dict[str, Any]) -> None:
