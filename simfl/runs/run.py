@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import logging
 import os
 import platform
 import sys
@@ -17,19 +18,22 @@ from simfl.errors import InputError
 from simfl.runs.folder import (
     PROVENANCE,
     SCENARIO,
-    check_free,
+    check_ours,
     is_finished,
     is_run,
-    is_same,
+    keeps,
     prepare,
     read_json,
 )
+from simfl.runs.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.result import Result
 from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor, executors
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,11 +81,12 @@ def run(
         scenario: what to run.
         out: the folder of run folders (None: ``runs/NAME``).
         options: how to run.
-        overwrite: replace what is in the run folders.
+        overwrite: replace what is in the run folders; else finished runs of the same scenario are
+            reused, and told of in the log, at level WARNING.
         seeds: instead of the scenario's own.
         listen: returns who is to be told of everything that happens in a run, e.g. for a progress
             line.
-        go_on: keep finished runs of the same scenario and resume interrupted ones.
+        go_on: resume interrupted runs.
 
     Raises:
         InputError: the scenario can't be run; nothing was written.
@@ -89,10 +94,7 @@ def run(
     """
     options = options or Options()
     todo = jobs(scenario, out, seeds)
-    kept = [go_on and _is_begun(job, options) for job in todo]
-    for job, keep in zip(todo, kept, strict=True):
-        if not keep:
-            check_free(job.folder, job.scenario.to_yaml(), options.time_only, overwrite)
+    kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
     if options.executor == "ray" and len(todo) > 1:
         _spread(todo, kept, options)
         return [Result(job.folder) for job in todo]
@@ -122,8 +124,18 @@ def _spread(todo: Sequence[Job], kept: Sequence[bool], options: Options) -> None
     at_once(calls, options.executor_options.get("address"), options.workers)
 
 
-def _is_begun(job: Job, options: Options) -> bool:
-    return is_run(job.folder) and is_same(job.folder, job.scenario.to_yaml(), options.time_only)
+def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
+    if overwrite:
+        check_ours(job.folder)
+        return False
+    kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
+    if kept and is_finished(job.folder):
+        _LOG.warning(
+            "%s holds this very run, finished: its results are reused; --overwrite computes them "
+            "again",
+            job.folder,
+        )
+    return kept
 
 
 def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> Result:
@@ -133,8 +145,9 @@ def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> R
     builder = _builder(job.scenario, options, executor)
     try:
         builder.check()  # before anything is written
-        prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
-        return simulate(job.folder, builder, listeners, options.checkpoint_every_s)
+        with locked(job.folder):
+            prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
+            return simulate(job.folder, builder, listeners, options.checkpoint_every_s)
     finally:
         executor.close()
 
@@ -150,7 +163,7 @@ def resume(
         listeners: told of everything, what is replayed included.
 
     Raises:
-        InputError: `folder` holds no run.
+        InputError: `folder` holds no run, or another process is at it.
         RunError: the replay differs from the log.
     """
     if not is_run(folder):
@@ -165,7 +178,8 @@ def resume(
     executor = options.make_executor()
     builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
     try:
-        return simulate(folder, builder, listeners, options.checkpoint_every_s)
+        with locked(folder):
+            return simulate(folder, builder, listeners, options.checkpoint_every_s)
     finally:
         executor.close()
 

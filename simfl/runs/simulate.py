@@ -30,10 +30,7 @@ from simfl.sim.timeline import Listener, Timeline
 
 
 def simulate(
-    folder: Path,
-    builder: Builder,
-    listeners: Sequence[Listener],
-    every_s: float,
+    folder: Path, builder: Builder, listeners: Sequence[Listener], every_s: float
 ) -> Result:
     """Run the clock to the end and write what came of it.
 
@@ -51,47 +48,69 @@ def simulate(
     began = time.perf_counter()
     scenario, coordinator, timeline = builder.scenario, builder.coordinator, Timeline()
     summary = Summary(scenario.evaluation.targets, scenario.devices)
-    recorded = whole_lines(folder / EVENTS)
-    checkpoint = checkpoints.load(folder, len(recorded)) if coordinator.state_dict() else None
-    with closing(Recorder(folder)) as recorder:
-        server = builder.server(timeline, _coordinator(coordinator, checkpoint, recorded))
-        timeline.listen(recorder.listen)
-        timeline.listen(summary.listen)
-        if coordinator.state_dict():
-            skip = 0 if checkpoint is None else checkpoint["events"]
-            saves = checkpoints.Checkpoints(folder, coordinator.state_dict, every_s)
-            timeline.listen(_saver(saves, skip, recorder, server))
-        for listener in listeners:
-            timeline.listen(listener)
-        with _few_collections():
-            policy = scenario.rounds.policy.fresh()
-            timeline.run(until=timeline.process(main(server, policy)))
-        coordinator.ledger.check()
-    for name, data in coordinator.artifacts().items():
-        write_atomically(folder / name, data)
-    ledger = coordinator.ledger
-    write_json(
-        folder / SUMMARY,
-        {
-            "name": scenario.name,
-            "seed": scenario.seed,
-            "finished": server.why_finished,
-            "time_only": builder.time_only,
-            "oracle": scenario.selection.oracle,
-            **summary.as_dict(),
-            "trainings": {
-                "issued": ledger.issued,
-                "computed": 0 if builder.time_only else ledger.computed,
-                "dropped": ledger.dropped,
-                "open": len(ledger.open),
-            },
-            "events_sha256": recorder.events.digest,
-        },
-    )
-    provenance = read_json(folder / PROVENANCE)
-    host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
-    write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
+    with _telling_how_to_go_on(folder):
+        with closing(Recorder(folder)) as recorder:
+            server = _recorded_server(folder, builder, timeline, recorder, every_s)
+            for listener in (summary.listen, *listeners):
+                timeline.listen(listener)
+            with _few_collections():
+                policy = scenario.rounds.policy.fresh()
+                timeline.run(until=timeline.process(main(server, policy)))
+            coordinator.ledger.check()
+        for name, data in coordinator.artifacts().items():
+            write_atomically(folder / name, data)
+        write_json(folder / SUMMARY, _summary(builder, server, summary, recorder))
+        provenance = read_json(folder / PROVENANCE)
+        host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
+        write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
     return Result(folder)
+
+
+@contextmanager
+def _telling_how_to_go_on(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except RunError as error:
+        hint = f"once that is mended, `simfl resume {folder}` goes on from the last checkpoint"
+        raise RunError(f"{error}\n{hint}") from error
+
+
+def _recorded_server(
+    folder: Path, builder: Builder, timeline: Timeline, recorder: Recorder, every_s: float
+) -> Server:
+    """Return a server that goes on from the last checkpoint, and whose events are recorded."""
+    coordinator, recorded = builder.coordinator, whole_lines(folder / EVENTS)
+    if not coordinator.state_dict():
+        timeline.listen(recorder.listen)
+        return builder.server(timeline, coordinator)
+    checkpoint = checkpoints.load(folder, len(recorded))
+    server = builder.server(timeline, _coordinator(coordinator, checkpoint, recorded))
+    timeline.listen(recorder.listen)
+    skip = 0 if checkpoint is None else checkpoint["events"]
+    saves = checkpoints.Checkpoints(folder, coordinator.state_dict, every_s)
+    timeline.listen(_saver(saves, skip, recorder, server))
+    return server
+
+
+def _summary(
+    builder: Builder, server: Server, summary: Summary, recorder: Recorder
+) -> dict[str, Any]:
+    ledger = builder.coordinator.ledger
+    return {
+        "name": builder.scenario.name,
+        "seed": builder.scenario.seed,
+        "finished": server.why_finished,
+        "time_only": builder.time_only,
+        "oracle": builder.scenario.selection.oracle,
+        **summary.as_dict(),
+        "trainings": {
+            "issued": ledger.issued,
+            "computed": 0 if builder.time_only else ledger.computed,
+            "dropped": ledger.dropped,
+            "open": len(ledger.open),
+        },
+        "events_sha256": recorder.events.digest,
+    }
 
 
 def _coordinator(

@@ -15,6 +15,7 @@ import numpy as np
 
 from simfl import Options, Scenario
 from simfl.runs.folder import CHECKPOINT, CLIENTS, EVENTS, ROUNDS
+from simfl.runs.lock import LOCK
 from simfl.runs.run import Job, resume, run_one
 
 GROWING = (EVENTS, ROUNDS, CLIENTS)
@@ -63,7 +64,7 @@ def ended(folder: Path) -> dict[str, bytes]:
 
 def held(folder: Path) -> State:
     """Return everything that `folder` holds."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
     return tuple((str(path.relative_to(folder)), path.read_bytes()) for path in paths)
 
 

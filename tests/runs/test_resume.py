@@ -302,7 +302,7 @@ def test_no_room_for_a_checkpoint_is_a_clear_error(
 
     with monkeypatch.context() as patch:
         patch.setattr("simfl.runs.checkpoint.write_atomically", full)
-        with pytest.raises(RunError, match=r"state\.pt: No space left"):
+        with pytest.raises(RunError, match=r"state\.pt: No space left.*\n.*`simfl resume "):
             run_one(job, EAGER)
     assert resume(job.folder).summary["rounds"] == 4
 
