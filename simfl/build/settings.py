@@ -1,6 +1,7 @@
 """What a scenario has the server be told."""
 
 from simfl.build.model import ModelFacts, training_bytes
+from simfl.core.blame import blaming, expect
 from simfl.scenario.scenario import Scenario
 from simfl.sim.server.probing import Prices
 from simfl.sim.server.settings import Settings, Stop
@@ -30,7 +31,11 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
 
 def _prices(scenario: Scenario, model: ModelFacts) -> Prices:
     size, corrects = 4 * model.parameters, scenario.aggregation.corrects
-    update_size = scenario.training.compression.size(model.parameters)
+    compressor = scenario.training.compression
+    with blaming(compressor, "telling the size of an update"):
+        update_size = compressor.size(model.parameters)
+        whole = isinstance(update_size, int) and update_size >= 0
+        expect(whole, "a whole number of bytes", update_size)
     return Prices(
         model_bytes=size,
         update_bytes=update_size,

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
+from simfl.core.blame import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import WorkOrder
@@ -74,12 +75,20 @@ class BaseCoordinator(Coordinator):
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         rng = self._seeds.stream("probe", *_moment(view), len(reports))
-        return self._selector.probe(view, reports, rng)
+        with blaming(self._selector, f"asking clients in round {view.round}"):
+            probe = self._selector.probe(view, reports, rng)
+            if probe is not None:
+                asked = _check_clients(probe.clients, view.clients)
+                expect(len(set(asked)) == len(asked), "distinct clients", asked)
+            return probe
 
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         rng = self._seeds.stream("selection", *_moment(view))
-        return [int(client) for client in self._selector.select(view, reports, k, rng)]
+        with blaming(self._selector, f"choosing clients in round {view.round}"):
+            chosen = _check_clients(self._selector.select(view, reports, k, rng), view.clients)
+            expect(len(chosen) <= k, f"up to {k} clients", chosen)
+            return chosen
 
     def artifacts(self) -> dict[str, bytes]:
         """Return files for the run's folder, by name, once the run has ended."""
@@ -97,6 +106,15 @@ class BaseCoordinator(Coordinator):
         if self._label_counts is None or self._everybody is None or not clients:
             return None
         return gemd(self._label_counts[np.array(clients)], self._everybody)
+
+
+def _check_clients(found: object, clients: int) -> list[int]:
+    """Return ids as they should be: whole numbers, of clients that there are."""
+    ids = np.asarray(found)
+    whole = ids.ndim == 1 and (not len(ids) or ids.dtype.kind in "iu")
+    expect(whole, "ids of clients, `(k,)` whole numbers", found)
+    expect(np.all((ids >= 0) & (ids < clients)), f"ids below {clients}", found)
+    return [int(client) for client in ids]
 
 
 def _moment(view: View) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
+from simfl.core.blame import blaming, check_vector
 from simfl.core.types import Corrections, Params
 from simfl.core.work import MiniBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
@@ -56,7 +57,8 @@ class UpdatePath:
         if self.compressor.error_feedback:
             update = update + self.owed.get(client, np.float32(0))
         rng = np.random.Generator(np.random.Philox(key=seed))
-        received = self.compressor.compress(update, rng)
+        with blaming(self.compressor, f"compressing the update of client {client}"):
+            received = check_vector(self.compressor.compress(update, rng), update)
         if self.compressor.error_feedback:
             self.owed[client] = update - received
         return received
@@ -153,7 +155,9 @@ class TrainingCoordinator(BaseCoordinator):
         discarded = [result.order.key for result in results if not _is_sound(result)]
         if good:
             contributions = self._kept([self._received(r, by_key) for r in good], round_)
-            model = self._aggregator.aggregate(self.model, contributions)
+            with blaming(self._aggregator, f"aggregating in round {round_}"):
+                model = self._aggregator.aggregate(self.model, contributions)
+                model = check_vector(model, self.model)
             self._observe(round_, selected, contributions, by_key)
             self._last_change = model - self.model
             self.version += 1
@@ -171,7 +175,8 @@ class TrainingCoordinator(BaseCoordinator):
         [result] = self.ledger.collect([order])
         self._early[order.key] = order, result
         update = result.params - self._models[order.base]
-        return self._path.filter.keep(update, self._last_change, order.round)
+        with blaming(self._path.filter, f"judging the update of client {order.client}"):
+            return bool(self._path.filter.keep(update, self._last_change, order.round))
 
     @override
     def drop(self, order: WorkOrder) -> None:
@@ -213,8 +218,9 @@ class TrainingCoordinator(BaseCoordinator):
         if self._path.filter.stage != "server":
             return contributions
         updates = [contribution.update for contribution in contributions]
-        kept = self._path.filter.choose(updates, self._last_change, round_)
-        return [contributions[index] for index in kept]
+        with blaming(self._path.filter, f"judging updates in round {round_}"):
+            kept = self._path.filter.choose(updates, self._last_change, round_)
+            return [contributions[index] for index in kept]
 
     def _observe(
         self,
@@ -230,21 +236,20 @@ class TrainingCoordinator(BaseCoordinator):
         updates = None
         if self._selector.needs_updates:
             updates = np.stack([c.update.astype(np.float32) for c in contributions])
-        self._selector.observe(
-            RoundOutcome(
-                round=round_,
-                selected=np.array(sorted(set(selected)), dtype=np.int64),
-                arrived=np.array([r.order.client for r in results], dtype=np.int64),
-                losses=np.array([r.loss for r in results]),
-                durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
-                updates=updates,
-                extras={
-                    name: np.stack([r.extras[name] for r in results])
-                    for name in self._selector.wants
-                },
-                layers=self._global.layers,
-            )
+        outcome = RoundOutcome(
+            round=round_,
+            selected=np.array(sorted(set(selected)), dtype=np.int64),
+            arrived=np.array([r.order.client for r in results], dtype=np.int64),
+            losses=np.array([r.loss for r in results]),
+            durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
+            updates=updates,
+            extras={
+                name: np.stack([r.extras[name] for r in results]) for name in self._selector.wants
+            },
+            layers=self._global.layers,
         )
+        with blaming(self._selector, f"learning from round {round_}"):
+            self._selector.observe(outcome)
 
     def _forget_old_models(self) -> None:
         early = [order for order, _ in self._early.values()]
@@ -267,7 +272,8 @@ class TrainingCoordinator(BaseCoordinator):
         """
         if not self._aggregator.corrects or any(order.issue < 0 for order in orders):
             return None
-        found = {order.key: self._aggregator.correction(order.client) for order in orders}
+        with blaming(self._aggregator, "correcting gradients"):
+            found = {order.key: self._aggregator.correction(order.client) for order in orders}
         given = {key: vector for key, vector in found.items() if vector is not None}
         return given or None
 
@@ -278,7 +284,9 @@ class TrainingCoordinator(BaseCoordinator):
     @override
     def artifacts(self) -> dict[str, bytes]:
         files = {MODEL: self._global.dump(self.model)}
-        if shown := self._selector.diagnostics():
+        with blaming(self._selector, "showing its state"):
+            shown = self._selector.diagnostics()
+        if shown:
             buffer = io.BytesIO()
             np.savez(buffer, **shown)  # type: ignore[arg-type]  # names of arrays
             files[DIAGNOSTICS] = buffer.getvalue()

@@ -48,7 +48,7 @@ def simulate(
     began = time.perf_counter()
     scenario, coordinator, timeline = builder.scenario, builder.coordinator, Timeline()
     summary = Summary(scenario.evaluation.targets, scenario.devices)
-    with _telling_how_to_go_on(folder):
+    with _telling_how_to_go_on(folder, timeline):
         with closing(Recorder(folder)) as recorder:
             server = _recorded_server(folder, builder, timeline, recorder, every_s)
             for listener in (summary.listen, *listeners):
@@ -67,12 +67,14 @@ def simulate(
 
 
 @contextmanager
-def _telling_how_to_go_on(folder: Path) -> Iterator[None]:
+def _telling_how_to_go_on(folder: Path, timeline: Timeline) -> Iterator[None]:
     try:
         yield
     except RunError as error:
-        hint = f"once that is mended, `simfl resume {folder}` goes on from the last checkpoint"
-        raise RunError(f"{error}\n{hint}") from error
+        raise type(error)(
+            f"{error}\nit was at {timeline.now:g} s of virtual time; once that is mended, "
+            f"`simfl resume {folder}` goes on from the last checkpoint"
+        ) from error
 
 
 def _recorded_server(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simfl.components.workloads.base import Assignment, Workload
+from simfl.core.blame import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
@@ -62,8 +63,11 @@ class Planner:
         prices = self._settings.prices
         download = (prices.correction_bytes or None) if holds_model else prices.down_bytes
         seed = self._seeds.number("batches", client, issue)
-        plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
         samples, size = int(self._fleet.samples[client]), self._settings.batch_size
+        with blaming(self._workload, f"planning for client {client} in round {moment.round}"):
+            plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
+            if plan is not None:
+                _check(plan, samples, size)
         order = WorkOrder(client, issue, moment.round, moment.version, plan or Plan(), seed)
         units = order.plan.units(samples, size) + float(self._extra_units[client])
         errand = Errand(client, download, units, self._upload_bytes)
@@ -128,3 +132,12 @@ class Planner:
         up_s = np.array([expected_s(i, "up", self._upload_bytes) for i in devices])
         times: Floats = (down_s + units / self._fleet.rate) + up_s
         return times
+
+
+def _check(plan: Plan, samples: int, batch_size: int) -> None:
+    """Refuse plans of nothing, or of less than nothing."""
+    sizes = plan.full_epochs, plan.coreset_epochs, plan.coreset_size, plan.steps or 0
+    whole = all(isinstance(size, int | np.integer) and size >= 0 for size in sizes)
+    expect(whole, "whole numbers of epochs, samples and steps", plan)
+    expect(0 <= plan.extra_units < np.inf, "extra units of zero or more", plan)
+    expect(plan.n_steps(samples, batch_size) > 0, "a step at least, or None to skip it", plan)

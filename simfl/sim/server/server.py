@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from simfl.components.selectors.base import History
 from simfl.components.workloads.base import Workload
+from simfl.core.blame import blaming, expect
 from simfl.core.rows import Outcome
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
@@ -308,10 +309,18 @@ class Server:
 def main(server: Server, policy: RoundPolicy) -> Waiting:
     """Run `policy` until it finishes or virtual time is up; the process that a run waits for."""
     server.server_time_s = policy.server_time
-    process = server.spawn(policy.run(server))
+    process = server.spawn(_run(policy, server))
     limit_s = server.settings.stop.time_s
     over = process if limit_s is None else process | server.timeline.at(limit_s, LAST)
     yield over | server.failed
     if process.is_alive:
         server.finish("time")
     yield from server.abandon()
+
+
+def _run(policy: RoundPolicy, server: Server) -> Waiting:
+    with blaming(policy, lambda: f"in round {server.round}", passing=simpy.Interrupt):
+        process = policy.run(server)
+        expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
+        yield from process
+        expect(server.finished, "rounds until `server.finished`", "an end before that")
