@@ -12,11 +12,13 @@ from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import GlobalModel, TrainingCoordinator, UpdatePath
 from simfl.core.seeds import Seeds
-from simfl.errors import InputError
+from simfl.errors import ScenarioError
+from simfl.scenario.checks import complaints
 from simfl.scenario.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.fleet import Fleet
-from simfl.sim.server.server import Server, Settings
+from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Settings
 from simfl.sim.timeline import Timeline
 from simfl.training.executors.base import Executor
 
@@ -46,8 +48,8 @@ class Builder:
         self.executor = executor
         self._data_dir = data_dir
         self._device = device
-        if time_only:
-            _check_time_only(scenario)
+        if problems := complaints(scenario, trains=not time_only):
+            raise ScenarioError("\n".join(problems))
 
     @cached_property
     def federation(self) -> Federation:
@@ -79,7 +81,6 @@ class Builder:
     @cached_property
     def settings(self) -> Settings:
         """What the server is told."""
-        _check_selector(self.scenario, self.model, self.federation)
         return server_settings(self.scenario, self.model)
 
     @cached_property
@@ -148,30 +149,3 @@ class Builder:
             if (counts := self.federation.label_counts) is not None:
                 server.truth["label_counts"] = counts
         return server
-
-
-def _check_time_only(scenario: Scenario) -> None:
-    update_filter, selector = scenario.training.filter, scenario.selection
-    if update_filter.needs_updates:
-        raise InputError(
-            f"update filter {update_filter.name!r} needs updates, and --time-only computes none"
-        )
-    if selector.needs_training:
-        raise InputError(
-            f"selector {selector.name!r} needs losses, profiles or updates, and --time-only "
-            "computes none; use uniform, or run with training"
-        )
-
-
-def _check_selector(scenario: Scenario, model: ModelFacts, data: Federation) -> None:
-    selector = scenario.selection
-    if selector.needs_profile and not model.profile:
-        raise InputError(
-            f"selector {selector.name!r} needs profiles, outputs of a hidden fully connected "
-            f"layer, and model {scenario.model.name!r} has none"
-        )
-    if selector.needs_labels and data.label_counts is None:
-        raise InputError(
-            f"selector {selector.name!r} needs everybody's label counts, and data set "
-            f"{scenario.data.dataset.name!r} makes a client's samples only when it trains"
-        )

@@ -91,10 +91,15 @@ def judge(
         scenario: whose.
 
     Raises:
-        InputError: the model takes tokens and the samples are none, or the other way round.
+        InputError: there are none, or they are tokens and the model takes none, or the reverse.
     """
     import torch
 
+    if not len(samples):
+        raise InputError(
+            f"data set {scenario.data.dataset.name!r} leaves no test samples to evaluate the model "
+            "on"
+        )
     if facts.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
         takes = "tokens, not measurements" if facts.takes_tokens else "no tokens"
         raise InputError(

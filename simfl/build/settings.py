@@ -1,18 +1,18 @@
 """What a scenario has the server be told."""
 
 from simfl.build.model import ModelFacts, training_bytes
-from simfl.core.blame import blaming, expect
+from simfl.core.guard import blaming, expect
 from simfl.scenario.scenario import Scenario
-from simfl.sim.server.probing import Prices
-from simfl.sim.server.settings import Settings, Stop
+from simfl.sim.server.settings import Prices, Settings, Stop
 
 
 def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
     """Return what the server of a run of `scenario` is told."""
-    rounds, training, update_filter = scenario.rounds, scenario.training, scenario.training.filter
+    rounds, training = scenario.rounds, scenario.training
     stop = rounds.stop
     return Settings(
         clients=rounds.clients,
+        min_clients=rounds.min_clients,
         epochs=training.epochs or 0,
         steps=training.steps,
         batch_size=training.batch_size,
@@ -24,7 +24,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         targets=scenario.evaluation.targets,
         prices=_prices(scenario, model),
         wants=tuple(scenario.selection.wants),
-        filters_updates=update_filter.needs_updates and update_filter.stage == "client",
+        filters_updates=training.filter.stage == "client",
         memory_bytes=training_bytes(scenario),
     )
 

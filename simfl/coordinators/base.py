@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
-from simfl.core.blame import blaming, expect
+from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import WorkOrder

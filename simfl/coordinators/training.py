@@ -14,7 +14,7 @@ from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
-from simfl.core.blame import blaming, check_vector
+from simfl.core.guard import blaming, check_vector
 from simfl.core.types import Corrections, Params
 from simfl.core.work import MiniBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation

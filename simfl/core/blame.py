@@ -1,81 +1,50 @@
-"""Faults of components: what one raises, or returns against its contract, is told as its own."""
+"""Errors of code that users wrote, told as theirs: what raised, and in which line."""
 
-import re
+import os
+import sysconfig
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
-import numpy as np
+from simfl.errors import InputError, SimflError
 
-from simfl.core.registry import Component
-from simfl.core.types import Params
-from simfl.errors import ComponentError, SimflError
-
-_HERE = str(Path(__file__).parents[1])
-
-
-class Unexpected(Exception):
-    """A component has returned what its contract does not allow."""
-
-
-def expect(holds: bool | np.bool_, expected: str, got: object) -> None:
-    """Raise `Unexpected`, to be told by `blaming`, unless something `holds`."""
-    if not holds:
-        raise Unexpected(f"expected {expected}, got {got}")
+_SIMFL = str(Path(__file__).parents[1]) + os.sep
+_LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 
 @contextmanager
-def blaming(
-    component: Component, doing: str | Callable[[], str], passing: type[Exception] = SimflError
-) -> Iterator[None]:
-    """Tell whatever goes wrong inside as a fault of `component`.
-
-    What a component of simfl's own raises is a bug of simfl's, and passes.
+def users_code(what: str, owner: type | None = None) -> Iterator[None]:
+    """Turn what code raises that is not simfl's own into an error of the user's input.
 
     Args:
-        component: whose code runs inside.
-        doing: what was asked of it, such as ``choosing clients in round 3``.
-        passing: what is nobody's fault, besides simfl's own errors.
+        what: runs it, such as ``model 'mine:Net'``.
+        owner: class of the component, whose file is the user's wherever it lies.
 
     Raises:
-        ComponentError: something has gone wrong.
+        InputError: names the exception, the file and the line.
     """
     try:
         yield
-    except (SimflError, MemoryError, passing):
+    except SimflError:
         raise
     except Exception as error:
-        unexpected = isinstance(error, Unexpected)
-        if not unexpected and type(component).__module__.startswith("simfl."):
+        place = _place(error.__traceback__, owner)
+        if place is None:
             raise
-        doing = doing if isinstance(doing, str) else doing()
-        what = f"{error}" if unexpected else f"{type(error).__name__}: {error}{_place(error)}"
-        raise ComponentError(f"{_kind(component)} {component.name!r}, {doing}: {what}") from error
+        raise InputError(f"{what} raised {type(error).__name__}: {error} ({place})") from error
 
 
-def check_vector(found: object, like: Params) -> Params:
-    """Return `found` if it is a vector `(p,)` of finite float32 numbers as `like` is.
+def _place(raised: TracebackType | None, owner: type | None) -> str | None:
+    """Return the innermost line that is the user's, None if there is none."""
+    from inspect import getsourcefile
 
-    Raises:
-        Unexpected: it is not.
-    """
-    expected = f"{len(like)} finite numbers of type float32"
-    if not isinstance(found, np.ndarray):
-        raise Unexpected(f"expected {expected}, got {type(found).__name__}")
-    expect(found.shape == like.shape, expected, f"an array of shape {found.shape}")
-    expect(found.dtype == np.float32, expected, f"an array of {found.dtype}")
-    odd = np.flatnonzero(~np.isfinite(found))
-    expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
-    return found
-
-
-def _kind(component: Component) -> str:
-    base = next(kind for kind in type(component).__mro__ if Component in kind.__bases__)
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", base.__name__).lower()
-
-
-def _place(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(_HERE)]
-    return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs else ""
+    own = None if owner is None else getsourcefile(owner)
+    for frame in reversed(traceback.extract_tb(raised)):
+        file = frame.filename
+        if file.startswith((_SIMFL, "<")):
+            continue
+        if file == own or not file.startswith(_LIBRARIES):
+            return f"{file}:{frame.lineno}"
+    return None

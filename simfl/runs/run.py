@@ -30,6 +30,7 @@ from simfl.runs.options import Options
 from simfl.runs.result import Result
 from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
+from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor, executors
 
@@ -94,6 +95,10 @@ def run(
     """
     options = options or Options()
     todo = jobs(scenario, out, seeds)
+    refuse(
+        [(job.variant, job.scenario.seed, job.scenario) for job in todo],
+        trains=not options.time_only,
+    )
     kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
     if options.executor == "ray" and len(todo) > 1:
         _spread(todo, kept, options)
