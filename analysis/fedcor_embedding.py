@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.runs.folder import DIAGNOSTICS, SCENARIO
+from simfl.coordinators.base import DIAGNOSTICS
+from simfl.runs.folder import SCENARIO
 from simfl.scenario import Scenario
 from simfl.training.executors import executors
 
