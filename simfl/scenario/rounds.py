@@ -7,11 +7,8 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from simfl.core.units import DataSize, Duration, Percent, Share
-from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Part
-from simfl.sim.policies.base import RoundPolicy
-
-_POLICY = Named("policies", "synchronous")
+from simfl.sim.policies.base import RoundPolicy, policies
 
 
 class Stop(Part):
@@ -64,8 +61,8 @@ Clients = Annotated[
 class Rounds(Part):
     """How the server runs its rounds."""
 
-    policy: Annotated[RoundPolicy, _POLICY] = Field(
-        default_factory=_POLICY.factory, description="whom the server waits for, and until when"
+    policy: Annotated[RoundPolicy, policies] = Field(
+        default_factory=policies.make, description="whom the server waits for, and until when"
     )
     clients: Clients = Field(
         0,

@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from simfl.core.registry import NESTED
+from simfl.core.registry import nested
 from simfl.core.types import Floats
 from simfl.core.units import Duration, Percent
 
@@ -39,16 +39,8 @@ def _parse(value: Any) -> Stragglers | float | None:
             return Stragglers.model_validate(value)
         duration = _DURATION.validate_python(value)
     except ValidationError as error:
-        raise PydanticCustomError(
-            NESTED,
-            "expected none, a duration such as '30 s', or {{stragglers: 30%}}",
-            {
-                "kind": "deadline",
-                "name": "deadline",
-                "errors": error.errors(include_url=False),
-                "options": ["stragglers"],
-            },
-        ) from None
+        message = "expected none, a duration such as '30 s', or {stragglers: 30%}"
+        raise nested(message, Stragglers, error) from None
     if duration <= 0:
         raise PydanticCustomError("deadline", "a deadline must be above zero")
     return duration
