@@ -117,6 +117,7 @@ def simulate(
     )
     settings = Settings(
         clients=clients or len(fleet),
+        min_clients=1,
         epochs=1,
         steps=None,
         batch_size=1,
