@@ -1,7 +1,7 @@
 """Measured against simulated: the same scenario, run for real and on simfl's clock."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,19 @@ import pandas as pd
 
 from simfl import Options, Scenario, run
 from simfl.build.builder import Builder
-from simfl.build.calibrate import calibrated, measurements
+from simfl.build.calibrate import Device, calibrated, fleet
+from simfl.errors import InputError
+from simfl.scenario.fleet import Group
 from testbed.measure import Run, measure
 from testbed.namespaces import Loopback, Namespaces
 
 PER_BYTE = (1514 / 1448) * (1 + 9 / 16384) - 1
 """Added to every byte: Ethernet, IP and TCP headers (66 B) of 1448 B, HTTP/2 frames of 16 KiB."""
-ACK = 66.0
-"""Bytes of an acknowledgement; one for every segment or two goes the other way."""
+ANSWERS = {"down": 0.033, "up": 0.055}
+"""What each payload byte causes the other way: acknowledgements, and towards clients HTTP/2's
+window updates; as counted in the homogeneous scenario."""
 NOISE_S = 0.03
-"""Arrivals no further apart than this are ties: what repeated rounds scatter by on a busy machine."""
+"""Arrivals no further apart than this are ties: what rounds scatter by on a busy machine."""
 PHASES = ("download", "compute", "upload")
 
 
@@ -30,7 +33,7 @@ class Errors:
 
     Attributes:
         total: of the time of all rounds.
-        mean_round: mean of the rounds' absolute errors.
+        mean_round: mean of the rounds' absolute errors, in mean rounds.
         max_round: the largest of them.
         phases: of the mean time of each phase.
         orders: share of rounds whose arrivals come in the same order, ties aside.
@@ -72,7 +75,7 @@ def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) ->
         rounds: which are compared.
     """
     mine, theirs = (_times(each, rounds) for each in (simulated, real))
-    wrong = np.abs(mine - theirs) / theirs
+    wrong = np.abs(mine - theirs) / theirs.mean()
     a, b = (_table(each, rounds) for each in (simulated, real))
     both = a.join(b, lsuffix="_s", rsuffix="_r", how="inner")
     down, up = _wire(real, simulated, overhead)
@@ -98,7 +101,8 @@ def _times(each: Run, rounds: Sequence[int]) -> np.ndarray:
 def _table(each: Run, rounds: Sequence[int]) -> pd.DataFrame:
     """Return the participations of `rounds` by client and how many it had before."""
     table = each.clients.sort_values("selected_s", kind="stable")
-    table = table.assign(turn=table.groupby("client").cumcount())
+    first = each.rounds["round"].min()
+    table = table.assign(round=table["round"] - first, turn=table.groupby("client").cumcount())
     ends = [table.selected_s, *(table[f"{phase}_end_s"] for phase in PHASES)]
     for phase, begun, ended in zip(PHASES, ends, ends[1:], strict=False):
         table[f"{phase}_s"] = ended - begun
@@ -133,26 +137,34 @@ def _wire(real: Run, simulated: Run, overhead: float) -> tuple[float, float]:
     if "s" not in real.wire:
         return float("nan"), float("nan")
     received, sent = real.wire["s"]
-    down = float(simulated.clients.download_bytes.sum()) * (1 + overhead)
-    up = float(simulated.clients.upload_bytes.sum()) * (1 + overhead)
-    ack = ACK / 1448 * ACKS_PER_SEGMENT
-    return (down + up * ack) / sent - 1, (up + down * ack) / received - 1
+    down = float(simulated.clients.download_bytes.sum())
+    up = float(simulated.clients.upload_bytes.sum())
+    away = down * (1 + overhead) + up * ANSWERS["up"]
+    towards = up * (1 + overhead) + down * ANSWERS["down"]
+    return away / sent - 1, towards / received - 1
 
 
-ACKS_PER_SEGMENT = 0.7
-"""As measured: between one for two segments (delayed) and one for each (after a pause)."""
+def compare(
+    path: Path, data_dir: Path | None, loopback: bool = False, fair: bool = False
+) -> dict[str, Any]:
+    """Run a scenario for real and simulate it; return everything that is told of it.
 
-
-def compare(path: Path, data_dir: Path | None, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Run a scenario for real and simulate it; return everything that is told of it."""
+    Args:
+        path: the scenario.
+        data_dir: where data sets lie.
+        loopback: without namespaces: its links should be unlimited then.
+        fair: the server's links serve their clients in turn.
+    """
     scenario = Scenario.load(path)
     builder = Builder(scenario, data_dir, False, Options().make_executor())
-    fleet, network = builder.fleet, scenario.network
-    links = list(zip(fleet.downlink_bps, fleet.uplink_bps, strict=True))
-    ends = Namespaces((network.server_downlink, network.server_uplink), links)
+    devices, network = builder.fleet, scenario.network
+    links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
+    server, size = (network.server_downlink, network.server_uplink), 4 * builder.model.parameters
+    ends = Loopback() if loopback else Namespaces(server, links, size, fair)
     with ends as entered, tempfile.TemporaryDirectory() as folder:
         real = measure(builder, entered, Path(folder))
-    return told(scenario, builder, real, data_dir)
+    result = told(scenario, builder, real, data_dir)
+    return result | {"name": result["name"] + "-fair-queue" * fair, "shared": min(server) < np.inf}
 
 
 def told(scenario: Scenario, builder: Builder, real: Run, data_dir: Path | None) -> dict[str, Any]:
@@ -174,7 +186,42 @@ def told(scenario: Scenario, builder: Builder, real: Run, data_dir: Path | None)
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),
     }
+    if (fitted := calibrate(scenario, builder, real)) is not None:
+        again = simulate(fitted, data_dir, False, 0.0)
+        result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
     return result
+
+
+def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | None:
+    """Return the scenario with the devices that the first half of the rounds was measured of.
+
+    None where somebody never sent an update, where a link is shared, or where clients are killed:
+    `simfl calibrate` knows nothing of these.
+    """
+    network = scenario.network
+    shared = min(network.server_uplink, network.server_downlink) < float("inf")
+    if shared or any(group.availability.name != "always" for group in scenario.fleet):
+        return None
+    units = builder.settings.nominal.units
+    samples = [units(int(n), builder.settings.batch_size) for n in builder.fleet.samples]
+    pilot = _table(real, range(len(real.rounds) // 2)).reset_index()
+    table = pilot.assign(
+        group="devices", samples=[samples[client] for client in pilot.client], epochs=1
+    ).sort_values("client", kind="stable")
+    try:
+        devices = calibrated(table)
+    except InputError:
+        return None
+    if len(devices) < scenario.devices:
+        return None
+    return scenario.model_copy(update={"fleet": tuple(_groups(scenario, devices))})
+
+
+def _groups(scenario: Scenario, devices: Sequence[Device]) -> Iterator[Group]:
+    """Yield a group for each device, with what was found of it."""
+    groups = [group for group in scenario.fleet for _ in range(group.count)]
+    for group, found in zip(groups, fleet(devices), strict=True):
+        yield group.model_validate(found)
 
 
 def _between(real: Run) -> float:

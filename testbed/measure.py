@@ -123,9 +123,7 @@ def measure(builder: Builder, network: Namespaces | Loopback, folder: Path) -> R
             process.kill()
             process.join()
     after = network.counters()
-    wire = {
-        end: (after[end][0] - before[end][0], after[end][1] - before[end][1]) for end in before
-    }
+    wire = {end: (after[end][0] - before[end][0], after[end][1] - before[end][1]) for end in before}
     return _read(folder, builder, told, wire)
 
 
@@ -224,14 +222,12 @@ def _trainer(builder: Builder, number: int) -> Callable[[Floats], Floats]:
     return train
 
 
-def _read(
-    folder: Path, builder: Builder, told: Rules, wire: dict[str, tuple[int, int]]
-) -> Run:
+def _read(folder: Path, builder: Builder, told: Rules, wire: dict[str, tuple[int, int]]) -> Run:
     """Put the journals together."""
     events = list(_events(folder / "server.jsonl"))
     began = next(event["at"] for event in events if event["event"] == "began")
     rounds = [event for event in events if event["event"] == "round"]
-    used = {use["order"]: (r["round"], use["staleness"]) for r in rounds for use in r["used"]}
+    used = {use["order"]: use["staleness"] for r in rounds for use in r["used"]}
     arrived = {e["order"]: e for e in events if e["event"] == "arrived"}
     left = [(e["client"], e["at"]) for e in events if e["event"] == "left"]
     phases: dict[int, dict[str, Any]] = {}
@@ -248,10 +244,10 @@ def _read(
         outcome = "arrived" if number in used else "offline" if gone else "late"
         if told.buffer and number not in used:
             outcome = "unfinished"
-        round_, staleness = used.get(number, (order["round"], 0))
+        staleness = used.get(number, 0)
         rows.append(
             {
-                "round": round_,
+                "round": order["round"],
                 "client": client,
                 "selected_s": order["at"] - began,
                 "download_end_s": phase.get("downloaded", np.nan) - began,

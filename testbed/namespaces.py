@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -25,7 +26,9 @@ CLONE_NEWNET = 0x40000000
 QUEUE_S = 0.04
 """What a rate limiter's queue holds, in seconds at its rate; 64 kB at least."""
 BURST_S = 0.003
-"""What passes at once after a pause, in seconds at the rate; two packets at least."""
+"""What passes at once after a pause, in seconds at the rate; two packets at least, and no less than
+`BURST_SHARE` of a message: where it is less than a busy machine stalls for, the rate is missed."""
+BURST_SHARE = 0.0025
 SEND_BYTES, LARGE = 32_768, 1 << 20
 """Of a socket's send buffer: a client's, or what its rate moves in `QUEUE_S`; and the server's."""
 
@@ -64,11 +67,19 @@ class Namespaces:
     Args:
         server: bit/s (towards the server, away from it); inf: not limited.
         clients: per client bit/s (towards it, away from it).
+        message: bytes of the messages to come.
+        fair: the server's links have a queue for each client, served in turn, and not one for all.
     """
 
     def __init__(
-        self, server: tuple[float, float], clients: Sequence[tuple[float, float]]
+        self,
+        server: tuple[float, float],
+        clients: Sequence[tuple[float, float]],
+        message: int = 0,
+        fair: bool = False,
     ) -> None:
+        self._fair = fair
+        self._burst = max(3200, BURST_SHARE * message)
         self._ends = {"s": server} | {f"c{i}": rates for i, rates in enumerate(clients)}
         self.address = f"{SERVER}:50051"
         self._lock: IO[str] | None = None
@@ -131,8 +142,9 @@ class Namespaces:
             for key, value in {"congestion_control": "reno", "wmem": buffers}.items():
                 setting = f"net.ipv4.tcp_{key}={value}"
                 _run("ip", "netns", "exec", name, "sysctl", "-qw", setting)
-            _limit(hub, end, towards)
-            _limit(name, "eth0", away)
+            fair = len(self._ends) - 1 if self._fair and end == "s" else 0
+            _limit(hub, end, towards, self._burst, fair, "src")
+            _limit(name, "eth0", away, self._burst, fair, "dst")
 
     def enter(self, end: str) -> None:
         """Move this process, which has no threads yet, to `s` or to `c0`, `c1`, ..."""
@@ -154,8 +166,9 @@ class Namespaces:
 class Loopback:
     """No namespaces and no limits: this machine's own loopback."""
 
-    def __init__(self, port: int) -> None:
-        self.address = f"127.0.0.1:{port}"
+    def __init__(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
 
     def __enter__(self) -> Self:
         return self
@@ -171,12 +184,41 @@ class Loopback:
         return {}
 
 
-def _limit(namespace: str, device: str, bps: float) -> None:
+def _limit(namespace: str, device: str, bps: float, least: float, fair: int, client: str) -> None:
+    """Limit what leaves `device`; with `fair` clients, told by their address, in fair shares."""
     if bps == float("inf"):
         return
-    burst, queue = max(3200, bps * BURST_S / 8), max(64_000, bps * QUEUE_S / 8)
-    rate = ("rate", f"{bps:.0f}bit", "burst", f"{burst:.0f}", "limit", f"{queue:.0f}")
-    _run("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", *rate)
+    burst, queue = max(least, bps * BURST_S / 8), max(64_000, bps * QUEUE_S / 8)
+
+    def add(what: str, *words: str) -> None:
+        _run("tc", "-n", namespace, what, "add", "dev", device, *words)
+
+    if not fair:
+        rate = ("rate", f"{bps:.0f}bit", "burst", f"{burst:.0f}", "limit", f"{queue:.0f}")
+        add("qdisc", "root", "tbf", *rate)
+        return
+    most = ("ceil", f"{bps:.0f}bit", "cburst", f"{burst:.0f}", "quantum", "1514")
+    add("qdisc", "root", "handle", "1:", "htb", "default", "20")
+    add(
+        "class",
+        "parent",
+        "1:",
+        "classid",
+        "1:1",
+        "htb",
+        "rate",
+        f"{bps:.0f}bit",
+        *most,
+        "burst",
+        f"{burst:.0f}",
+    )
+    for number in range(2, fair + 2):
+        leaf, share = f"1:{number:x}0", ("htb", "rate", f"{bps / fair:.0f}bit", *most)
+        # Every client's burst comes on top of the link's: a packet has to do.
+        add("class", "parent", "1:1", "classid", leaf, *share, "burst", "1600")
+        add("qdisc", "parent", leaf, "bfifo", "limit", f"{queue:.0f}")
+        match = ("u32", "match", "ip", client, f"10.83.0.{number}", "flowid", leaf)
+        add("filter", "parent", "1:", "protocol", "ip", "prio", "1", *match)
 
 
 def _as_exit(number: int, _: object) -> None:

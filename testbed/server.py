@@ -107,9 +107,7 @@ class Server:
         self.orders += 1
         facts = {"order": self.orders, "version": self.version}
         message = pack(facts, self._message)
-        self._note(
-            "ordered", at=at, client=client, round=number, bytes=len(message), **facts
-        )
+        self._note("ordered", at=at, client=client, round=number, bytes=len(message), **facts)
         self._online[client].put(message)
 
     def _aggregate(self, number: int, start: float, updates: list[tuple[Facts, Floats]]) -> None:
@@ -117,7 +115,9 @@ class Server:
         if updates:
             if self.rules.buffer:
                 staleness = [self.version - facts["version"] for facts, _ in updates]
-                weights = [(1.0 + late) ** -self.rules.exponent / len(updates) for late in staleness]
+                weights = [
+                    (1.0 + late) ** -self.rules.exponent / len(updates) for late in staleness
+                ]
             else:
                 total = sum(facts["samples"] for facts, _ in updates)
                 weights = [facts["samples"] / total for facts, _ in updates]
@@ -169,12 +169,14 @@ class Server:
         for client in sorted(self._online):
             self._send(client, start, 0)
         buffer: list[tuple[Facts, Floats]] = []
-        while self.version < self.rules.rounds:
+        while True:
             kind, client, facts, delta = self._next(float("inf")) or ("nothing", -1, {}, None)
             if kind == "update":
                 buffer.append((facts, delta))
                 if len(buffer) == self.rules.buffer:
                     self._aggregate(self.version, start, buffer)
                     start, buffer = time.monotonic(), []
+                    if self.version == self.rules.rounds:
+                        return
             if kind in ("update", "joined") and client in self._online:
                 self._send(client, time.monotonic(), self.version)

@@ -67,8 +67,8 @@ class Shared(Network):
     overhead: Ratio = Field(
         0.0,
         ge=0,
-        description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it takes "
-        "time on every link, and is not booked",
+        description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it "
+        "takes time on every link, and is not booked",
     )
 
     @property
