@@ -8,7 +8,7 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.html import cell, code, table
-from simfl.report.runs import RunData
+from simfl.runs.result import RunResult
 
 SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""
@@ -17,7 +17,7 @@ _OF_ITS_OWN = {"variant", "seed", "scenario_sha256", "started", "host_s"}
 """What the provenance of each run says of it alone."""
 
 
-def origins(runs: Sequence[RunData], groups: Groups) -> str:
+def origins(runs: Sequence[RunResult], groups: Groups) -> str:
     """Return the last section of a page."""
     parts = ["<section>\n<h2>How it was made</h2>"]
     if len(groups) > 1:
@@ -56,7 +56,7 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> str:
     return f"{about}\n{table(['', *scenarios], rows, list(scenarios))}"
 
 
-def _each(runs: Sequence[RunData]) -> str:
+def _each(runs: Sequence[RunResult]) -> str:
     """Return a table of what each run's provenance says of it alone."""
     rows = []
     for run in runs:
@@ -67,7 +67,7 @@ def _each(runs: Sequence[RunData]) -> str:
                 cell(str(run.seed)),
                 cell(str(run.provenance.get("started", "")), "text"),
                 cell(formats.NOTHING if host_s is None else formats.duration(float(host_s))),
-                code(str((run.summary or {}).get("events_sha256", ""))[:16]),
+                code(str((run.summary if run.finished else {}).get("events_sha256", ""))[:16]),
                 code(str(run.provenance.get("scenario_sha256", ""))[:16]),
             ]
         )
@@ -75,7 +75,7 @@ def _each(runs: Sequence[RunData]) -> str:
     return table(heads, rows, ["started", "event log", "scenario"])
 
 
-def _shared(runs: Sequence[RunData]) -> str:
+def _shared(runs: Sequence[RunResult]) -> str:
     """Return a table of versions and machine; where runs differ, all values."""
     facts = [_flat(run.provenance) for run in runs]
     paths = dict.fromkeys(path for flat in facts for path in flat if path not in _OF_ITS_OWN)

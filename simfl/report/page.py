@@ -13,19 +13,19 @@ from simfl.report import formats
 from simfl.report.charts import clients, costs, learning, rounds
 from simfl.report.charts.base import Drawing, Groups
 from simfl.report.devices import Devices
-from simfl.report.html import cell, mean_cell, table
+from simfl.report.html import cell, mean_cell, table, table_of
 from simfl.report.origins import origins
-from simfl.report.results import results
-from simfl.report.runs import OUTCOMES, RunData, variants
+from simfl.report.results import Results, results
 from simfl.report.svg import WIDE
 from simfl.report.words import headline, notes
 from simfl.runs.folder import write_atomically
+from simfl.runs.result import OUTCOMES, RunResult, by_variant
 
 SLOWEST = 12
 """Devices in the table of those that cost most."""
 
 
-def write_page(runs: Sequence[RunData], path: Path) -> None:
+def write_page(runs: Sequence[RunResult], path: Path) -> None:
     """Write the page about `runs`.
 
     Raises:
@@ -34,9 +34,9 @@ def write_page(runs: Sequence[RunData], path: Path) -> None:
     write_atomically(path, page(runs).encode())
 
 
-def page(runs: Sequence[RunData]) -> str:
+def page(runs: Sequence[RunResult]) -> str:
     """Return the page about `runs` (at least one) as HTML."""
-    groups = variants(runs)
+    groups = by_variant(runs)
     title = formats.listed(list(dict.fromkeys(run.name for run in runs)))
     if len(runs) == 1:
         only = "" if runs[0].variant == "default" else f", {runs[0].variant}"
@@ -76,7 +76,7 @@ _ABOUT_COSTS = (costs.bytes_by_purpose, costs.energy_by_purpose)
 # The first screen -----------------------------------------------------------------------------
 
 
-def _header(title: str, runs: Sequence[RunData], groups: Groups) -> str:
+def _header(title: str, runs: Sequence[RunResult], groups: Groups) -> str:
     about = dict.fromkeys(str(run.scenario.get("description", "")) for run in runs)
     several = "" if len(groups) == 1 else f"{formats.plural(len(groups), 'variant')} · "
     seeds = sorted({run.seed for run in runs})
@@ -88,7 +88,7 @@ def _header(title: str, runs: Sequence[RunData], groups: Groups) -> str:
     return f"<header>\n{chr(10).join(lines)}\n<p>{escape(facts)}</p>\n</header>"
 
 
-def _range(runs: Sequence[RunData]) -> str:
+def _range(runs: Sequence[RunResult]) -> str:
     rounds = sorted({run.n_rounds for run in runs})
     if len(rounds) == 1:
         return formats.plural(rounds[0], "round")
@@ -102,11 +102,29 @@ def _answer(groups: Groups) -> str:
     if warnings := notes(groups):
         items = [f"<li><b>{escape(a)}:</b> {escape(b)}</li>" for a, b in warnings]
         parts.append(f'<ul class="notes">{"".join(items)}</ul>')
-    parts.append(results(groups))
+    parts.append(_results(results(groups)))
     drawing = learning.accuracy(groups, learning.TIME, WIDE) or learning.progress(groups)
     if drawing is not None:
         parts.append(f'<div class="grid first">{_figure(drawing)}</div>')
     return "\n".join(parts)
+
+
+def _results(found: Results) -> str:
+    above = "".join(
+        f'<th class="span" colspan="{n}">{escape(head)}</th>' for head, n in found.heads
+    )
+    first = ["variant", *(["seeds"] if found.seeded else [])]
+    head = f'<tr><th colspan="{len(first)}"></th>{above}</tr><tr>'
+    head += "".join(f"<th>{escape(name)}</th>" for name in [*first, *found.columns]) + "</tr>"
+    rows = [
+        [
+            f'<td><i class="key {css}"></i>{escape(name)}</td>',
+            *([cell(str(seeds))] if found.seeded else []),
+            *(cell(one.text, "best" if one.best else "") for one in cells),
+        ]
+        for name, css, seeds, cells in found.rows
+    ]
+    return table_of(head, rows)
 
 
 # Charts and tables below ----------------------------------------------------------------------
@@ -151,7 +169,7 @@ def _clients(groups: Groups) -> str:
     return table(heads, rows, ["group"])
 
 
-def _slowest(run: RunData) -> str:
+def _slowest(run: RunResult) -> str:
     found = Devices.of(run)
     if not len(found.ids):
         return ""

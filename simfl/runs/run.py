@@ -16,7 +16,7 @@ from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.errors import InputError
 from simfl.training.executors.base import Executor, executors
 from simfl.runs.options import Options
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.folder import (
     PROVENANCE,
     SCENARIO,
@@ -70,7 +70,7 @@ def run(
     seeds: Sequence[int] | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
     go_on: bool = False,
-) -> list[Result]:
+) -> list[RunResult]:
     """Run every variant and seed of `scenario`; return their results in that order.
 
     Args:
@@ -95,14 +95,14 @@ def run(
             check_free(job.folder, job.scenario.to_yaml(), options.time_only, overwrite)
     if options.executor == "ray" and len(todo) > 1:
         _spread(todo, kept, options)
-        return [Result(job.folder) for job in todo]
+        return [RunResult(job.folder) for job in todo]
     return [
         _do(job, keep, options, listen(job) if listen else ())
         for job, keep in zip(todo, kept, strict=True)
     ]
 
 
-def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> RunResult:
     done = resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
     # Devices, processes and events refer to each other: their data would stay for many runs.
     gc.collect()
@@ -126,7 +126,7 @@ def _is_begun(job: Job, options: Options) -> bool:
     return is_run(job.folder) and is_same(job.folder, job.scenario.to_yaml(), options.time_only)
 
 
-def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> RunResult:
     """Run one job, in place of whatever run its folder holds; see `run`."""
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
@@ -141,7 +141,7 @@ def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> R
 
 def resume(
     folder: Path, options: Options | None = None, listeners: Sequence[Listener] = ()
-) -> Result:
+) -> RunResult:
     """Go on with the interrupted run in `folder`; its files become those of an uninterrupted one.
 
     Args:
@@ -156,7 +156,7 @@ def resume(
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
     if is_finished(folder):
-        return Result(folder)
+        return RunResult(folder)
     recorded = read_json(folder / PROVENANCE)
     options = replace(
         options or Options(), time_only=recorded["time_only"], device=recorded["device"]

@@ -16,7 +16,7 @@ from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.runs.eventlog import decode, whole_lines
 from simfl.coordinators.training import TrainingCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.folder import (
     DIAGNOSTICS,
     EVENTS,
@@ -40,7 +40,7 @@ def simulate(
     listeners: Sequence[Listener],
     checkpoint: Mapping[str, Any] | None,
     every_s: float,
-) -> Result:
+) -> RunResult:
     """Run the clock to the end and write what came of it.
 
     Args:
@@ -100,7 +100,7 @@ def simulate(
     provenance = read_json(folder / PROVENANCE)
     host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
     write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
-    return Result(folder)
+    return RunResult(folder)
 
 
 def _coordinator(

@@ -10,7 +10,7 @@ from torch import nn
 from simfl.training.flat import Layout
 from simfl.training.memory import saved_bytes, training_bytes
 from simfl.components.models.base import models
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.run import Options, run
 from simfl.scenario import Scenario
 from simfl.core.work import LocalTraining, Schedule
@@ -58,7 +58,7 @@ def test_dropout_draws_nothing_of_anybody_elses() -> None:
     assert bool((torch.get_rng_state() == before).all())
 
 
-def simulate(folder: Path, fleet: list[dict[str, Any]], **rounds: Any) -> Result:
+def simulate(folder: Path, fleet: list[dict[str, Any]], **rounds: Any) -> RunResult:
     scenario = Scenario.from_dict(
         {
             "data": {"dataset": "synthetic"},

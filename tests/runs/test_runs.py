@@ -8,10 +8,10 @@ import pytest
 import torch
 from tiny import TINY, RunTiny
 
-from simfl import Options, Result, Scenario, run
-from simfl.errors import InputError
+from simfl import Options, RunResult, Scenario, run
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
+from simfl.errors import InputError
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
 DEADLINE = {"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "50%"}}}
@@ -19,11 +19,11 @@ DEADLINE = {"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": 
 TABLE = {"data": {"dataset": {"name": "synthetic", "clients": 8}}}
 
 
-def contents(result: Result) -> dict[str, bytes]:
+def contents(result: RunResult) -> dict[str, bytes]:
     return {name: (result.folder / name).read_bytes() for name in FILES}
 
 
-def events(result: Result, kind: str) -> list[dict]:
+def events(result: RunResult, kind: str) -> list[dict]:
     lines = (result.folder / "events.jsonl").read_text().splitlines()
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
@@ -48,8 +48,8 @@ def test_changing_the_selector_leaves_everything_else_as_it_was(run_tiny: RunTin
     flaky = {"fleet.availability": {"name": "on_off", "on": "60 s", "off": "20 s"}}
     one, other = run_tiny(flaky), run_tiny({**flaky, "selection": "round_robin"})
     from simfl.build.builder import Builder
-    from simfl.training.executors import executors
     from simfl.scenario import Scenario
+    from simfl.training.executors import executors
 
     built = [
         Builder(

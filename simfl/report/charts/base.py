@@ -8,10 +8,10 @@ import numpy as np
 
 from simfl.core.types import Floats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
-from simfl.report.runs import RunData
 from simfl.report.svg import HEIGHT, LEFT, Plot
+from simfl.runs.result import RunResult
 
-Groups = Mapping[str, Sequence[RunData]]
+Groups = Mapping[str, Sequence[RunResult]]
 """Runs by variant."""
 
 COLOURS = 8
@@ -46,7 +46,7 @@ def legend(groups: Groups) -> list[tuple[str, str]]:
     return [(colour(i), name) for i, name in enumerate(groups)] if len(groups) > 1 else []
 
 
-def each(groups: Groups) -> list[tuple[str, str, RunData]]:
+def each(groups: Groups) -> list[tuple[str, str, RunResult]]:
     """Return CSS class, name and run; runs that are one of several seeds are drawn thin."""
     return [
         (

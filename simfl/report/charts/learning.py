@@ -9,8 +9,8 @@ from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, TIME_UNITS, Unit, linear
 from simfl.report.charts.base import Drawing, Groups, each, legend
-from simfl.report.runs import RunData
 from simfl.report.svg import WIDE, WIDTH, Plot
+from simfl.runs.result import RunResult
 
 DOTS = 80
 """Lines with more points have no dots on them."""
@@ -23,14 +23,14 @@ class Cost:
     title: str
     label: str
     units: tuple[Unit, ...]
-    of: Callable[[RunData], Floats]
+    of: Callable[[RunResult], Floats]
     text: Callable[[float], str]
 
 
 TIME = Cost(
-    "virtual time", "virtual time", TIME_UNITS, lambda r: r.rounds["end_s"], formats.duration
+    "virtual time", "virtual time", TIME_UNITS, lambda r: r.column("end_s"), formats.duration
 )
-ROUNDS = Cost("rounds", "round", (), lambda r: r.rounds["round"], lambda n: f"round {n:.0f}")
+ROUNDS = Cost("rounds", "round", (), lambda r: r.column("round"), lambda n: f"round {n:.0f}")
 BYTES = Cost("bytes moved", "bytes moved", BYTE_UNITS, lambda r: r.moved, formats.size)
 
 
@@ -51,7 +51,7 @@ def accuracy(groups: Groups, cost: Cost, width: int = WIDTH) -> Drawing | None:
         plot.across(target, formats.target(target))
     for css, name, run in each(groups):
         chosen = run.evaluated
-        xs, ys = cost.of(run)[chosen], run.rounds["accuracy"][chosen]
+        xs, ys = cost.of(run)[chosen], run.column("accuracy")[chosen]
         plot.line(xs, ys, css, name)
         if len(chosen) <= DOTS:
             tips = (
@@ -73,6 +73,6 @@ def progress(groups: Groups) -> Drawing | None:
     y = linear("rounds done", 0.0, max(run.n_rounds for run in runs))
     plot = Plot("rounds over time", x, y, width=WIDE)
     for css, name, run in each(groups):
-        ends = np.concatenate([[0.0], run.rounds["end_s"]])
+        ends = np.concatenate([[0.0], run.column("end_s")])
         plot.line(ends, np.arange(len(ends), dtype=np.float64), css, name)
     return Drawing("Rounds over virtual time", "Steeper is faster.", str(plot), legend(groups))

@@ -7,8 +7,8 @@ import numpy as np
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
 from simfl.report.charts.base import Drawing, Groups, bars, each, finite, legend, scale
-from simfl.report.runs import OUTCOMES, RunData
 from simfl.report.svg import Plot
+from simfl.runs.result import OUTCOMES, RunResult
 
 COLUMNS = 240
 """So many columns still have gaps between them."""
@@ -17,7 +17,7 @@ COLUMNS = 240
 def round_durations(groups: Groups) -> Drawing | None:
     """Return how long every round took."""
     drawn = [
-        (css, name, run.rounds["round"], run.rounds["end_s"] - run.rounds["start_s"], run)
+        (css, name, run.column("round"), run.column("end_s") - run.column("start_s"), run)
         for css, name, run in each(groups)
         if run.n_rounds
     ]
@@ -55,16 +55,15 @@ def outcomes(groups: Groups) -> Drawing | None:
     return bars("What became of those selected", "", x, shares, tips, there, css)
 
 
-def _outcomes_by_round(run: RunData) -> Drawing:
+def _outcomes_by_round(run: RunResult) -> Drawing:
     # Participations are counted where they were selected: an asynchronous one may end rounds later.
-    rounds = run.clients["round"].astype(np.int64)
+    rounds = run.part("round").astype(np.int64)
     first, last = int(rounds.min()), int(rounds.max())
     width = -(-(last - first + 1) // COLUMNS)
     bins = (rounds - first) // width
     there = [name for name in OUTCOMES if run.outcomes[name]]
     counts = {
-        name: np.bincount(bins[run.clients["outcome"] == name], minlength=int(bins.max()) + 1)
-        / width
+        name: np.bincount(bins[run.part("outcome") == name], minlength=int(bins.max()) + 1) / width
         for name in there
     }
     top = float(np.sum(list(counts.values()), axis=0).max())
@@ -87,11 +86,11 @@ def _outcomes_by_round(run: RunData) -> Drawing:
 
 def gemd(groups: Groups) -> Drawing | None:
     """Return how far the labels of each round's clients are from the federation's."""
-    drawn = [(css, name, run) for css, name, run in each(groups) if finite(run.rounds["gemd"])]
+    drawn = [(css, name, run) for css, name, run in each(groups) if finite(run.column("gemd"))]
     if not drawn:
         return None
-    every = np.concatenate([run.rounds["gemd"] for _, _, run in drawn])
-    last = max(float(run.rounds["round"][-1]) for _, _, run in drawn)
+    every = np.concatenate([run.column("gemd") for _, _, run in drawn])
+    last = max(float(run.column("round")[-1]) for _, _, run in drawn)
     plot = Plot(
         "GEMD by round",
         linear("round", 1.0, last),
@@ -99,12 +98,12 @@ def gemd(groups: Groups) -> Drawing | None:
     )
     for css, name, run in drawn:
         tip = f"{name}: {np.nanmean(run.rounds['gemd']):.3f} in the mean"
-        plot.line(run.rounds["round"], run.rounds["gemd"], css, tip)
+        plot.line(run.column("round"), run.column("gemd"), css, tip)
     means = [
         (f"{name} " if len(groups) > 1 else "")
         + f"{np.nanmean(np.concatenate([run.rounds['gemd'] for run in runs])):.3f}"
         for name, runs in groups.items()
-        if any(finite(run.rounds["gemd"]) for run in runs)
+        if any(finite(run.column("gemd")) for run in runs)
     ]
     about = "Distance of the labels that a round learns from to everybody's, 0 to 2. In the mean: "
     about += f"{'; '.join(means)}."
