@@ -1,11 +1,12 @@
 """The table of results on a page: who reached what when, and what it cost; a row per variant."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, colour
-from simfl.report.comparison import NAMES, TEXT, figure_text
+from simfl.report.comparison import NAMES, TEXT, figure_text, legend
+from simfl.report.tables import Cell, Table
 from simfl.runs.compare import (
     ACCURACY,
     BYTES,
@@ -19,71 +20,59 @@ from simfl.runs.compare import (
     compare,
 )
 
-
-@dataclass(frozen=True)
-class ResultCell:
-    """A cell of the table.
-
-    Attributes:
-        text: what it says.
-        sort: what it is sorted by.
-        best: whether it has the best mean of its column and nobody comes close by chance.
-    """
-
-    text: str
-    sort: float
-    best: bool = False
+_ABOUT_NORMALISED = (
+    "÷ deadline: time to the last arrival of a round by its deadline, in the mean of all rounds."
+)
 
 
-@dataclass(frozen=True)
-class Results:
-    """The table.
-
-    Attributes:
-        heads: above neighbouring columns: text, and how many columns.
-        columns: names of the columns.
-        rows: by variant: colour, how many seeds, cells.
-        seeded: whether any variant has several seeds.
-        normalised: whether there is a column of times by the deadline.
-    """
-
-    heads: list[tuple[str, int]]
-    columns: list[str]
-    rows: list[tuple[str, str, int, list[ResultCell]]]
-    seeded: bool
-    normalised: bool
-
-
-def results(groups: Groups) -> Results:
-    """Return the table of results of variants."""
+def results(groups: Groups) -> tuple[Table, list[str]]:
+    """Return the table of results of variants, and how it is to be read."""
     comparison = compare([run for runs in groups.values() for run in runs])
     evaluated = any(len(run.evaluated) for runs in groups.values() for run in runs)
     wanted = [ROUNDS, TIME, BYTES, WASTED, ENERGY, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None and c.metric is not ENERGY]
-    columns = [*([Column(ACCURACY), *to] if evaluated else []), *whole]
-    heads: dict[str, int] = {}
-    for column in columns:
-        head = "in all" if column.target is None else f"to {formats.target(column.target)}"
-        head = "" if column.metric is ACCURACY else head
-        heads[head] = heads.get(head, 0) + 1
-    by_column = [_cells(comparison, column) for column in columns]
+    comparison = replace(
+        comparison, columns=[*([Column(ACCURACY), *to] if evaluated else []), *whole]
+    )
+    above: dict[str, int] = {}
+    for column in comparison.columns:
+        above[_above(column)] = above.get(_above(column), 0) + 1
+    columns = [_cells(comparison, column) for column in comparison.columns]
+    seeded = any(len(runs) > 1 for runs in groups.values())
     rows = [
-        (name, colour(index), len(runs), [cells[index] for cells in by_column])
+        [
+            Cell(name, key=colour(index)),
+            *([Cell(str(len(runs)), sort=len(runs))] if seeded else []),
+            *(cells[index] for cells in columns),
+        ]
         for index, (name, runs) in enumerate(groups.items())
     ]
-    seeded = any(len(runs) > 1 for runs in groups.values())
-    names = [NAMES[column.metric.name] for column in columns]
-    return Results(list(heads.items()), names, rows, seeded, Column(NORMALISED) in columns)
+    heads = ["variant", *(["seeds"] if seeded else [])]
+    heads += [NAMES[column.metric.name] for column in comparison.columns]
+    reading = legend(comparison)
+    if any(cell.css == "best" for cells in columns for cell in cells):
+        reading.append("Green: better than every other variant by more than chance explains.")
+    if Column(NORMALISED) in comparison.columns:
+        reading.append(_ABOUT_NORMALISED)
+    return Table(heads, rows, above=list(above.items())), reading
 
 
-def _cells(comparison: Comparison, column: Column) -> list[ResultCell]:
+def _above(column: Column) -> str:
+    if column.target is not None:
+        return f"to {formats.target(column.target)}"
+    return "" if column.metric is ACCURACY else "in all"
+
+
+def _cells(comparison: Comparison, column: Column) -> list[Cell]:
     text, winner = TEXT[column.metric.unit], _winner(comparison, column)
     cells = []
     for name in comparison.groups:
         figure = comparison.figure(name, column)
         told = figure_text(figure, text, target=column.target is not None)
-        cells.append(ResultCell(told, figure.middle, name == winner))
+        css = "best" if name == winner else "none" if told == formats.NOTHING else ""
+        value, sign, deviation = told.partition(" ± ")
+        cells.append(Cell(value, css, figure.middle, more=f"± {deviation}" if sign else ""))
     return cells
 
 

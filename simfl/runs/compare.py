@@ -1,4 +1,4 @@
-"""Compare runs: time, rounds, bytes and energy to each target, over seeds, and against a baseline."""
+"""Compare runs: what they reached and spent, over seeds, and against a baseline."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

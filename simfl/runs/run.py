@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from simfl.build.builder import Builder, versions
-from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.errors import InputError
-from simfl.training.executors.base import Executor, executors
-from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.runs.folder import (
     PROVENANCE,
     SCENARIO,
@@ -27,9 +24,12 @@ from simfl.runs.folder import (
     prepare,
     read_json,
 )
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult
+from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
 from simfl.sim.timeline import Listener
-from simfl.runs.simulate import simulate
+from simfl.training.executors.base import Executor, executors
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.runs.checkpoint import Checkpoints
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.runs.eventlog import decode, whole_lines
-from simfl.coordinators.training import TrainingCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.result import RunResult
+from simfl.coordinators.time_only import TimeOnlyCoordinator
+from simfl.coordinators.training import TrainingCoordinator
+from simfl.runs.checkpoint import Checkpoints
+from simfl.runs.eventlog import decode, whole_lines
 from simfl.runs.folder import (
     DIAGNOSTICS,
     EVENTS,
@@ -28,10 +27,11 @@ from simfl.runs.folder import (
     write_atomically,
     write_json,
 )
+from simfl.runs.result import RunResult
+from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.server.server import Server, main
 from simfl.sim.timeline import Listener, Timeline
-from simfl.runs.summary import Summary
 
 
 def simulate(

@@ -1,8 +1,8 @@
 """Statistics over seeds: intervals, paired comparisons, runs that never got there.
 
 Variants share random numbers by seed, so they are compared seed by seed: what makes a seed hard for
-one makes it hard for the other.  A run that ended before it reached a target is *censored*: how long
-it would have taken is not known, only that it is longer than the run.
+one makes it hard for the other.  A run that ended before it reached a target is *censored*: how
+long it would have taken is not known, only that it is longer than the run.
 """
 
 import math

@@ -14,7 +14,8 @@ from made_runs import made_run, reaches
 from simfl.core.rows import Outcome
 from simfl.report import formats, words
 from simfl.report.axes import TIME_UNITS, linear, logarithmic
-from simfl.report.svg import thin
+from simfl.report.charts import curves
+from simfl.report.charts.anatomy import Anatomy
 from simfl.report.words import Standing
 from simfl.runs.result import OUTCOMES, by_variant, find_runs
 from simfl.runs.statistics import Figure, Times, paired_ratio
@@ -69,14 +70,51 @@ def test_logarithmic_axes_hold_their_values(low: float, ratio: float) -> None:
     assert len(axis.ticks) <= 12
 
 
-def test_thinning_keeps_ends_and_extremes() -> None:
-    xs = np.arange(10_000.0)
-    ys = np.sin(xs)
-    ys[4321], ys[777] = 9.0, np.nan
-    kept_x, kept_y = thin(xs, ys)
-    assert len(kept_x) <= 802
-    assert (kept_x[0], kept_x[-1]) == (0, 9999)
-    assert (max(kept_y), min(kept_y)) == (9.0, np.nanmin(ys))
+def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
+    accuracies = (0.5 + 0.4 * np.sin(np.arange(5_000.0))).round(6)
+    accuracies[[777, 4321]] = 0.01, 0.99
+    run = made_run(tmp_path, "v", 0, accuracies.tolist())
+    drawing = curves.curves(
+        "c", "", "", {"v": [run]}, [curves.TIME], [curves.ACCURACY, curves.LOSS]
+    )
+    assert drawing is not None
+    assert drawing.data is not None
+    assert "the least and the most of every stretch" in drawing.about
+    [shown] = drawing.data["series"][0]["runs"]
+    assert len(shown["time"]) <= 2 * curves.POINTS
+    assert (shown["time"][0], shown["time"][-1]) == (10, 50_000)
+    assert (min(shown["accuracy"]), max(shown["accuracy"])) == (0.01, 0.99)
+
+
+def test_mean_and_band_over_seeds(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path, "v", seed, [0.2, 0.4 + 0.2 * seed, 0.8]) for seed in (0, 1)]
+    drawing = curves.curves("c", "", "", {"v": runs}, [curves.ROUNDS], [curves.ACCURACY])
+    assert drawing is not None
+    assert drawing.data is not None
+    mean = drawing.data["series"][0]["means"]["round accuracy"]
+    assert mean["x"] == [1, 2, 3]
+    assert mean["mean"] == pytest.approx([0.2, 0.5, 0.8])
+    assert mean["low"] == pytest.approx([0.2, 0.4, 0.8])
+    assert mean["high"] == pytest.approx([0.2, 0.6, 0.8])
+
+
+def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
+    for count, pictures in ((8, 1), (9, 9)):
+        groups = {
+            f"v{i}": [made_run(tmp_path / str(count), f"v{i}", 0, [0.1, 0.2])] for i in range(count)
+        }
+        drawing = curves.curves("c", "", "", groups, [curves.TIME], [curves.ACCURACY])
+        assert drawing is not None
+        assert drawing.svg.count("<svg") == pictures
+        assert len({css for css, _ in drawing.legend}) == count
+
+
+def test_the_anatomy_of_a_round(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "v", 0, [0.1, 0.2, 0.3])
+    taken = Anatomy.of(run)
+    # Download 2 s, compute 5 s, upload 3 s: see made_run.
+    np.testing.assert_allclose(taken.phases, [[0, 2, 5, 3]] * 3, atol=1e-9)
+    assert taken.clients.tolist() == [1, 0, 1]
 
 
 @settings(deadline=None, max_examples=60)

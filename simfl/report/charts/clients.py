@@ -34,7 +34,7 @@ def participation(groups: Groups) -> Drawing | None:
         sorted_ = np.sort(run.participations)[::-1].astype(np.float64)
         stairs = np.repeat(sorted_, 2)
         edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
-        plot.line(edges, stairs, css, f"{name}: Gini {run.gini:.3f}")
+        plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {run.gini:.3f}")
     ginis = "; ".join(
         (f"{name} " if len(groups) > 1 else "") + f"{mean([run.gini for run in members]):.3f}"
         for name, members in groups.items()

@@ -1,0 +1,55 @@
+"""Tables of a page, as data: the template writes them, escaped; the page's script sorts them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from simfl.report import formats
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell.
+
+    Attributes:
+        text: what it says.
+        css: its class.
+        sort: what its column is sorted by (None: the text).
+        key: classes of a colour key before the text, if there is one.
+        code: whether it is something to be copied.
+        more: what is said after it, smaller.
+    """
+
+    text: str
+    css: str = ""
+    sort: float | None = None
+    key: str = ""
+    code: bool = False
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; one too wide for the page scrolls.
+
+    Attributes:
+        heads: of the columns.
+        rows: of cells.
+        words: heads of the columns that hold text, beside the first.
+        above: heads over neighbouring columns: text, and how many columns.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    words: Sequence[str] = ()
+    above: Sequence[tuple[str, int]] = field(default=())
+
+
+def mean_cell(values: Sequence[float], text: Callable[[float], str]) -> Cell:
+    """Return a cell with the mean over seeds that have a value (NaN: it has none)."""
+    there = [value for value in values if math.isfinite(value)]
+    if not there:
+        return Cell(formats.NOTHING, "none", math.inf)
+    mean = math.fsum(there) / len(there)
+    some = f" ({len(there)} of {len(values)})" if len(there) < len(values) else ""
+    return Cell(text(mean) + some, sort=mean)
