@@ -88,7 +88,7 @@ function picture(chart, state, width, height, focus) {
   }
   out += text((LEFT + right) / 2, bottom + 34, x.label, "name mid");
   out += `<text class="name mid" transform="translate(12,${((TOP + bottom) / 2).toFixed(0)}) rotate(-90)">${esc(y.label)}</text>`;
-  if (focus !== null) out += text(LEFT + 6, TOP + 12, chart.series[focus].name, "heading");
+  if (focus !== null) out += text(LEFT, TOP - 4, chart.series[focus].name, "heading");
   for (const mark of chart.marks) if (mark.y === ya.key && mark.value >= y.low && mark.value <= y.high) {
     out += `<path class="mark" d="M${LEFT},${num(py(mark.value))}H${right}"></path>` + text(right - 4, py(mark.value) - 4, mark.text, "note end");
   }

@@ -71,8 +71,8 @@ def _cells(comparison: Comparison, column: Column) -> list[Cell]:
         figure = comparison.figure(name, column)
         told = figure_text(figure, text, target=column.target is not None)
         css = "best" if name == winner else "none" if told == formats.NOTHING else ""
-        value, sign, deviation = told.partition(" ± ")
-        cells.append(Cell(value, css, figure.middle, more=f"± {deviation}" if sign else ""))
+        value, sign, more = told.partition(" ± " if " ± " in told else ", ")
+        cells.append(Cell(value, css, figure.middle, more=f"{sign.strip(', ')} {more}".strip()))
     return cells
 
 

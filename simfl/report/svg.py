@@ -70,9 +70,9 @@ class Plot:
         self._add("path", css, "", d=f"M{path}Z")
 
     def heading(self, text: str) -> None:
-        """Write a name inside the top of the chart."""
+        """Write a name above the chart."""
         if text:
-            self._write(self._left + 6, TOP + 12, text, "heading")
+            self._write(self._left, TOP - 4, text, "heading")
 
     def outline(self, edges: Sequence[float], heights: Sequence[float], css: str, tip: str) -> None:
         """Draw the outline of a histogram."""

@@ -216,6 +216,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
             [f"{run.variant} seed {run.seed} (round {run.n_rounds})" for run in open_]
         )
         found.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
+    found += [("Rounds ran short", text) for text in _short(groups)]
     found += [("Never heard", text) for text in _never_heard(groups)]
     found += [("Wasted", text) for text in _wasted(groups)]
     issued = sum(run.summary["trainings"]["issued"] for run in runs if run.finished)
@@ -225,6 +226,25 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
             ("Never trained", f"{dropped:,} of {issued:,} trainings were dropped before they cost.")
         )
     return found
+
+
+def _short(groups: Groups) -> list[str]:
+    """Say where fewer clients took part than were asked, and on how many devices that rests."""
+    found = []
+    for name, runs in groups.items():
+        short, rounds = sum(r.short_rounds for r in runs), sum(r.n_rounds for r in runs)
+        if not short:
+            continue
+        fewest = min(runs, key=lambda run: int((run.participations > 0).sum()))
+        heard = int((fewest.participations > 0).sum())
+        which = f"{name}: " if len(groups) > 1 else ""
+        seed = f" (seed {fewest.seed})" if len(runs) > 1 else ""
+        text = (
+            f"{which}{short:,} of {formats.plural(rounds, 'round')} had fewer clients than asked; "
+            f"updates of {heard:,} of {formats.plural(fewest.devices, 'device')} counted{seed}"
+        )
+        found.append((short / rounds, text))
+    return [f"{told}." for told in _worst(found)]
 
 
 def _never_heard(groups: Groups) -> list[str]:

@@ -178,6 +178,11 @@ class RunResult:
         """Return `(participations,)` one column of `clients`."""
         return self.clients[name].to_numpy()
 
+    @cached_property
+    def short_rounds(self) -> int:
+        """Rounds in which fewer clients took part than were asked for."""
+        return int((self.column("missing") > 0).sum())
+
     @property
     def n_rounds(self) -> int:
         """Aggregations made."""

@@ -30,7 +30,8 @@ from simfl.runs.folder import (
 from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator
-from simfl.sim.server.server import Server, main
+from simfl.sim.policies.base import main
+from simfl.sim.server.server import Server
 from simfl.sim.timeline import Listener, Timeline
 
 
