@@ -6,7 +6,7 @@ endif
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-all check format bench bench-peers golden clean
+.PHONY: help demo test test-all check format bench bench-peers golden screenshots clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,6 +45,9 @@ bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one
 
 bench-peers: .venv/ready ## other simulators beside simfl, each in an environment of its own
 	$(BIN)/python -m benchmarks.peers
+
+screenshots: .venv/ready ## the README's pictures of the report (needs Chromium)
+	$(BIN)/python analysis/screenshots.py
 
 golden: .venv/ready ## rewrite the golden event logs; read the diff like code
 	SIMFL_GOLDEN=write $(BIN)/pytest tests/runs/test_golden.py

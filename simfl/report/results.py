@@ -29,7 +29,8 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     """Return the table of results of variants, and how it is to be read."""
     comparison = compare([run for runs in groups.values() for run in runs])
     evaluated = any(len(run.evaluated) for runs in groups.values() for run in runs)
-    wanted = [ROUNDS, TIME, BYTES, WASTED, ENERGY, NORMALISED]
+    several = len({run.n_rounds for runs in groups.values() for run in runs}) > 1
+    wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None and c.metric is not ENERGY]
     comparison = replace(
