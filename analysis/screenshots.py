@@ -3,7 +3,7 @@
     python analysis/screenshots.py [--seeds 0-2] [--runs runs/screenshots] [--out docs/images]
 
 Runs the quickstart's four variants with several seeds, writes their reports, and photographs the
-first screen of the comparison and the rounds of one run.
+first screens of the comparison and of one run.
 """
 
 import argparse
@@ -25,14 +25,14 @@ FLAGS = (
 )  # fmt: skip
 
 
-def photograph(page: Path, anchor: str, size: tuple[int, int], to: Path) -> None:
-    """Write a picture of what a window of `size` shows of `page` from `anchor` on."""
+def photograph(page: Path, size: tuple[int, int], to: Path) -> None:
+    """Write a picture of what a window of `size` shows of `page`."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise SystemExit("needs Chromium (Debian: apt install chromium)")
     with tempfile.TemporaryDirectory() as profile:
         window = (f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}")
-        address = page.resolve().as_uri() + anchor
+        address = page.resolve().as_uri()
         command = [chromium, *FLAGS, *window, f"--screenshot={to.resolve()}", address]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
 
@@ -48,9 +48,9 @@ def main() -> None:
     seeds = parse_seeds(options.seeds)
     results = run(scenario, options.runs, overwrite=True, seeds=seeds)
     write_reports(results, options.runs)
-    photograph(options.runs / "report.html", "", (1100, 1000), options.out / "report.png")
+    photograph(options.runs / "report.html", (1100, 1200), options.out / "report.png")
     one = next(result for result in results if result.variant == "FedAvg")
-    photograph(one.folder / "report.html", "#rounds", (1100, 880), options.out / "rounds.png")
+    photograph(one.folder / "report.html", (1100, 1250), options.out / "run.png")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """CMFL: don't upload updates that run against the global trend.
 
 Luping, Wei & Li, "CMFL: Mitigating Communication Overhead for Federated Learning", ICDCS 2019,
-section IV; and the variant that FedACS's authors measured under that name (algorithms.md, A.11).
+section IV; and the variant that FedACS's authors measured as such (docs/algorithms.md, A.11).
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.filters.base import Update, UpdateFilter, filters
+from simfl.components.filters.base import Stage, Update, UpdateFilter, filters
 
 
 def relevance(update: Update, reference: Update) -> float:
@@ -52,7 +52,7 @@ class Cmfl(UpdateFilter):
 
     @property
     @override
-    def stage(self) -> Literal["client", "server"]:
+    def stage(self) -> Stage:
         return "client" if self.variant == "published" else "server"
 
     def threshold_at(self, round_: int) -> float:

@@ -1,7 +1,7 @@
 """FedCor's Dirichlet partition: label mixtures first, then the sizes that fit the data set.
 
 Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Heterogeneous Federated
-Learning", arXiv:2103.13822, equations 146-149 (algorithms.md, D.2).
+Learning", arXiv:2103.13822, equations 146-149 (docs/algorithms.md, D.2).
 """
 
 import numpy as np
@@ -34,14 +34,17 @@ class FedcorDirichlet(Partition):
     )
 
     @override
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        if samples < clients:
+            raise InputError(
+                f"partition {self.name!r} can't deal {samples} samples to {clients} clients"
+            )
+
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        self.check(len(source.labels), source.classes, clients)
         members = rows_of_classes(source.labels, source.classes)
         available = np.array([len(rows) for rows in members], dtype=np.int64)
-        if available.sum() < clients:
-            raise InputError(
-                f"partition 'fedcor_dirichlet' can't deal {available.sum()} samples "
-                f"to {clients} clients"
-            )
         present = np.flatnonzero(available)
         demand = available[present].astype(float)
         sizes = None
