@@ -17,10 +17,10 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.availability.base import Availability, OnlineSchedule
+from simfl.components.local_training import LocalTraining
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.units import Duration, LinkRate
-from simfl.core.work import LocalTraining
 from simfl.errors import InputError
 from simfl.sim.networks.base import Direction, Links, Network, Transfer
 from simfl.sim.policies.base import Process, RoundPolicy
@@ -38,7 +38,7 @@ class Nesterov(Aggregator):
 
     @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
-        if local.momentum:
+        if local.optimizer.buffers:
             raise InputError("aggregator 'Nesterov' is a momentum already")
 
     @override

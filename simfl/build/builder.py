@@ -105,7 +105,7 @@ class Builder:
         from simfl.training.measure import profile_layer
         from simfl.training.program import is_convex
 
-        shape, classes = self._shape
+        shape, classes = self.inputs_and_outputs
         module = build(self.scenario.model, shape, classes)
         layout = Layout.of(module)
         try:
@@ -122,8 +122,26 @@ class Builder:
         )
 
     @cached_property
-    def _shape(self) -> tuple[tuple[int, ...], int]:
-        return self.scenario.data.dataset.shape()
+    def inputs_and_outputs(self) -> tuple[tuple[int, ...], int]:
+        """Shape of one input, and how many outputs the model has.
+
+        Raises:
+            InputError: the loss is for other targets than the data set has.
+        """
+        dataset, loss = self.scenario.data.dataset, self.scenario.training.loss
+        if dataset.targets not in loss.takes:
+            raise InputError(
+                f"loss {loss.name!r} is for {' or '.join(loss.takes)}, but the targets of data set "
+                f"{dataset.name!r} are {dataset.targets}"
+            )
+        stop, targets = self.scenario.rounds.stop, self.scenario.evaluation.targets
+        if not loss.has_accuracy and (stop.accuracy is not None or targets):
+            raise InputError(
+                f"loss {loss.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "
+                "`evaluation.targets` can ever be reached"
+            )
+        shape, classes = dataset.shape()
+        return shape, loss.outputs(classes, dataset.targets)
 
     @cached_property
     def fleet(self) -> Fleet:
@@ -192,7 +210,7 @@ class Builder:
         from simfl.training.flat import build
         from simfl.training.memory import training_bytes
 
-        shape, classes = self._shape
+        shape, classes = self.inputs_and_outputs
         module = build(self.scenario.model, shape, classes)
         corrects = self.scenario.aggregation.corrects
         return training_bytes(module, shape, self.scenario.training.local(), corrects)
@@ -206,7 +224,7 @@ class Builder:
             return TimeOnlyCoordinator(selector, self.seeds, counts)
         from simfl.training.flat import initial_params
 
-        shape, classes = self._shape
+        shape, classes = self.inputs_and_outputs
         seed = self.seeds.number("init")
         initial = initial_params(self.scenario.model, shape, classes, seed)
         aggregator = self.scenario.aggregation.fresh()
@@ -229,7 +247,7 @@ class Builder:
     def _start_executor(self) -> None:
         from simfl.training.task import Task
 
-        shape, classes = self._shape
+        shape, classes = self.inputs_and_outputs
         workload = self.scenario.training.workload
         self.executor.start(
             Task(
@@ -250,7 +268,7 @@ class Builder:
 
         from simfl.training.task import Task
 
-        shape, classes = self._shape
+        shape, classes = self.inputs_and_outputs
         samples = self.federation.judged_on(self.scenario.evaluation.on)
         if self.model.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
             takes = "tokens, not measurements" if self.model.takes_tokens else "no tokens"

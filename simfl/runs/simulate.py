@@ -104,7 +104,9 @@ def simulate(
 
 
 def _coordinator(
-    coordinator: TrainingCoordinator | TimeOnlyCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Sequence[str]
+    coordinator: TrainingCoordinator | TimeOnlyCoordinator,
+    checkpoint: Mapping[str, Any] | None,
+    recorded: Sequence[str],
 ) -> Coordinator:
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
     if checkpoint is None or not isinstance(coordinator, TrainingCoordinator):
@@ -156,7 +158,7 @@ def _model_bytes(builder: Builder, coordinator: TrainingCoordinator) -> bytes:
 
     from simfl.training.flat import build, state_dict
 
-    shape, classes = builder.scenario.data.dataset.shape()
+    shape, classes = builder.inputs_and_outputs
     module = build(builder.scenario.model, shape, classes)
     buffer = io.BytesIO()
     torch.save(state_dict(module, coordinator.model), buffer)

@@ -46,8 +46,6 @@ def scenario_schema() -> dict[str, Any]:
     }
     definitions["Data"]["required"].remove("partition")
     _shorten_group(definitions)
-    definitions["LearningRate"] = {"anyOf": [{"const": "constant"}, definitions["LearningRate"]]}
-    definitions["Optimizer"] = {"anyOf": [{"const": "sgd"}, definitions["Optimizer"]]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **_tidy(schema),

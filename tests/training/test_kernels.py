@@ -19,7 +19,9 @@ from learning_stubs import (
 )
 from torch import nn
 
-from simfl.core.work import LocalTraining, Plan, Schedule
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.core.work import Plan
 from simfl.training.flat import Layout, build
 from simfl.training.kernels import LinearKernel, LoopKernel, VmapKernel, choose_kernel
 from simfl.training.kernels.stages import stages_of
@@ -28,7 +30,7 @@ from simfl.training.kernels.vmap import can_vmap
 from simfl.training.passes import full_segment
 
 SIZES = [20, 7, 33, 1, 64]
-TRAINING = LocalTraining(8, Schedule(0.05), momentum=0.5, weight_decay=1e-3, proximal=0.1)
+TRAINING = LocalTraining(8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001), proximal=0.1)
 
 
 @pytest.mark.parametrize("kind", ["loop", "vmap"])
@@ -117,7 +119,7 @@ def test_the_width_of_a_lane_depends_on_itself_alone():
     rows = task.data.train_rows[0]
     for n in (1, 7, 8, 9, 30, 64, 65, 500, 1000):
         for batch in (1, 3, 8, 50, 64, 10**6):
-            training = LocalTraining(batch, Schedule(0.1))
+            training = LocalTraining(batch, Sgd(lr=0.1))
             (order,) = make_orders([n], Plan(full_epochs=1))
             width = batch_width(full_segment(order, rows[:n], training), batch)
             assert min(n, batch) <= width <= 1.5 * min(n, batch) + 7

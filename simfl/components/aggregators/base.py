@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.components.local_training import LocalTraining
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Params
-from simfl.core.work import LocalTraining, WorkResult
+from simfl.core.work import WorkResult
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import sum_of, weights_of
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.types import Floats, Params
-from simfl.core.work import LocalTraining
 from simfl.errors import InputError, RunError
 
 
@@ -43,11 +44,22 @@ class Scaffold(Aggregator):
         Raises:
             InputError: `local` is not SGD as in the paper.
         """
-        for name in ("momentum", "proximal", "clip"):
-            if getattr(local, name):
+        optimizer = local.optimizer
+        if not isinstance(optimizer, Sgd):
+            raise InputError(
+                f"aggregator 'scaffold' reads gradients off plain SGD, so it can't go with "
+                f"optimizer {optimizer.name!r}"
+            )
+        settings = {
+            "momentum": optimizer.momentum,
+            "proximal": local.proximal,
+            "clip": optimizer.clip,
+        }
+        for name, value in settings.items():
+            if value:
                 raise InputError(
                     f"aggregator 'scaffold' reads gradients off plain SGD, so it can't go with "
-                    f"{name} {getattr(local, name):g} in local training"
+                    f"{name} {value:g} in local training"
                 )
         self._clients = clients
 

@@ -43,8 +43,8 @@ class RoundEnd:
         mean_loss = sum(finite) / len(finite) if finite else None
         server.accounting.close(evaluation, mean_loss, facts.gemd)
         if evaluation is not None:
-            self._note_targets(evaluation.accuracy)
-            if stop.accuracy is not None and evaluation.accuracy >= stop.accuracy:
+            accuracy = self._note_targets(evaluation)
+            if stop.accuracy is not None and accuracy >= stop.accuracy:
                 server.finish("accuracy")
         if why is not None:
             server.finish(why)
@@ -61,7 +61,9 @@ class RoundEnd:
             )
         return evaluation
 
-    def _note_targets(self, accuracy: float) -> None:
+    def _note_targets(self, evaluation: Evaluation) -> float:
+        """Note which targets are reached; return the accuracy, NaN where there is none."""
+        accuracy = float("nan") if evaluation.accuracy is None else evaluation.accuracy
         for target in self._server.settings.targets:
             if accuracy >= target and target not in self._reached:
                 self._reached.add(target)
@@ -72,8 +74,9 @@ class RoundEnd:
                     bytes=self._server.accounting.total_bytes,
                     energy_j=self._server.accounting.total_energy_j,
                 )
+        return accuracy
 
     def close_run(self) -> None:
         """Judge the last model, if nobody has."""
         if self._judged < self._server.version and (evaluation := self._judge()) is not None:
-            self._note_targets(evaluation.accuracy)
+            self._note_targets(evaluation)

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
 from typing_extensions import override
 
+from simfl.components.local_training import LocalTraining
 from simfl.core.types import Floats
-from simfl.core.work import LocalTraining
 from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
-from simfl.training.kernels.sgd import LaneSGD
+from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.passes import Segment, stream
 
 BLOCK_BYTES = 4 * 2**20
@@ -65,8 +64,8 @@ class LoopKernel(Kernel):
         self._flat.copy_(self._stored(lane.start))
         anchor = self._views_of_one(self._stored(lane.base) if training.proximal else self._flat)
         offset = None if lane.offset is None else self._views_of_one(self._stored(lane.offset))
-        optimizer = LaneSGD(training, self._views_of_one(self._flat), anchor, offset)
-        minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1)
+        optimizer = LaneOptimizer(training, self._views_of_one(self._flat), anchor, offset)
+        rates = torch.from_numpy(segment.rates).to(self.device, torch.float32).view(-1, 1)
         weights = None
         if segment.weights is not None:
             weights = torch.from_numpy(segment.normalised).to(self.device, torch.float32)
@@ -82,14 +81,14 @@ class LoopKernel(Kernel):
             for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
                 if augment is not None:
                     inputs = augment(inputs, first)
-                each = F.cross_entropy(self.module(inputs), labels, reduction="none")
+                each = training.loss.rows(self.module(inputs), labels)
                 losses.append(each.detach())
                 last = first + each.shape[0]
                 loss = each.mean() if weights is None else each @ weights[first:last]
                 gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
                 with torch.no_grad():
                     parts = [part.unsqueeze(0) for part in gradients]
-                    optimizer.step(parts, minus_rates[step : step + 1])
+                    optimizer.step(parts, rates[step : step + 1])
         return _sums(torch.cat(losses).cpu().numpy().astype(np.float64), segment)
 
     def _batches(
