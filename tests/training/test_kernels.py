@@ -20,6 +20,7 @@ from learning_stubs import (
 from torch import nn
 
 from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
 from simfl.training.flat import Layout, build
@@ -93,6 +94,31 @@ def test_what_is_a_linear_stack():
     assert [len(s.after) for s in stages(first, relu, nn.Linear(4, 4), relu, last)] == [1, 1, 0]
     shared = nn.Linear(6, 6)
     assert stages(shared, nn.ReLU(), shared) is None
+
+
+class Idle(Optimizer):
+    """Leaves everything as it is."""
+
+    lr: float = 0.1
+
+    def update(self, params, gradient, rates, memory, step):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"), [(Convolutional(), (3, 12, 12)), (Residual(), (20,)), (Logistic(), (20,))]
+)
+def test_a_model_comes_back_as_it_went_in(model, shape):
+    """Whatever its layout was meanwhile; and the one it started from is left alone."""
+    training = LocalTraining(8, Idle())
+    task = make_task(model, SIZES, shape, training=training)
+    base = initial(task)
+    lanes = lanes_of(task, make_orders(SIZES), base)
+    kernel = choose_kernel(build(task.model, task.shape, task.classes), shape, task.classes)
+    progress = kernel.run(lanes, task.data.x, task.data.y, training)
+    for lane, params in zip(lanes, progress.params, strict=True):
+        assert params.numpy().tobytes() == base.tobytes()
+        assert params.data_ptr() != lane.start.data_ptr()
 
 
 class Coupled(nn.Module):
