@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from torch import nn
 
-from simfl.training.flat import Layout
-from simfl.training.memory import saved_bytes, training_bytes
-from simfl.components.models.base import models
-from simfl.runs.result import Result
-from simfl.runs.run import Options, run
-from simfl.scenario import Scenario
 from simfl.components.local_training import LocalTraining
+from simfl.components.models.base import models
 from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
+from simfl.runs.result import Result
+from simfl.runs.run import Options, run
+from simfl.scenario import Scenario
+from simfl.training.flat import Layout
+from simfl.training.memory import saved_bytes, training_bytes
 
 CONSTANT = 64
 """Bytes that may be saved once, whatever the batch."""

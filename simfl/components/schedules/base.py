@@ -19,4 +19,6 @@ class Schedule(Component, ABC):
         """
 
 
-schedules: Registry[Schedule] = Registry("learning rate schedule", "simfl.components.schedules")
+schedules: Registry[Schedule] = Registry(
+    "learning rate schedule", "simfl.components.schedules", "constant"
+)

@@ -2,14 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.schedules.base import Schedule, schedules
-
-After = Annotated[
-    Schedule, BeforeValidator(schedules.parse), PlainSerializer(schedules.dump, return_type=dict)
-]
 
 
 @schedules.register("warm_up")
@@ -21,7 +17,9 @@ class WarmUp(Schedule):
 
     rounds: int = Field(ge=1, description="rounds below the full rate")
     start: float = Field(0.1, ge=0, lt=1, description="share of the rate in the first round")
-    then: After = Field("constant", validate_default=True, description="the schedule after that")
+    then: Annotated[Schedule, schedules] = Field(
+        "constant", validate_default=True, description="the schedule after that"
+    )
 
     @override
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:
