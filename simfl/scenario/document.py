@@ -6,8 +6,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from simfl.core.code import is_code
 from simfl.errors import ScenarioError
 from simfl.scenario.yaml import MOST_BYTES, Location, Marks, Place, read_yaml
 
@@ -129,6 +130,20 @@ def _sibling(path: Path) -> str:
     return f"; did you mean '{names[close[0]]}'?" if close else ""
 
 
+def within(whole: Any, path: Location) -> tuple[Location, Location]:
+    """Return how far `path` leads in the data (past a fleet's only group), and the rest."""
+    data, real = whole, cast(Location, ())
+    for depth, key in enumerate(path):
+        if isinstance(data, dict) and key == 0:
+            continue
+        try:
+            data = data[key]
+        except (LookupError, TypeError):
+            return real, path[depth:]
+        real = (*real, key)
+    return real, ()
+
+
 def safe_name(text: str) -> str:
     """Return `text` as the name of a folder on any system."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._") or "scenario"
@@ -147,10 +162,11 @@ def parse_path(text: str, source: str) -> Location:
 
 
 def file_names(data: object) -> Iterator[str]:
-    """Yield the files that plain data name, under keys such as `file`."""
+    """Yield the files that plain data name, under keys such as `file`, and the modules."""
     if isinstance(data, Mapping):
         for key, value in data.items():
-            if isinstance(value, str) and (key == "file" or str(key).endswith("_file")):
+            names_file = key == "file" or str(key).endswith("_file")
+            if isinstance(value, str) and (names_file or is_code(value)):
                 yield value
             yield from file_names(value)
     elif isinstance(data, Sequence) and not isinstance(data, str):

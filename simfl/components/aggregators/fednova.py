@@ -1,6 +1,6 @@
 """FedNova: normalised averaging (Wang et al., 2020, arXiv:2007.07481, sections 3.2 and 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +11,8 @@ from simfl.components.aggregators.base import Aggregator, Contribution, aggregat
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Params
-from simfl.errors import InputError
 
 BOTH = "momentum and proximal can't both be above 0: no formula is published"
 
@@ -47,23 +47,24 @@ class FedNova(Aggregator):
 
     @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
-        """See `Aggregator.prepare`.
+        self._local = local
 
-        Raises:
-            InputError: no formula is published for `local`.
-        """
-        self._local, optimizer = local, local.optimizer
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        run = self.fresh()
+        run.prepare(circumstances.training, circumstances.devices)
+        optimizer = circumstances.training.optimizer
         if self.momentum is None and (not isinstance(optimizer, Sgd) or optimizer.nesterov):
-            raise InputError(
-                "aggregator 'fednova' knows how far steps of sgd reach, without `nesterov`; name a "
-                f"`momentum` that comes close in its options to go with {optimizer.name}"
+            yield (
+                f"aggregator {self.name!r} knows how far steps of sgd reach, without `nesterov`; "
+                f"name a `momentum` that comes close in its options to go with {optimizer.name}"
             )
-        if self._rho and self._rate(1):
-            raise InputError(f"aggregator 'fednova': {BOTH}; name one of them in its options")
-        if self._rate(1) >= 1:
-            raise InputError(
-                f"aggregator 'fednova' needs the learning rate times `proximal` to be below 1, "
-                f"but it is {self._rate(1):g}"
+        elif run._rho and run._rate(1):
+            yield f"aggregator {self.name!r}: {BOTH}; name one of them in its options"
+        elif run._rate(1) >= 1:
+            yield (
+                f"aggregator {self.name!r} needs the learning rate times `proximal` to be below 1, "
+                f"but it is {run._rate(1):g}"
             )
 
     @override

@@ -3,7 +3,7 @@
 Option II: what a client reports of its gradients is the mean of those that it stepped along.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,8 +14,9 @@ from simfl.components.aggregators.base import Aggregator, Contribution, aggregat
 from simfl.components.aggregators.weighting import sum_of, weights_of
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Params
-from simfl.errors import InputError, RunError
+from simfl.errors import RunError
 
 
 @aggregators.register("scaffold")
@@ -39,29 +40,20 @@ class Scaffold(Aggregator):
 
     @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
-        """See `Aggregator.prepare`.
-
-        Raises:
-            InputError: `local` is not SGD as in the paper.
-        """
-        optimizer = local.optimizer
-        if not isinstance(optimizer, Sgd):
-            raise InputError(
-                f"aggregator 'scaffold' reads gradients off plain SGD, so it can't go with "
-                f"optimizer {optimizer.name!r}"
-            )
-        settings = {
-            "momentum": optimizer.momentum,
-            "proximal": local.proximal,
-            "clip": optimizer.clip,
-        }
-        for name, value in settings.items():
-            if value:
-                raise InputError(
-                    f"aggregator 'scaffold' reads gradients off plain SGD, so it can't go with "
-                    f"{name} {value:g} in local training"
-                )
         self._clients = clients
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        local: LocalTraining = circumstances.training
+        optimizer, why = local.optimizer, f"aggregator {self.name!r} reads gradients off plain SGD"
+        if not isinstance(optimizer, Sgd):
+            yield f"{why}, so it can't go with optimizer {optimizer.name!r}"
+            return
+        settings = ("momentum", optimizer.momentum), ("clip", optimizer.clip)
+        for name, value in (*settings, ("proximal", local.proximal)):
+            if value:
+                yield f"{why}, so it can't go with {name} {value:g} in local training"
 
     @override
     def correction(self, client: int) -> Params | None:

@@ -14,7 +14,7 @@ from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.step import Milestones
 from simfl.core.work import Plan, WorkOrder, WorkResult
-from simfl.errors import InputError
+from simfl.testing.circumstances import circumstances
 
 NAMES = aggregators.names()
 MEANS = ["fedavg", {"name": "fedavgm", "momentum": 0}, "fednova", {"name": "fedbuff", "lr": 1.0}]
@@ -147,14 +147,16 @@ def test_fednova_learns_of_local_training() -> None:
     assert reach(pulled, 4) == FedNova(proximal=0.125)._reach(7)  # the rate was cut
     assert reach(heavy, momentum=0) == reach(pulled, proximal=0) == 7
     both = LocalTraining(8, heavy.optimizer, schedule, proximal=0.5)
-    with pytest.raises(InputError, match="can't both be above 0"):
-        reach(both)
+    [told] = FedNova().objections(circumstances(training=both))
+    assert "can't both be above 0" in told
     assert reach(both, momentum=0) == reach(pulled)
-    with pytest.raises(InputError, match=r"below 1, but it is 1\.5"):
-        reach(LocalTraining(8, plain, schedule, proximal=3.0))
-    with pytest.raises(InputError, match=r"how far steps of sgd reach.* to go with adam"):
-        reach(LocalTraining(8, Adam()))
-    assert reach(LocalTraining(8, Adam()), momentum=0) == 7
+    far = LocalTraining(8, plain, schedule, proximal=3.0)
+    [told] = FedNova().objections(circumstances(training=far))
+    assert "below 1, but it is 1.5" in told
+    other = circumstances(training=LocalTraining(8, Adam()))
+    [told] = FedNova().objections(other)
+    assert "how far steps of sgd reach" in told
+    assert not list(FedNova(momentum=0).objections(other))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7])

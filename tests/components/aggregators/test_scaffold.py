@@ -10,7 +10,8 @@ from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.types import Params
 from simfl.core.work import Plan, WorkOrder, WorkResult
-from simfl.errors import InputError, RunError
+from simfl.errors import RunError
+from simfl.testing.circumstances import circumstances
 
 SGD = LocalTraining(8, Sgd(lr=0.1))
 
@@ -93,9 +94,10 @@ def test_state_goes_on_where_it_was() -> None:
     ],
 )
 def test_only_plain_sgd(told: str, local: LocalTraining) -> None:
-    with pytest.raises(InputError, match=f"can't go with {told}"):
-        Scaffold().prepare(local, 4)
-    Scaffold().prepare(LocalTraining(8, Sgd(lr=0.1, weight_decay=0.1)), 4)
+    [objection] = Scaffold().objections(circumstances(training=local))
+    assert f"can't go with {told}" in objection
+    decays = LocalTraining(8, Sgd(weight_decay=0.1))
+    assert not list(Scaffold().objections(circumstances(training=decays)))
 
 
 def test_stale_updates_are_refused() -> None:
