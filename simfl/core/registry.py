@@ -39,6 +39,8 @@ class Component(BaseModel):
     )
 
     name: ClassVar[str] = ""
+    experimental: ClassVar[bool] = False
+    """Whether its options and results may still change from one version to the next."""
 
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         """Yield what it can't go with, a clause each: ``workload 'coreset' needs `epochs` ...``.
