@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.components.aggregators.base import Aggregator, Contribution
-from simfl.core.types import Floats, Params
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
+from simfl.core.types import Floats, Params
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, plain, same, unchanged
 
