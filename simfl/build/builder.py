@@ -12,8 +12,9 @@ import numpy as np
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.errors import InputError
 from simfl.training.executors.base import Executor
-from simfl.build.data import Federation, federate
+from simfl.build.data import federate
 from simfl.build.fleet import draw_fleet
+from simfl.components.datasets.clients import ClientData, Samples
 from simfl.coordinators.training import TrainingCoordinator
 from simfl.scenario.scenario import Scenario
 from simfl.core.seeds import Seeds
@@ -84,9 +85,13 @@ class Builder:
                 "--time-only computes none; use uniform, or run with training"
             )
 
-    @cached_property
-    def federation(self) -> Federation:
+    @property
+    def federation(self) -> ClientData:
         """Who holds which samples."""
+        return self._data[0]
+
+    @cached_property
+    def _data(self) -> tuple[ClientData, Samples]:
         data = self.scenario.data
         return federate(
             data.dataset,
@@ -132,8 +137,8 @@ class Builder:
         return draw_fleet(
             self.scenario,
             self.seeds,
-            federation.samples,
-            federation.validation,
+            federation.sizes,
+            federation.validation_sizes,
             self.model.flops,
         )
 
@@ -236,7 +241,7 @@ class Builder:
                 model=self.scenario.model,
                 shape=shape,
                 classes=classes,
-                data=self.federation.client_data(),
+                data=self.federation,
                 training=self.scenario.training.local(),
                 coreset=getattr(workload, "method", None),
                 wants=tuple(self.scenario.selection.wants),
@@ -251,7 +256,9 @@ class Builder:
         from simfl.training.task import Task
 
         shape, classes = self._shape
-        samples = self.federation.judged_on(self.scenario.evaluation.on)
+        clients, samples = self._data
+        if self.scenario.evaluation.on == "train":
+            samples = clients.everybodys()
         if self.model.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
             takes = "tokens, not measurements" if self.model.takes_tokens else "no tokens"
             raise InputError(
@@ -263,7 +270,7 @@ class Builder:
             self.scenario.model,
             shape,
             classes,
-            self.federation.client_data(),
+            self.federation,
             self.scenario.training.local(),
             device=self._device,
         )

@@ -1,5 +1,6 @@
 """What every coordinator is made of: the ledger, the selector and its random streams."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.partitions.describe import gemd
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
 from simfl.core.seeds import Seeds
-from simfl.core.types import Floats
 from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Coordinator
 
@@ -36,8 +37,8 @@ class BaseCoordinator(Coordinator):
         self._selector = selector
         self._seeds = seeds
         self._label_counts = label_counts
-        # `(1, classes)`, added up once: a large fleet's takes a while.
-        self._everybody = None if label_counts is None else label_counts.sum(axis=0, keepdims=True)
+        # Added up once: a large fleet's takes a while.
+        self._everybody = None if label_counts is None else label_counts.sum(axis=0)
 
     @override
     def issue(self, order: WorkOrder) -> WorkOrder:
@@ -70,26 +71,13 @@ class BaseCoordinator(Coordinator):
         return self._selector.diagnostics()
 
     def gemd(self, clients: Sequence[int]) -> float | None:
-        """Return the GEMD of `clients` (None where labels are not known)."""
+        """Return the GEMD of `clients` (None: labels are not known, or there are none)."""
         if self._label_counts is None or self._everybody is None or not clients:
             return None
-        return gemd(self._label_counts[np.array(clients)], self._everybody)
+        distance = float(gemd(self._label_counts[np.array(clients)].sum(axis=0), self._everybody))
+        return None if math.isnan(distance) else distance
 
 
 def _moment(view: View) -> tuple[int, ...]:
     """Return the address of a selection: its round, and which of the round's if not the first."""
     return (view.round, view.turn) if view.turn else (view.round,)
-
-
-def gemd(chosen: NDArray[np.int64], everybody: NDArray[np.int64]) -> float:
-    """Return the group earth-mover distance between some clients' labels and everybody's.
-
-    ``sum_j |p_chosen(j) - p_all(j)|`` over classes, in [0, 2) (FL-DP3S, Eq. 15).
-
-    Args:
-        chosen: `(k, classes)` label counts of the clients whose updates counted.
-        everybody: `(n, classes)` label counts of all, or `(1, classes)` their sum.
-    """
-    ours: Floats = chosen.sum(axis=0) / max(chosen.sum(), 1)
-    theirs: Floats = everybody.sum(axis=0) / max(everybody.sum(), 1)
-    return float(np.abs(ours - theirs).sum())

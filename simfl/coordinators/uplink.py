@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.components.compressors.base import Compressor
+from simfl.core.seeds import generator
 
 
 class Uplink:
@@ -22,8 +23,7 @@ class Uplink:
         """Return what the server receives of `update`, drawn from the participation's `seed`."""
         if self.compressor.error_feedback:
             update = update + self.owed.get(client, np.float32(0))
-        rng = np.random.Generator(np.random.Philox(key=seed))
-        received = self.compressor.compress(update, rng)
+        received = self.compressor.compress(update, generator(seed))
         if self.compressor.error_feedback:
             self.owed[client] = update - received
         return received

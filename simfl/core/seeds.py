@@ -16,6 +16,17 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+def generator(seed: int, purpose: int = 0) -> np.random.Generator:
+    """Return a fresh generator, the same for the same seed and purpose.
+
+    Args:
+        seed: modulo 2^64.
+        purpose: below 2^64; those of one seed are independent.
+    """
+    key = np.array((seed % 2**64, purpose), dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
+
+
 @dataclass(frozen=True)
 class Seeds:
     """The root of all randomness in one run."""
@@ -29,7 +40,7 @@ class Seeds:
         >>> bool(a.integers(2**32) == b.integers(2**32))
         True
         """
-        return np.random.Generator(np.random.Philox(key=self.number(*address)))
+        return generator(self.number(*address))
 
     def number(self, *address: Address) -> int:
         """Return a 64-bit seed for `address`, to be stored in a work order."""
@@ -51,7 +62,7 @@ class Seeds:
         Args:
             address: what the numbers are for.
             ids: `(n,)` identities, e.g. devices.
-            counters: `(n,)` or scalar: the how-manieth draw of each identity.
+            counters: `(n,)` or scalar: the number of the draw, of each identity.
         """
         with np.errstate(over="ignore"):
             key = np.uint64(self.number(*address))

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.datasets.clients import Cohort
 from simfl.core.types import Corrections, Floats, Ids, Params
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError
-from simfl.training.data import Cohort
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
 from simfl.training.measure import mean_gradient, measure

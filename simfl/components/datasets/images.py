@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.torchvision_import import torchvision_datasets
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
@@ -23,8 +24,8 @@ MNIST_CONSTANTS = ((0.1307,), (0.3081,))
 class ImageSet(Dataset):
     """A data set of torchvision as float32 images `(n, channels, height, width)`.
 
-    Images are not augmented: a sample is the same number for number whenever it is met, which is
-    what lets an order be repeated anywhere.
+    A sample is the same number for number whenever it is met; crops and flips are drawn as it is
+    trained on, from the order's own stream (``training: {augmentation: ...}``).
     """
 
     needs_files: ClassVar[bool] = True

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.components.datasets.base import Corpus, Dataset, datasets
+from simfl.components.datasets.clients import Samples
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError
@@ -97,9 +98,7 @@ class Shakespeare(Dataset):
             cut = max(int(0.8 * len(windows)), 1)
             train.append(windows[:cut])
             test.append(windows[min(cut + self.gap, len(windows)) :])
-        return Corpus(
-            _samples(train), _samples(test), self.shape()[1], _ranges(train), _ranges(test)
-        )
+        return Corpus(_samples(train), _samples(test), self.shape()[1], _ranges(train))
 
     def _find(self, folder: Path | None) -> Path:
         places = [] if folder is None else [folder / "shakespeare", folder]
