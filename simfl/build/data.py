@@ -1,5 +1,5 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
-from dataclasses import replace
+
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Random streams: the numbers of a Philox, each for itself."""
 
+import pickle
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +39,13 @@ def test_generators_that_live_side_by_side_do_not_disturb_each_other(
         assert ours[i].integers(2**16, dtype=np.uint16) == numpys[i].integers(
             2**16, dtype=np.uint16
         )
+
+
+def test_a_generator_can_be_sent_and_goes_on_from_where_it_was() -> None:
+    rng = generator(5)
+    rng.random(3)
+    copy = pickle.loads(pickle.dumps(rng))
+    assert copy.random(9).tolist() == rng.random(9).tolist()
 
 
 def test_a_stream_is_the_generator_of_its_address() -> None:
