@@ -242,7 +242,7 @@ class Builder:
                 shape=shape,
                 classes=classes,
                 data=self.federation,
-                training=self.scenario.training.local(),
+                training=self.scenario.training.local(self.scenario.data.dataset.black or ()),
                 coreset=getattr(workload, "method", None),
                 wants=tuple(self.scenario.selection.wants),
                 device=self._device,

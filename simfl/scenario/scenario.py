@@ -217,6 +217,9 @@ def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]
         if len(shape) != 3:
             name = scenario.data.dataset.name
             found.append((("training", "augmentation"), f"data set {name!r} has no images"))
+        elif scenario.training.augmentation.crop and scenario.data.dataset.black is None:
+            text = "normalised pixel by pixel, so that a crop has no border of one colour"
+            found.append((("training", "augmentation", "crop"), f"images are {text}"))
     first: dict[str, int] = {}
     for index, group in enumerate(scenario.fleet):
         if group.name in first:

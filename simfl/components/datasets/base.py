@@ -40,6 +40,11 @@ class Dataset(Component, ABC):
     natural_clients: ClassVar[bool] = False
     """Whether the data set has clients of its own."""
 
+    @property
+    def black(self) -> tuple[float, ...] | None:
+        """What a black pixel is in each channel; (): 0; None: not the same everywhere."""
+        return ()
+
     @abstractmethod
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         """Return the data.

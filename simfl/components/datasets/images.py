@@ -50,6 +50,24 @@ class ImageSet(Dataset):
     def shape(self) -> tuple[tuple[int, ...], int]:
         return self.image_shape, self.classes
 
+    @property
+    @override
+    def black(self) -> tuple[float, ...] | None:
+        if self.normalise == "per_pixel":
+            return None
+        if self.normalise == "none":
+            return ()
+        means, deviations = self._constants
+        channels = self.image_shape[0]
+        return tuple(np.broadcast_to(-np.divide(means, deviations), channels).tolist())
+
+    @property
+    def _constants(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Mean and deviation, per channel, that images are normalised with."""
+        half = ((0.5,), (0.5,))
+        presets = {"standard": self.statistics, "mnist_constants": MNIST_CONSTANTS, "half": half}
+        return presets[self.normalise]
+
     @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         root = cache_folder() if folder is None else folder
@@ -104,12 +122,7 @@ class ImageSet(Dataset):
                 part /= 255
             if self.normalise == "none":
                 return
-            presets = {
-                "standard": self.statistics,
-                "mnist_constants": MNIST_CONSTANTS,
-                "half": ((0.5,), (0.5,)),
-            }
-            shift, scale = (np.reshape(numbers, (-1, 1, 1)) for numbers in presets[self.normalise])
+            shift, scale = (np.reshape(numbers, (-1, 1, 1)) for numbers in self._constants)
         for part in (train, test):
             part -= shift.astype(np.float32)
             part /= scale.astype(np.float32)
