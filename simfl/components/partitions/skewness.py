@@ -30,8 +30,8 @@ class Skewness(Partition):
     )
     labels: Literal["equally", "independently"] = Field(
         "equally",
-        description="preferred labels: equally many clients prefer each (FL-DP3S), or each client's "
-        "is drawn by itself (FAVOR)",
+        description="equally many clients prefer each label (FL-DP3S), or each client draws one "
+        "by itself (FAVOR)",
     )
     samples: int | None = Field(
         None, ge=1, description="samples per client (600 in FL-DP3S); null: an equal share of all"
