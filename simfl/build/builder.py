@@ -22,8 +22,8 @@ from simfl.sim.coordinator import Coordinator, Evaluation
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.networks.jitter import Jitter, JitterGroup
-from simfl.sim.server.probing import Prices
-from simfl.sim.server.server import Server, Settings, Stop
+from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
 from simfl.core.types import Params
 
@@ -162,6 +162,7 @@ class Builder:
         corrects = scenario.aggregation.corrects
         return Settings(
             clients=scenario.rounds.clients,
+            min_clients=scenario.rounds.min_clients,
             epochs=scenario.training.epochs or 0,
             steps=scenario.training.steps,
             batch_size=scenario.training.batch_size,

@@ -17,7 +17,6 @@ from simfl.build.builder import Builder
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.sim.fleet import DeviceGroup
-from simfl.sim.server.deadlines import deadline_s
 from simfl.sim.timeline import Timeline
 
 WEEK_S = 7 * formats.DAY_S
@@ -145,7 +144,7 @@ def survey(builder: Builder) -> FleetFacts:
         "upload_s": up_s,
     }
     policy = builder.scenario.rounds.policy
-    limit_s = deadline_s(getattr(policy, "deadline", None), server)
+    limit_s = server.deadline_s(getattr(policy, "deadline", None))
     enforced_s = limit_s if getattr(policy, "enforce", True) else math.inf
     size = builder.settings.memory_bytes
     holds = np.ones(len(fleet), dtype=np.bool_)

@@ -29,7 +29,8 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.sim.coordinator import Coordinator
-from simfl.sim.server.server import Server, main
+from simfl.sim.policies.base import main
+from simfl.sim.server.server import Server
 from simfl.sim.timeline import Listener, Timeline
 from simfl.runs.summary import Summary
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.errors import ScenarioError
-from simfl.scenario.yaml import Location, Marks, Place, read_yaml
+from simfl.scenario.yaml import MOST_BYTES, Location, Marks, Place, read_yaml
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,11 @@ class Document:
         """
         path = Path(path)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            with path.open("rb") as file:
+                read = file.read(MOST_BYTES + 1)
+            if len(read) > MOST_BYTES:
+                raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes")
+            text = read.decode("utf-8-sig")
         except FileNotFoundError:
             raise ScenarioError(f"{path}: no such file{_sibling(path)}") from None
         except IsADirectoryError:

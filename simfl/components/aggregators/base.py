@@ -73,4 +73,4 @@ class Aggregator(Component, ABC):
             setattr(self, key, value)
 
 
-aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators")
+aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators", "fedavg")

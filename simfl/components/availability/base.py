@@ -48,4 +48,6 @@ class Availability(Component, ABC):
         """
 
 
-availabilities: Registry[Availability] = Registry("availability", "simfl.components.availability")
+availabilities: Registry[Availability] = Registry(
+    "availability", "simfl.components.availability", "always"
+)

@@ -47,4 +47,4 @@ class UpdateFilter(Component, ABC):
         return [i for i, update in enumerate(updates) if self.keep(update, reference, round_)]
 
 
-filters: Registry[UpdateFilter] = Registry("filter", "simfl.components.filters")
+filters: Registry[UpdateFilter] = Registry("filter", "simfl.components.filters", "none")

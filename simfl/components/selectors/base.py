@@ -101,7 +101,6 @@ class View:
         truth: what no server can know, only there for a selector with `oracle` set: arrays over
             all `n` clients by name, such as `duration_s` (how long a round would take it now) or
             `label_counts` `(n, classes)`.
-        probing_deadline_s: longest a probe may take (None: until all have answered).
         turn: how many selections were made for this round before (replacements are chosen one by
             one where the server does not wait for all).
     """
@@ -236,4 +235,4 @@ class Selector(Component, ABC):
             setattr(self, key, value)
 
 
-selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors")
+selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors", "uniform")

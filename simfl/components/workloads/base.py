@@ -72,4 +72,4 @@ class Workload(Component, ABC):
         """Return the plan, or None if nothing useful fits (the client is skipped)."""
 
 
-workloads: Registry[Workload] = Registry("workload", "simfl.components.workloads")
+workloads: Registry[Workload] = Registry("workload", "simfl.components.workloads", "full")

@@ -8,17 +8,13 @@ clients that can't make even one epoch, this follows the paper: the budget is ro
 
 from typing import Annotated, ClassVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
 from simfl.core.work import Plan
 from simfl.errors import InputError
-
-Method = Annotated[
-    Coreset, BeforeValidator(coresets.parse), PlainSerializer(coresets.dump, return_type=dict)
-]
 
 
 @workloads.register("coreset")
@@ -34,7 +30,7 @@ class CoresetTraining(Workload):
 
     needs_epochs: ClassVar[bool] = True
 
-    method: Method = Field(
+    method: Annotated[Coreset, coresets] = Field(
         "k_medoids",
         validate_default=True,
         description="the coreset component that chooses the samples",

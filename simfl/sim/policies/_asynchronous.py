@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from simfl.core.units import Duration
 from simfl.sim.policies.base import Process, RoundPolicy
-from simfl.sim.server.active_clients import ActiveClients
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
 
@@ -44,7 +43,7 @@ class Asynchronous(RoundPolicy, ABC):
     @override
     def run(self, server: Server) -> Process:
         size = self.concurrency or server.settings.clients
-        active = ActiveClients(server, size, self.timeout or math.inf)
+        active = server.keep_active(size, self.timeout or math.inf)
         buffer: list[Participation] = []
         server.open_round()
         while not server.finished:

@@ -2,16 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import simpy
 from pydantic import Field
 
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
-
-if TYPE_CHECKING:
-    from simfl.sim.server.server import Server
+from simfl.sim.server.server import Server
 
 Process = Generator[simpy.Event, Any, None]
 
@@ -26,6 +24,9 @@ class RoundPolicy(Component, ABC):
     awaits_updates: ClassVar[bool] = False
     """Whether a round ends only once enough updates have come, however long that takes."""
 
+    has_quorum: ClassVar[bool] = False
+    """Whether it waits for `rounds.min_clients` to be available before a round begins."""
+
     server_time: Duration = Field(
         0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
     )
@@ -36,10 +37,15 @@ class RoundPolicy(Component, ABC):
         return True
 
     @abstractmethod
-    def run(self, server: "Server") -> Process:
+    def run(self, server: Server) -> Process:
         """Run rounds until `server.finished`; a SimPy process."""
 
 
 policies: Registry[RoundPolicy] = Registry(
     "round policy", "simfl.sim.policies", default="synchronous"
 )
+
+
+def main(server: Server, policy: RoundPolicy) -> Process:
+    """Run `policy` until it finishes or virtual time is up; the process that a run waits for."""
+    yield from server.conduct(policy.run(server), policy.server_time)
