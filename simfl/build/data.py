@@ -7,7 +7,9 @@ import numpy as np
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import ClientData, Samples
 from simfl.components.datasets.rearrange import rearranged
+from simfl.components.datasets.soundness import sound
 from simfl.components.partitions.base import Partition, Source
+from simfl.core.blame import users_code
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError
@@ -39,17 +41,14 @@ def federate(
         InputError: the files are missing, or the data can't be dealt that way.
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
-        if partition.name != "natural":
-            raise InputError(
-                f"data set {dataset.name!r} makes each client's own samples; its partition is "
-                f"natural, not {partition.name!r}"
-            )
         return lazy, lazy.test
-    corpus = dataset.load(folder, seeds)
+    with users_code(f"data set {dataset.name!r}", type(dataset)):
+        corpus = sound(dataset, dataset.load(folder, seeds))
     if partition.pools_test:
         corpus = _pooled(corpus)
     source = Source(corpus.train.y, corpus.classes, corpus.natural)
-    dealt = partition.deal(source, clients, seeds.stream("partition"))
+    with users_code(f"partition {partition.name!r}", type(partition)):
+        dealt = partition.deal(source, clients, seeds.stream("partition"))
     if len(dealt) != clients:
         raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
     if partition.pools_test:

@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -16,6 +16,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
 
@@ -37,6 +38,14 @@ class Component(BaseModel):
     )
 
     name: ClassVar[str] = ""
+
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        """Yield what it can't go with, a clause each: ``workload 'coreset' needs `epochs` ...``.
+
+        Raises:
+            InputError: as good as yielding its message.
+        """
+        yield from ()
 
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
@@ -142,6 +151,7 @@ class Registry(Generic[C]):
             found = getattr(importlib.import_module(module), attribute)
         except Exception as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
+        found = self.adopt(name, found)
         if not (isinstance(found, type) and issubclass(found, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
         if inspect.isabstract(found):
@@ -150,6 +160,13 @@ class Registry(Generic[C]):
             # Whatever it inherits or registered itself as: only so will another process find it.
             found.name = name
         return cast(type[C], found)
+
+    def adopt(self, name: str, found: object) -> object:
+        """Return what stands for `found`, at ``module:attribute``, among components of this kind.
+
+        That is itself, unless a kind of component has use for what is none.
+        """
+        return found
 
     def parse(self, value: object) -> C:
         """Return the component that `value`, a name or a mapping with a name, stands for.

@@ -20,14 +20,19 @@ _OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")
 
 
 @contextmanager
-def open_csv(path: Path) -> Iterator[TextIO]:
+def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
     """Open a CSV file, plain or gzipped (``.gz``).
+
+    Args:
+        path: where it is.
+        what: it is, for messages.
 
     Raises:
         InputError: whatever goes wrong with the file while it is read.
     """
+    named = f"{what} {path}".strip()
     if path.suffix in _OTHERS:
-        raise InputError(f"can't read {path}: expected a CSV file, plain or gzipped (.gz)")
+        raise InputError(f"can't read {named}: expected a CSV file, plain or gzipped (.gz)")
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         # Spreadsheets write a byte order mark first.
@@ -35,7 +40,7 @@ def open_csv(path: Path) -> Iterator[TextIO]:
             yield text
     except (OSError, EOFError, UnicodeError, zlib.error, csv.Error) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"can't read {path}: {why}") from None
+        raise InputError(f"can't read {named}: {why}") from None
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from simfl.core.registry import NESTED
 from simfl.errors import ScenarioError, nearest
-from simfl.scenario.document import Document, file_names, safe_name
+from simfl.scenario.checks import objections
+from simfl.scenario.document import Document, file_names, safe_name, within
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import MOST_PROBLEMS, Location, Place, dotted
@@ -56,6 +57,8 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
         return None, _merge(document, list(islice(told, MOST_PROBLEMS)))
     if problems := list(_numbers_that_are_none(document.data, scenario.to_dict())):
         return None, problems
+    if problems := [Problem(path, message) for path, message in objections(scenario)]:
+        return None, _merge(document, problems)
     scenario._document = document
     return scenario, []
 
@@ -168,26 +171,12 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _within(whole: Any, path: Location) -> tuple[Location, Location]:
-    """Return how far `path` leads in the data (past a fleet's only group), and the rest."""
-    data, real = whole, cast(Location, ())
-    for depth, key in enumerate(path):
-        if isinstance(data, dict) and key == 0:
-            continue
-        try:
-            data = data[key]
-        except (LookupError, TypeError):
-            return real, path[depth:]
-        real = (*real, key)
-    return real, ()
-
-
 def _merge(document: Document, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems, those of a union's members (whose paths lead beyond the data) as one."""
     merged: list[Problem] = []
     beyond: dict[Location, dict[str, None]] = {}
     for problem in problems:
-        real, rest = _within(document.data, problem.path)
+        real, rest = within(document.data, problem.path)
         if rest:
             beyond.setdefault(real, {})[problem.message] = None
         else:

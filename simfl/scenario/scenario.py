@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
-from pydantic_core import PydanticCustomError
 
 from simfl.components.aggregators.base import Aggregator, aggregators
 from simfl.components.models.base import Model, models
 from simfl.components.selectors.base import Selector, selectors
-from simfl.core.registry import NESTED
-from simfl.errors import InputError, nearest
+from simfl.errors import nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.fleet import Groups
 from simfl.scenario.learning import Data, Evaluation, Training
@@ -142,23 +140,9 @@ class Scenario(Part):
         return self.folder or Path()
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        """Count the clients of a round, and refuse what contradicts itself."""
+    def _counted(self) -> Self:
+        """Count the clients of a round."""
         object.__setattr__(self, "rounds", self.rounds.of(self.devices))
-        if problems := list(contradictions(self)):
-            errors = [
-                {"type": "contradiction", "loc": path, "msg": message} for path, message in problems
-            ]
-            raise PydanticCustomError(
-                NESTED,
-                "{message}",
-                {
-                    "message": "; ".join(message for _, message in problems),
-                    "kind": "scenario",
-                    "name": self.name,
-                    "errors": errors,
-                },
-            )
         return self
 
     @classmethod
@@ -201,80 +185,3 @@ class Scenario(Part):
         from simfl.scenario.yaml import to_yaml
 
         return to_yaml(self.to_dict())
-
-
-def contradictions(scenario: Scenario) -> list[tuple[tuple[str | int, ...], str]]:
-    """Return what can't go together, each as a path and a message."""
-    found: list[tuple[tuple[str | int, ...], str]] = []
-    if scenario.rounds.clients > scenario.devices:
-        found.append(
-            (
-                ("rounds", "clients"),
-                f"{scenario.rounds.clients} clients per round, but the fleet has only "
-                f"{scenario.devices} devices",
-            )
-        )
-    if scenario.training.augmentation.of_images() is not None:
-        shape = scenario.data.dataset.shape()[0]
-        if len(shape) != 3:
-            name = scenario.data.dataset.name
-            found.append((("training", "augmentation"), f"data set {name!r} has no images"))
-        elif scenario.training.augmentation.crop and scenario.data.dataset.black is None:
-            text = "normalised pixel by pixel, so that a crop has no border of one colour"
-            found.append((("training", "augmentation", "crop"), f"images are {text}"))
-    first: dict[str, int] = {}
-    for index, group in enumerate(scenario.fleet):
-        if group.name in first:
-            found.append(
-                (
-                    ("fleet", index, "name"),
-                    f"another group, fleet[{first[group.name]}], is called {group.name!r} too",
-                )
-            )
-        first.setdefault(group.name, index)
-        cells = scenario.network.cell_names
-        if group.cell is not None and group.cell not in cells:
-            hint = nearest(group.cell, cells) or "; it has no cells"
-            found.append(
-                (("fleet", index, "cell"), f"the network has no cell {group.cell!r}{hint}")
-            )
-        for name in Correlations.of(scenario.correlate).names:
-            if name in group.traced:
-                found.append(
-                    (
-                        ("correlate",),
-                        f"{name} can't be correlated: fleet[{index}] takes it from a trace",
-                    )
-                )
-    if scenario.training.steps is not None and scenario.training.workload.needs_epochs:
-        found.append(
-            (
-                ("training", "workload"),
-                f"workload {scenario.training.workload.name!r} needs `epochs`, not `steps`",
-            )
-        )
-    aggregation, policy = scenario.aggregation, scenario.rounds.policy
-    if aggregation.corrects and policy.may_be_stale:
-        found.append(
-            (
-                ("aggregation",),
-                f"aggregator {aggregation.name!r} can't use stale updates: it needs the policy "
-                "'synchronous', with `late: drop`",
-            )
-        )
-    keeps, stop = scenario.training.filter, scenario.rounds.stop
-    may_end = stop.time is not None or stop.bytes is not None
-    withholds = keeps.needs_updates and keeps.stage == "client"
-    if policy.awaits_updates and withholds and not may_end:
-        found.append(
-            (
-                ("rounds", "stop"),
-                f"needs time or bytes: filter {keeps.name!r} may keep every update from the "
-                f"server, and policy {policy.name!r} would wait forever",
-            )
-        )
-    try:
-        aggregation.fresh().prepare(scenario.training.local(), scenario.devices)
-    except InputError as error:
-        found.append((("aggregation",), str(error)))
-    return found

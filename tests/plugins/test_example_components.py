@@ -34,6 +34,6 @@ def test_all_at_once(tmp_path: Path) -> None:
     assert (result.folder / "events.jsonl").read_bytes() == log
 
 
-def test_prepare_may_refuse() -> None:
+def test_components_object() -> None:
     with pytest.raises(ScenarioError, match="aggregation: aggregator 'Nesterov' is a momentum"):
         Scenario.from_dict(TINY, overrides=[*CHANGES, "training.optimizer.momentum=0.9"])

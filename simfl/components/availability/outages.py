@@ -28,6 +28,11 @@ class Outages(Availability):
     between: Duration = Field(gt=0, description="mean time from the end of an outage to the next")
     lasting: Duration = Field(gt=0, description="mean length of an outage")
 
+    @property
+    @override
+    def ever_online(self) -> bool:
+        return self.base.ever_online
+
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         address = ("availability", group, "outages")

@@ -128,7 +128,7 @@ def _changes(a: Ids, b: Ids, on: NDArray[np.bool_], length: int) -> tuple[Ids, b
 def _read(file: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    with open_csv(file) as text:
+    with open_csv(file, "the availability trace") as text:
         try:
             # Whole columns, so that a column of mixed cells warns of nothing.
             table = pd.read_csv(text, low_memory=False)

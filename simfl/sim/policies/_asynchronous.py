@@ -2,13 +2,15 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.units import Duration
-from simfl.sim.policies.base import Process, RoundPolicy
+from simfl.sim.policies.base import Process, RoundPolicy, unless_withheld
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
 
@@ -20,8 +22,6 @@ class Asynchronous(RoundPolicy, ABC):
     client there is never more than one work under way, but there may be several updates in the
     buffer.
     """
-
-    awaits_updates: ClassVar[bool] = True
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients are at work at once; default rounds.clients"
@@ -39,6 +39,10 @@ class Asynchronous(RoundPolicy, ABC):
     @abstractmethod
     def enough(self) -> int:
         """How many updates make an aggregation."""
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from unless_withheld(self, circumstances)
 
     @override
     def run(self, server: Server) -> Process:

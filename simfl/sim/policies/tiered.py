@@ -5,14 +5,16 @@ arXiv:2001.09249; algorithms.md, A.13): equal shares of the clients by latency.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
-from simfl.sim.policies.base import Process, RoundPolicy, policies
+from simfl.sim.policies.base import Process, RoundPolicy, policies, unless_withheld
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
 from simfl.sim.server.waiting import Attempts
@@ -35,6 +37,10 @@ class Tiered(RoundPolicy):
     deadline: Deadline = Field(
         None, description="how long a tier's round may last: none | a duration | {stragglers: 30%}"
     )
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from unless_withheld(self, circumstances)
 
     @override
     def run(self, server: Server) -> Process:
