@@ -47,7 +47,8 @@ class Nesterov(Aggregator):
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        self._step = np.mean([one.update for one in contributions], axis=0).astype(np.float32)
+        updates = [one.update for one in contributions for _ in range(one.copies)]
+        self._step = np.mean(updates, axis=0).astype(np.float32)
         return model + self._step
 
 

@@ -29,8 +29,8 @@ def label_counts(dealt: Sequence[Ids], labels: Ids, classes: int) -> NDArray[np.
 def gemd(groups: NDArray[np.int64], everybody: NDArray[np.int64]) -> Floats:
     """Return how far the labels of groups of clients are from everybody's, in [0, 2).
 
-    The group earth mover's distance of FL-DP3S (equation 15; algorithms.md, G.2): the L1 distance
-    of the label distributions.  NaN where a group has no samples.
+    The group earth mover's distance of FL-DP3S (equation 15; docs/algorithms.md, G.2): the L1
+    distance of the label distributions.  NaN where a group has no samples.
 
     Args:
         groups: `(..., classes)` label counts of each group.
