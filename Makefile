@@ -11,7 +11,7 @@ PIP := pip install --quiet --disable-pip-version-check
 # PyTorch's CPU builds where their index can be had; elsewhere the plain index has to do.
 FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('$(CPU_INDEX)/torch/', timeout=3)"
 
-.PHONY: help demo test test-all test-pythons test-minimum coverage check format bench bench-peers testbed golden lock dist clean
+.PHONY: help demo test test-all test-pythons test-minimum coverage check format bench bench-peers testbed golden screenshots lock dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -90,6 +90,9 @@ bench-peers: .venv/ready ## other simulators beside simfl, each in an environmen
 testbed: .venv/ready ## real federations beside their simulations (Linux, root, about 6 minutes)
 	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'
 	$(BIN)/python -m testbed --out build/testbed.json
+
+screenshots: .venv/ready ## the README's pictures of the report (needs Chromium)
+	$(BIN)/python analysis/screenshots.py
 
 golden: .venv/ready ## rewrite the golden event logs; read the diff like code
 	SIMFL_GOLDEN=write $(BIN)/pytest tests/runs/test_golden.py
