@@ -14,7 +14,8 @@ from simfl.build.builder import Builder
 from simfl.build.calibrate import Device, calibrated, fleet
 from simfl.errors import InputError
 from simfl.scenario.fleet import Group
-from testbed.measure import Run, measure
+from testbed.journals import Run
+from testbed.measure import measure
 from testbed.namespaces import Loopback, Namespaces
 
 PER_BYTE = (1514 / 1448) * (1 + 9 / 16384) - 1
@@ -162,7 +163,7 @@ def compare(
     server, size = (network.server_downlink, network.server_uplink), 4 * builder.model.parameters
     ends = Loopback() if loopback else Namespaces(server, links, size, fair)
     with ends as entered, tempfile.TemporaryDirectory() as folder:
-        real = measure(builder, entered, Path(folder))
+        real = measure(builder, entered, Path(folder), data_dir)
     result = told(scenario, builder, real, data_dir)
     return result | {"name": result["name"] + "-fair-queue" * fair, "shared": min(server) < np.inf}
 
@@ -193,7 +194,7 @@ def told(scenario: Scenario, builder: Builder, real: Run, data_dir: Path | None)
 
 
 def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | None:
-    """Return the scenario with the devices that the first half of the rounds was measured of.
+    """Return the scenario with the devices, and the server, of the first half of the rounds.
 
     None where somebody never sent an update, where a link is shared, or where clients are killed:
     `simfl calibrate` knows nothing of these.
@@ -214,7 +215,10 @@ def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | Non
         return None
     if len(devices) < scenario.devices:
         return None
-    return scenario.model_copy(update={"fleet": tuple(_groups(scenario, devices))})
+    policy = scenario.rounds.policy.model_copy(update={"server_time": max(_between(real), 0.0)})
+    rounds = scenario.rounds.model_copy(update={"policy": policy})
+    groups = tuple(_groups(scenario, devices))
+    return scenario.model_copy(update={"fleet": groups, "rounds": rounds})
 
 
 def _groups(scenario: Scenario, devices: Sequence[Device]) -> Iterator[Group]:
@@ -225,10 +229,9 @@ def _groups(scenario: Scenario, devices: Sequence[Device]) -> Iterator[Group]:
 
 
 def _between(real: Run) -> float:
-    """Return the mean seconds from a round's last arrival to the next round's begin."""
-    arrived = real.clients[real.clients.outcome == "arrived"]
-    last = arrived.groupby("round").upload_end_s.max()
-    return float((real.rounds.set_index("round").end_s - last).dropna().median())
+    """Return the median seconds from a round's close to the next one's begin, of the first half."""
+    pilot = real.rounds.iloc[: max(len(real.rounds) // 2, 1)]
+    return float((pilot.end_s - pilot.closed_s).median())
 
 
 def _pairs(real: Run, simulated: Run, rounds: Sequence[int]) -> list[list[float]]:

@@ -33,4 +33,4 @@ def pack(facts: Facts, numbers: bytes = b"") -> bytes:
 def unpack(message: bytes) -> tuple[Facts, Floats]:
     """Return what `pack` was given."""
     line = message.index(b"\n")
-    return json.loads(message[:line]), np.frombuffer(message[line + 1 :], dtype=np.float32)
+    return json.loads(message[:line]), np.frombuffer(message, np.float32, offset=line + 1)

@@ -14,9 +14,7 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
@@ -86,12 +84,13 @@ class Namespaces:
 
     def __enter__(self) -> Self:
         check()
-        self._lock = open(Path(tempfile.gettempdir()) / f"{PREFIX}lock", "w")
+        lock = open(f"/run/{PREFIX}lock", "w")
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            lock.close()
             raise Refused("another testbed is under way on this machine") from None
-        self._owner = os.getpid()
+        self._lock, self._owner = lock, os.getpid()
         atexit.register(self.close)
         signal.signal(signal.SIGTERM, _as_exit)
         try:

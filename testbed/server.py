@@ -122,7 +122,7 @@ class Server:
                 total = sum(facts["samples"] for facts, _ in updates)
                 weights = [facts["samples"] / total for facts, _ in updates]
             step = sum(w * delta for w, (_, delta) in zip(weights, updates, strict=True))
-            self.model = (self.model + step).astype(np.float32)
+            self.model = (self.model + step).astype(np.float32, copy=False)
         self.models.append(self.model)
         used = [{"order": f["order"], "staleness": self.version - f["version"]} for f, _ in updates]
         self.version += 1
