@@ -78,7 +78,7 @@ def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) ->
     mine, theirs = (_times(each, rounds) for each in (simulated, real))
     wrong = np.abs(mine - theirs) / theirs.mean()
     a, b = (_table(each, rounds) for each in (simulated, real))
-    both = a.join(b, lsuffix="_s", rsuffix="_r", how="inner")
+    both = _both(a, b)
     down, up = _wire(real, simulated, overhead)
     return Errors(
         float(mine.sum() / theirs.sum() - 1),
@@ -108,6 +108,12 @@ def _table(each: Run, rounds: Sequence[int]) -> pd.DataFrame:
     for phase, begun, ended in zip(PHASES, ends, ends[1:], strict=False):
         table[f"{phase}_s"] = ended - begun
     return table[table["round"].isin(list(rounds))].set_index(["client", "turn"])
+
+
+def _both(simulated: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
+    """Return the participations that are in both, columns ending in `_s` and `_r`."""
+    options = {"left_index": True, "right_index": True, "suffixes": ("_s", "_r")}
+    return simulated.merge(real, **options)
 
 
 def _phase(both: pd.DataFrame, phase: str) -> float:
@@ -237,6 +243,6 @@ def _between(real: Run) -> float:
 def _pairs(real: Run, simulated: Run, rounds: Sequence[int]) -> list[list[float]]:
     """Return (simulated, measured) seconds of each update from its order to its arrival."""
     a, b = (_table(each, rounds) for each in (simulated, real))
-    both = a.join(b, lsuffix="_s", rsuffix="_r", how="inner")
+    both = _both(a, b)
     mine, theirs = (both[f"upload_end_s_{x}"] - both[f"selected_s_{x}"] for x in "sr")
     return [[round(x, 4), round(y, 4)] for x, y in zip(mine, theirs, strict=True) if x * y > 0]
