@@ -189,6 +189,10 @@ def told(scenario: Scenario, builder: Builder, real: Run, data_dir: Path | None)
         "stated": asdict(errors(real, stated, PER_BYTE, every)),
         "wire": real.wire,
         "accuracy": {"measured": real.accuracy, "simulated": stated.accuracy},
+        "ends_s": {
+            "measured": real.rounds.end_s.tolist(),
+            "simulated": stated.rounds.end_s.tolist(),
+        },
         "arrivals": _pairs(real, stated, every),
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),

@@ -11,6 +11,8 @@ HEAD = (
     "scenario | rounds | measured | total | mean round | worst round | download | compute | upload"
     " | order | outcomes | staleness | bytes down | bytes up"
 )
+TARGET = 0.7
+"""The accuracy whose time is told."""
 SIMULATIONS = {"plain": "Rates alone", "stated": "With protocols", "calibrated": "Calibrated"}
 
 
@@ -22,14 +24,33 @@ def tables(results: Sequence[dict[str, Any]]) -> str:
         if rows:
             rule = "|".join(["---"] * (HEAD.count("|") + 1))
             parts.append(f"{title}\n\n| {HEAD} |\n|{rule}|\n" + "\n".join(rows))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *_learning(results)]) + "\n"
+
+
+def _learning(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a table of accuracies, where models were kept."""
+    rows = []
+    for result in results:
+        if result["accuracy"]["measured"]:
+            cells = [_name(result)]
+            for way in ("measured", "simulated"):
+                accuracy, ends_s = result["accuracy"][way], result["ends_s"][way]
+                hits = [end for end, a in zip(ends_s, accuracy, strict=True) if a >= TARGET]
+                cells += [f"{hits[0]:.1f} s" if hits else "never", f"{accuracy[-1]:.1%}"]
+            rows.append(f"| {' | '.join(cells)} |")
+    ways = [f"{way}: to {TARGET:.0%} | at the end" for way in ("measured", "simulated")]
+    head = f"scenario | {' | '.join(ways)}"
+    return [f"Accuracy\n\n| {head} |\n|---|---|---|---|---|\n" + "\n".join(rows)] if rows else []
+
+
+def _name(result: dict[str, Any]) -> str:
+    return str(result["name"]).removeprefix("testbed-").replace("-", " ")
 
 
 def _row(result: dict[str, Any], wrong: dict[str, Any]) -> str:
-    name = result["name"].removeprefix("testbed-").replace("-", " ")
     shares = [wrong[key] for key in ("orders", "outcomes", "staleness")]
     cells = [
-        name,
+        _name(result),
         str(result["rounds"]),
         f"{result['measured_s']:.1f} s",
         _signed(wrong["total"]),
@@ -58,10 +79,9 @@ def picture(results: Sequence[dict[str, Any]], path: Path) -> None:
     for result in results:
         pairs = result["arrivals"]
         simulated, measured = zip(*pairs, strict=True)
-        label = result["name"].removeprefix("testbed-").replace("-", " ")
-        left.plot(measured, simulated, "o", ms=4, alpha=0.6, label=label)
+        left.plot(measured, simulated, "o", ms=4, alpha=0.6, label=_name(result))
         wrong = sorted(100 * (s / m - 1) for s, m in pairs)
-        right.step(wrong, [(i + 1) / len(wrong) for i in range(len(wrong))], label=label)
+        right.step(wrong, [(i + 1) / len(wrong) for i in range(len(wrong))])
     ends = left.get_xlim()
     left.plot(ends, ends, "k-", lw=0.8, zorder=0)
     left.set(xlabel="measured, s", ylabel="simulated, s", title="From order to arrival")
