@@ -5,13 +5,14 @@ A `WorkOrder` is complete: equal orders with equal base models, equal correction
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids, Params
+from simfl.core.types import Corrections, Floats, Ids, Params
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,32 @@ class WorkOrder:
     def key(self) -> tuple[int, int]:
         """Canonical order of results, whatever computed them."""
         return (self.client, self.issue)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBatch:
+    """Orders that are computed together, and what they start from.
+
+    Attributes:
+        bases: the model versions that the orders start from, `(p,)` each; there may be more.
+        orders: what to train.
+        corrections: what each order adds to every gradient; None: nothing.
+    """
+
+    bases: Mapping[int, Params]
+    orders: Sequence[WorkOrder]
+    corrections: Corrections | None = None
+
+    def part(self, places: Sequence[int]) -> "OrderBatch":
+        """Return the orders at `places`, with what they need and nothing else."""
+        orders = [self.orders[place] for place in places]
+        versions = sorted({order.base for order in orders})
+        corrections = self.corrections
+        if corrections is not None:
+            corrections = {order.key: corrections[order.key] for order in orders}
+        return OrderBatch(
+            {version: self.bases[version] for version in versions}, orders, corrections
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from torch.nn import functional as F
 
 from simfl.components.coresets.base import Coreset
 from simfl.components.models.base import Model
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.core.work import LocalTraining, OrderBatch, Plan, Schedule, WorkOrder
+from simfl.training import local
 from simfl.training.data import Partitioned
 from simfl.training.flat import build, flatten, initial_params, load
+from simfl.training.kernels import Lane
 from simfl.training.passes import coreset_segment, full_segment
 from simfl.training.task import Task
 
@@ -175,6 +177,25 @@ def make_orders(sizes, plan=None, base=0, round_=1) -> list[WorkOrder]:
 def initial(task, seed=1):
     """Return the initial model of `task`."""
     return initial_params(task.model, task.shape, task.classes, seed)
+
+
+def train(task, bases, orders, corrections=None):
+    """Return the results of `orders`."""
+    return local.train(task, OrderBatch(bases, orders, corrections))
+
+
+def lanes_of(task, orders, base, offsets=None, device="cpu"):
+    """Return the lanes of `orders` over all of their clients' samples, all from `base`."""
+    base = torch.from_numpy(base).to(device)
+    return [
+        Lane(
+            base,
+            base,
+            full_segment(order, task.data.train_rows[order.client], task.training),
+            None if offsets is None else offsets[at],
+        )
+        for at, order in enumerate(orders)
+    ]
 
 
 def reference(task, base, order, coreset=None, correction=None):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Perceptron, initial, make_orders, make_task
+from learning_stubs import Perceptron, initial, make_orders, make_task, train
 from torch.nn import functional as F
 
 from simfl.core.work import Augmentation, LocalTraining, Schedule
@@ -11,7 +11,6 @@ from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.training.augment import Augmenter
 from simfl.training.flat import build, load
-from simfl.training.local import train
 from simfl.training.passes import Purpose, Segment, full_segment
 
 PADDING = 2

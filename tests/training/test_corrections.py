@@ -12,9 +12,11 @@ from learning_stubs import (
     Residual,
     close,
     initial,
+    lanes_of,
     make_orders,
     make_task,
     reference,
+    train,
 )
 
 from simfl.components.aggregators.base import Contribution
@@ -23,9 +25,7 @@ from simfl.components.aggregators.scaffold import Scaffold
 from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
 from simfl.training.flat import build
 from simfl.training.kernels.vmap import VmapKernel
-from simfl.training.local import train
 from simfl.training.measure import measure
-from simfl.training.passes import full_segment
 
 SIZES = [40, 7, 64, 1, 33, 8, 20]
 MODELS = {
@@ -69,10 +69,10 @@ def test_lanes_through_vmap_too():
     orders = make_orders(SIZES)
     corrections = some_corrections(task, orders)
     kernel = VmapKernel(build(task.model, task.shape, task.classes), task.classes)
-    start = [torch.from_numpy(initial(task))] * len(SIZES)
-    segments = [full_segment(o, task.data.train_rows[o.client], training) for o in orders]
-    offsets = [torch.from_numpy(corrections[o.key]) for o in orders]
-    found = kernel.run(start, start, task.data.x, task.data.y, segments, training, offsets)
+    lanes = lanes_of(
+        task, orders, initial(task), [torch.from_numpy(corrections[o.key]) for o in orders]
+    )
+    found = kernel.run(lanes, task.data.x, task.data.y, training)
     for result, params in zip(
         train(task, {0: initial(task)}, orders, corrections), found.params, strict=True
     ):

@@ -12,6 +12,7 @@ from learning_stubs import (
     Residual,
     close,
     initial,
+    lanes_of,
     make_orders,
     make_task,
     reference,
@@ -45,13 +46,14 @@ def test_every_kernel_equals_torch_sgd(kind, model, shape):
     base, orders = initial(task), make_orders(SIZES, Plan(steps=50))
     module = build(task.model, task.shape, task.classes)
     kernel = LoopKernel(module) if kind == "loop" else VmapKernel(module, task.classes)
-    start = [torch.from_numpy(base)] * len(SIZES)
-    segments = [full_segment(o, task.data.train_rows[o.client], TRAINING) for o in orders]
-    progress = kernel.run(start, start, task.data.x, task.data.y, segments, TRAINING)
+    lanes = lanes_of(task, orders, base)
+    progress = kernel.run(lanes, task.data.x, task.data.y, TRAINING)
     for lane, order in enumerate(orders):
         params, loss = reference(task, base, order)
         assert close(progress.params[lane].numpy(), params)
-        assert progress.losses[lane] / len(segments[lane].rows) == pytest.approx(loss, rel=1e-5)
+        assert progress.losses[lane] / len(lanes[lane].segment.rows) == pytest.approx(
+            loss, rel=1e-5
+        )
 
 
 @pytest.mark.parametrize(

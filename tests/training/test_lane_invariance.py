@@ -12,15 +12,15 @@ from learning_stubs import (
     Reader,
     Residual,
     initial,
+    lanes_of,
     make_orders,
     make_task,
+    train,
 )
 
 from simfl.core.work import LocalTraining, Plan, Schedule
 from simfl.training.flat import build
 from simfl.training.kernels.vmap import LANES, VmapKernel
-from simfl.training.local import train
-from simfl.training.passes import full_segment
 
 # Sizes around batch boundaries, ragged, with last batches of one sample.
 RAGGED = [1, 2, 7, 8, 9, 16, 17, 33, 63, 64, 65, 100, 3, 129, 5, 70]
@@ -165,17 +165,12 @@ def test_lanes_through_vmap(device):
     sizes = [8, 16, 24, 9] * (LANES // 2)
     task = make_task(Residual(), sizes, training=SETTINGS)
     kernel = VmapKernel(build(task.model, task.shape, task.classes).to(device), task.classes)
-    start = torch.from_numpy(initial(task)).to(device)
     x, y = task.data.x.to(device), task.data.y.to(device)
-    segments = [
-        full_segment(order, task.data.train_rows[order.client], SETTINGS)
-        for order in make_orders(sizes)
-    ]
+    lanes = lanes_of(task, make_orders(sizes), initial(task), device=device)
 
-    def run(lanes):
-        chosen = [segments[lane] for lane in lanes]
-        same = [start] * len(lanes)
-        return torch.stack(kernel.run(same, same, x, y, chosen, SETTINGS).params).cpu()
+    def run(places):
+        chosen = [lanes[place] for place in places]
+        return torch.stack(kernel.run(chosen, x, y, SETTINGS).params).cpu()
 
     whole = run(list(range(len(sizes))))
     longest = [lane for lane, size in enumerate(sizes) if size == 24]

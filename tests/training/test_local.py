@@ -17,6 +17,7 @@ from learning_stubs import (
     make_orders,
     make_task,
     reference,
+    train,
 )
 from torch import nn
 from torch.nn import functional as F
@@ -28,7 +29,6 @@ from simfl.training.features import sample_features
 from simfl.training.flat import Layout, build, load
 from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.stages import stages_of
-from simfl.training.local import train
 from simfl.training.passes import Purpose, stream
 
 SIZES = [40, 7, 64, 1, 33, 8, 20]

@@ -55,7 +55,7 @@ def row_multiple(columns: int) -> int:
 
 
 class Record:
-    """What the steps of one block leave behind for the loss: see `Workspace.compute`.
+    """What the steps of one block leave behind for the loss: see `Step`.
 
     Args:
         batches: room for so many.

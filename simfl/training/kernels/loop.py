@@ -15,7 +15,7 @@ from simfl.core.types import Floats
 from simfl.core.work import LocalTraining
 from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout
-from simfl.training.kernels.base import Kernel, Progress
+from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.sgd import LaneSGD
 from simfl.training.passes import Segment, stream
 
@@ -47,39 +47,25 @@ class LoopKernel(Kernel):
 
     @override
     def run(
-        self,
-        start: Sequence[torch.Tensor],
-        base: Sequence[torch.Tensor],
-        x: torch.Tensor,
-        y: torch.Tensor,
-        segments: Sequence[Segment],
-        training: LocalTraining,
-        offsets: Sequence[torch.Tensor] | None = None,
+        self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> Progress:
-        progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
+        progress = Progress.none(lanes)
         self.module.train()
-        for lane, segment in enumerate(segments):
-            if segment.steps:
-                offset = None if offsets is None else offsets[lane]
-                sums = self._run_lane(start[lane], base[lane], x, y, segment, training, offset)
-                progress.params[lane] = self._leave()
-                progress.losses[lane], progress.squares[lane] = sums
+        for index, lane in enumerate(lanes):
+            if lane.segment.steps:
+                sums = self._run_lane(lane, x, y, training)
+                progress.params[index] = self._leave()
+                progress.losses[index], progress.squares[index] = sums
         return progress
 
     def _run_lane(
-        self,
-        start: torch.Tensor,
-        base: torch.Tensor,
-        x: torch.Tensor,
-        y: torch.Tensor,
-        segment: Segment,
-        training: LocalTraining,
-        offset: torch.Tensor | None,
+        self, lane: Lane, x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> tuple[float, float]:
-        self._flat.copy_(self._stored(start))
-        anchor = self._lane(self._stored(base) if training.proximal else self._flat)
-        extra = None if offset is None else self._lane(self._stored(offset))
-        optimizer = LaneSGD(training, self._lane(self._flat), anchor, extra)
+        segment = lane.segment
+        self._flat.copy_(self._stored(lane.start))
+        anchor = self._views_of_one(self._stored(lane.base) if training.proximal else self._flat)
+        offset = None if lane.offset is None else self._views_of_one(self._stored(lane.offset))
+        optimizer = LaneSGD(training, self._views_of_one(self._flat), anchor, offset)
         minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1)
         weights = None
         if segment.weights is not None:
@@ -158,7 +144,8 @@ class LoopKernel(Kernel):
             views.append(flat.as_strided(shape, like.stride(), offset))
         return views
 
-    def _lane(self, flat: torch.Tensor) -> list[torch.Tensor]:
+    def _views_of_one(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        """Return the parameters in `flat` as parts `(1, ...)` of a single lane."""
         return [view.unsqueeze(0) for view in self._views(flat)]
 
     def _stored(self, flat: torch.Tensor) -> torch.Tensor:

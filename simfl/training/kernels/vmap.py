@@ -14,7 +14,7 @@ from torch.func import functional_call, grad, vmap
 from typing_extensions import override
 
 from simfl.training.flat import Layout, example_input
-from simfl.training.kernels.stacked import StackedKernel, Workspace
+from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
 
 LANES = 16
 COUPLED = (nn.modules.batchnorm._BatchNorm, nn.RNNBase, nn.modules.dropout._DropoutNd)
@@ -71,19 +71,12 @@ class _VmapWorkspace(Workspace):
     def result(self) -> list[torch.Tensor]:
         return list(self.params[0].unbind())
 
-    def compute(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: tuple[torch.Tensor, ...],
-    ) -> Sequence[torch.Tensor]:
-        logits, sums, shifts = record
+    def compute(self, step: Step) -> Sequence[torch.Tensor]:
+        logits, sums, shifts = step.record
         for first in range(0, self._lanes, LANES):
             lanes = slice(first, min(first + LANES, self._lanes))
             used = lanes.stop - lanes.start
-            filled = [_filled(part[lanes]) for part in (self.params[0][: self._lanes], x, targets)]
+            filled = [_filled(part[lanes]) for part in (self.params[0], step.x, step.targets)]
             parameters = self._kernel.layout.views(filled[0])
             gradients, outputs = self._kernel.gradient(parameters, *filled[1:])
             for name, part in gradients.items():

@@ -16,7 +16,7 @@ from learning_stubs import (
     make_task,
 )
 
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.core.work import LocalTraining, OrderBatch, Plan, Schedule, WorkOrder
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
@@ -41,15 +41,16 @@ class Adversarial(Executor):
     def start(self, task):
         self._inner.start(task)
 
-    def train(self, bases, orders, corrections=None):
+    def train(self, batch):
         rng = np.random.default_rng(self.seed)
         found = {}
-        pieces = np.array_split(rng.permutation(len(orders)), rng.integers(1, len(orders) + 1))
+        n = len(batch.orders)
+        pieces = np.array_split(rng.permutation(n), rng.integers(1, n + 1))
         for piece in reversed(pieces):
             if len(piece):
-                results = self._inner.train(bases, [orders[at] for at in piece], corrections)
+                results = self._inner.train(batch.part(piece))
                 found.update(zip(piece.tolist(), results, strict=True))
-        return [found[at] for at in range(len(orders))]
+        return [found[at] for at in range(n)]
 
     def measure(self, report, params, clients):
         return self._inner.measure(report, params, clients)
@@ -99,7 +100,7 @@ def run(executor, task, orders, corrections=None):
     executor.start(task)
     try:
         bases = {0: initial(task), 1: initial(task, seed=2)}
-        return executor.train(bases, orders, corrections)
+        return executor.train(OrderBatch(bases, orders, corrections))
     finally:
         executor.close()
 
@@ -131,7 +132,7 @@ def test_evaluations_are_equal_too(name):
         os.kill(pair._pool[1].pid, signal.SIGKILL)  # its part is done here, then it is replaced
         assert one == pair.evaluate(task, params, data.x, data.y)
         bases = {0: initial(task), 1: initial(task, seed=2)}
-        results = pair.train(bases, mixed_orders())
+        results = pair.train(OrderBatch(bases, mixed_orders()))
         other = pair.evaluate(task, params, data.x, data.y)
     finally:
         pair.close()
@@ -170,6 +171,6 @@ def test_registered_by_name():
 def test_not_started():
     for executor in (Inline(), Processes(workers=1)):
         with pytest.raises(RunError, match="not started"):
-            executor.train({}, [])
+            executor.train(OrderBatch({}, []))
         executor.close()
         executor.close()
