@@ -1,0 +1,1 @@
+"""From a scenario to the objects of a run."""

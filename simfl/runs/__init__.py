@@ -1,0 +1,1 @@
+"""A run and its folder: doing it, recording it, resuming it, comparing it."""
