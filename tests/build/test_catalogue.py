@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from simfl.cli import main
+from simfl.core.units import FLOP_RATE, parse_quantity
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
 from simfl.scenario.catalogue import catalogue, device_class
 from simfl.scenario.fleet import Group
-from simfl.core.units import FLOP_RATE, parse_quantity
 
 
 def load(**group: Any) -> Scenario:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simfl.errors import ScenarioError
 from simfl.build.fleet import draw_fleet
+from simfl.core.seeds import Seeds
+from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.scenario.correlation import Correlations, sample_ranks
-from simfl.core.seeds import Seeds
 from simfl.sim.fleet import Fleet
 
 N = 4000

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simfl.errors import ScenarioError
 from simfl.build.fleet import draw_fleet
-from simfl.scenario import Document, Scenario
 from simfl.core.seeds import Seeds
+from simfl.errors import ScenarioError
+from simfl.scenario import Document, Scenario
 from simfl.sim.fleet import Fleet
 
 ROWS = """\

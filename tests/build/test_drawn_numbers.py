@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simfl.errors import InputError
 from simfl.build.fleet import draw_fleet
-from simfl.scenario import Scenario
 from simfl.core.seeds import Seeds
+from simfl.errors import InputError
+from simfl.scenario import Scenario
 
 
 @pytest.mark.parametrize(

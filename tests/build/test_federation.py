@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples
 from simfl.build.data import Dealt, federate
+from simfl.components.datasets.base import Corpus, Dataset, Samples
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids

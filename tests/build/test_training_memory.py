@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from torch import nn
 
-from simfl.training.flat import Layout
-from simfl.training.memory import saved_bytes, training_bytes
 from simfl.components.models.base import models
+from simfl.core.work import LocalTraining, Schedule
 from simfl.runs.result import Result
 from simfl.runs.run import Options, run
 from simfl.scenario import Scenario
-from simfl.core.work import LocalTraining, Schedule
+from simfl.training.flat import Layout
+from simfl.training.memory import saved_bytes, training_bytes
 
 CONSTANT = 64
 """Bytes that may be saved once, whatever the batch."""

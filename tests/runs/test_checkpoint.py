@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simfl.runs.checkpoint import FILE, load, save
 from simfl.errors import RunError
+from simfl.runs.checkpoint import FILE, load, save
 from simfl.runs.folder import CHECKPOINT
 from simfl.testing.selectors import same
 

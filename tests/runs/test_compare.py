@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from simfl.runs.compare import Figure, Line, against, render, show
 from simfl.errors import InputError
+from simfl.runs.compare import Figure, Line, against, render, show
 
 
 def line(name: str, accuracy: float, rounds: float) -> Line:

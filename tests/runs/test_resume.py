@@ -15,9 +15,9 @@ import pytest
 from tiny import TINY
 
 from simfl import Options, Scenario
-from simfl.runs.checkpoint import FILE
 from simfl.cli import main as cli
 from simfl.errors import RunError
+from simfl.runs.checkpoint import FILE
 from simfl.runs.folder import CHECKPOINT
 from simfl.runs.run import jobs, resume, run_one
 

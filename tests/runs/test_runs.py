@@ -9,9 +9,9 @@ import torch
 from tiny import TINY, RunTiny
 
 from simfl import Options, Result, Scenario, run
-from simfl.errors import InputError
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
+from simfl.errors import InputError
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
 DEADLINE = {"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "50%"}}}
@@ -48,8 +48,8 @@ def test_changing_the_selector_leaves_everything_else_as_it_was(run_tiny: RunTin
     flaky = {"fleet.availability": {"name": "on_off", "on": "60 s", "off": "20 s"}}
     one, other = run_tiny(flaky), run_tiny({**flaky, "selection": "round_robin"})
     from simfl.build.builder import Builder
-    from simfl.training.executors import executors
     from simfl.scenario import Scenario
+    from simfl.training.executors import executors
 
     built = [
         Builder(

@@ -10,9 +10,9 @@ from tiny import TINY, RunTiny
 
 from simfl import Options, Scenario
 from simfl.components.aggregators.scaffold import Scaffold
+from simfl.core.work import WorkResult
 from simfl.errors import ScenarioError
 from simfl.training.executors.inline import Inline
-from simfl.core.work import WorkResult
 
 SCAFFOLD = {"aggregation": "scaffold"}
 PLAIN = {"aggregation": {"name": "fedavg", "weighting": "uniform"}}

@@ -5,8 +5,10 @@ from torch import nn
 
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
+from simfl.training.kernels.compiled import CompiledKernel
 from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.loop import LoopKernel
+from simfl.training.kernels.network import network_of
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.vmap import VmapKernel, can_vmap
 
@@ -35,10 +37,12 @@ def choose_kernel(
         classes: number of logits.
         augmented: whether images are changed each time, which the loop alone can do.
     """
-    if augmented:
-        return LoopKernel(module)
     layout = Layout.of(module)
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+    if device.type == "cpu" and (network := network_of(module, shape)):
+        return CompiledKernel(network, layout)
+    if augmented:
+        return LoopKernel(module)
     if stages := stages_of(module, shape):
         return LinearKernel(layout, stages, device)
     if device.type != "cpu" and can_vmap(module, shape):

@@ -8,7 +8,6 @@
 #include "products.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Sizes ------------------------------------------------------------------------------------------ */
 
@@ -53,7 +52,8 @@ typedef struct {
     float *flat[MOST_LAYERS + 1];   /* (batch, pitch) input of each linear layer, and the logits */
     float *back[MOST_LAYERS + 1];   /* the same for what is propagated back */
     float *applied[MOST_LAYERS][MOST_AFTER];  /* (batch, padded) after each elementwise layer */
-    float *gradient;
+    float *params, *gradient, *losses;
+    float *kept[4];                 /* the optimizer's two states, the base, the offset */
     const float **rows;
     float **out_rows;
     long pitch[MOST_LAYERS + 1];
@@ -98,7 +98,10 @@ static long lay_out(Memory *m, const Network *n, int batch, char *base) {
     m->deltas = floats(&at, delta);
     m->columns = floats(&at, window);
     m->turned = floats(&at, turned);
+    m->params = floats(&at, parameters(n));
     m->gradient = floats(&at, parameters(n));
+    for (int i = 0; i < 4; i++) m->kept[i] = floats(&at, parameters(n));
+    m->losses = floats(&at, batch);
     m->rows = (const float **)floats(&at, 2 * rows);
     m->out_rows = (float **)floats(&at, 2 * rows);
     return at - base + 64;
@@ -374,7 +377,7 @@ static void backward(Memory *m, const Network *n, const float *params, int count
 /* Loss: weighted cross-entropy, with label smoothing as in torch ---------------------------------- */
 
 static void cross_entropy(Memory *m, const Network *n, const float *logits, const int64_t *labels,
-                          const int64_t *rows, const float *weights, int count, float smoothing, float *losses) {
+                          const int64_t *rows, const float *weights, int count, float smoothing) {
     const Linear *last = &n->linear[n->linears - 1];
     int columns = padded(last->outputs), classes = last->outputs;
     float *back = m->back[n->linears];
@@ -388,8 +391,8 @@ static void cross_entropy(Memory *m, const Network *n, const float *logits, cons
         int64_t label = labels[rows[r]];
         float share = weights[r] / sum, even = smoothing / (float)classes;
         float log_sum = logarithm(sum);
-        losses[r] = log_sum - (1.0f - smoothing) * (z[label] - most) - even * all;
-        if (!(sum < INFINITY)) losses[r] = NAN;
+        m->losses[r] = log_sum - (1.0f - smoothing) * (z[label] - most) - even * all;
+        if (!(sum < INFINITY)) m->losses[r] = NAN;
         for (int o = 0; o < classes; o++) d[o] = d[o] * share - weights[r] * even;
         d[label] -= weights[r] * (1.0f - smoothing);
     }
@@ -405,27 +408,37 @@ static void clip(float *g, long size, float most) {
     for (long i = 0; i < size; i++) g[i] *= (float)scale;
 }
 
+static double power(double base, int exponent) {
+    double result = 1.0;
+    for (; exponent; exponent >>= 1, base *= base)
+        if (exponent & 1) result *= base;
+    return result;
+}
+
+/* Sums of a step, which begin at zero with every client. */
+typedef struct { float *first, *second; } State;
+
 static void update(const Settings *s, long size, int step, float rate, float *restrict p, float *restrict g,
-                   const float *base, const float *offset, float *restrict first, float *restrict second) {
+                   const float *base, const float *offset, State state) {
+    float *restrict first = state.first, *restrict second = state.second;
     if (offset) for (long i = 0; i < size; i++) g[i] += offset[i];
     if (s->proximal != 0) for (long i = 0; i < size; i++) g[i] += s->proximal * (p[i] - base[i]);
     if (s->clip > 0) clip(g, size, s->clip);
-    if (s->kind == 2) for (long i = 0; i < size; i++) p[i] *= 1.0f - rate * s->weight_decay;
+    if (s->kind == ADAMW) for (long i = 0; i < size; i++) p[i] *= 1.0f - rate * s->weight_decay;
     else if (s->weight_decay != 0) for (long i = 0; i < size; i++) g[i] += s->weight_decay * p[i];
-    if (s->kind) {
-        double c1 = 1.0 - pow(s->beta1, step + 1), c2 = 1.0 - pow(s->beta2, step + 1);
-        float size_of_step = (float)(rate / c1), root = (float)sqrt(c2);
+    if (s->kind != SGD) {
+        double c1 = 1.0 - power(s->beta1, step + 1), c2 = 1.0 - power(s->beta2, step + 1);
+        float scaled = (float)(rate / c1), root = (float)sqrt(c2), new1 = 1.0f - s->beta1, new2 = 1.0f - s->beta2;
         for (long i = 0; i < size; i++) {
-            first[i] += (1.0f - s->beta1) * (g[i] - first[i]);
-            second[i] = s->beta2 * second[i] + (1.0f - s->beta2) * g[i] * g[i];
-            p[i] -= size_of_step * first[i] / (sqrtf(second[i]) / root + s->epsilon);
+            first[i] += new1 * (g[i] - first[i]);
+            second[i] = s->beta2 * second[i] + new2 * g[i] * g[i];
+            p[i] -= scaled * first[i] / (sqrtf(second[i]) / root + s->epsilon);
         }
         return;
     }
     if (s->momentum != 0) {
         for (long i = 0; i < size; i++) first[i] = step ? s->momentum * first[i] + g[i] : g[i];
-        if (s->nesterov) for (long i = 0; i < size; i++) g[i] += s->momentum * first[i];
-        else g = first;
+        for (long i = 0; i < size; i++) g[i] = s->nesterov ? g[i] + s->momentum * first[i] : first[i];
     }
     for (long i = 0; i < size; i++) p[i] = __builtin_fmaf(-rate, g[i], p[i]);
 }
@@ -441,36 +454,68 @@ long NAMED(simfl_memory_, LEVEL)(const Network *n, int batch) {
     return lay_out(&m, n, batch, NULL);
 }
 
-/* Train one client; `params` are changed, `losses` get the loss of each row before its step. */
-void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memory, int largest_batch,
-                                const float *x, long row_size, const int64_t *labels, const int64_t *rows,
-                                const int64_t *sizes, int steps, const float *weights, const float *rates,
-                                const float *masks, float *params, const float *base, const float *offset,
-                                float *first, float *second, float *losses) {
+/* Between the flat vector that everybody else knows and the numbers as they lie here. */
+static void take_in(float *here, const float *flat, const int32_t *index, long size) {
+    for (long i = 0; i < size; i++) here[i] = index[i] < 0 ? 0.0f : flat[index[i]];
+}
+
+static void hand_out(const float *here, float *flat, const int32_t *index, long size) {
+    for (long i = 0; i < size; i++)
+        if (index[i] >= 0) flat[index[i]] = here[i];
+}
+
+/* Train clients one after the other: see `Clients`. */
+void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memory, int batch,
+                                const int32_t *index, const Clients *all) {
     Memory m;
     long size = parameters(n);
-    lay_out(&m, n, largest_batch, memory);
-    for (int step = 0; step < steps; step++) {
-        int count = (int)sizes[step];
-        const float *logits = forward(&m, n, params, x, row_size, rows, count, masks);
-        cross_entropy(&m, n, logits, labels, rows, weights, count, s->smoothing, losses);
-        backward(&m, n, params, count, masks);
-        update(s, size, step, rates[step], params, m.gradient, base, offset, first, second);
-        rows += count, weights += count, losses += count;
-        masks = masks ? masks + (long)count * n->masks : NULL;
+    lay_out(&m, n, batch, memory);
+    const int64_t *rows = all->rows, *sizes = all->sizes;
+    const float *weights = all->weights, *rates = all->rates, *masks = all->masks;
+    for (int client = 0; client < all->count; client++) {
+        double loss = 0.0, square = 0.0;
+        State state = {m.kept[0], m.kept[1]};
+        const float *base = all->bases ? m.kept[2] : NULL, *offset = all->offsets ? m.kept[3] : NULL;
+        take_in(m.params, all->starts[client], index, size);
+        if (base) take_in(m.kept[2], all->bases[client], index, size);
+        if (offset) take_in(m.kept[3], all->offsets[client], index, size);
+        memset(state.first, 0, sizeof(float) * size);
+        memset(state.second, 0, sizeof(float) * size);
+        for (int step = 0; step < all->steps[client]; step++) {
+            int count = (int)*sizes++;
+            const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks);
+            cross_entropy(&m, n, logits, all->labels, rows, weights, count, s->smoothing);
+            double mean = 0.0, mean_square = 0.0;
+            for (int r = 0; r < count; r++) {
+                mean += (double)weights[r] * m.losses[r];
+                mean_square += (double)weights[r] * m.losses[r] * m.losses[r];
+            }
+            loss += count * mean;
+            square += count * mean_square;
+            backward(&m, n, m.params, count, masks);
+            update(s, size, step, *rates++, m.params, m.gradient, base, offset, state);
+            rows += count;
+            weights += count;
+            masks = masks ? masks + (long)count * n->masks : NULL;
+        }
+        hand_out(m.params, all->results[client], index, size);
+        all->losses[client] = loss;
+        all->squares[client] = square;
     }
 }
 
-/* Logits `(count, outputs)` of some rows. */
-void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const float *x, long row_size,
-                                const int64_t *rows, long count, const float *params, float *out) {
+/* Logits `(count, outputs)` of some rows under the flat vector `flat`. */
+void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const int32_t *index,
+                                const float *flat, const float *x, long row_size, const int64_t *rows,
+                                long count, float *logits) {
     Memory m;
     lay_out(&m, n, batch, memory);
+    take_in(m.params, flat, index, parameters(n));
     int outputs = n->linear[n->linears - 1].outputs, columns = padded(outputs);
     for (long done = 0; done < count; done += batch) {
         int now = count - done < batch ? (int)(count - done) : batch;
-        const float *logits = forward(&m, n, params, x, row_size, rows + done, now, NULL);
+        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL);
         for (int r = 0; r < now; r++)
-            memcpy(out + (done + r) * outputs, logits + (long)r * columns, sizeof(float) * outputs);
+            memcpy(logits + (done + r) * outputs, some + (long)r * columns, sizeof(float) * outputs);
     }
 }
