@@ -64,7 +64,7 @@ class FirstFew(RoundPolicy):
     @override
     def run(self, server: Server) -> Process:
         while not server.finished:
-            yield from server.wait_for_devices()
+            yield from server.until_somebody()
             if server.finished:
                 return
             server.open_round()

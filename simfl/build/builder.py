@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.errors import InputError
-from simfl.training.executors.base import Executor
 from simfl.build.data import Federation, federate
 from simfl.build.fleet import draw_fleet
+from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
-from simfl.scenario.scenario import Scenario
 from simfl.core.seeds import Seeds
+from simfl.core.types import Params
+from simfl.errors import InputError, ScenarioError
+from simfl.scenario.checks import complaints
+from simfl.scenario.scenario import Scenario
 from simfl.sim.coordinator import Coordinator, Evaluation
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.networks.jitter import Jitter, JitterGroup
-from simfl.sim.server.probing import Prices
-from simfl.sim.server.server import Server, Settings, Stop
+from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
-from simfl.core.types import Params
+from simfl.training.executors.base import Executor
 
 
 @dataclass(frozen=True)
@@ -73,16 +74,8 @@ class Builder:
         self.executor = executor
         self._data_dir = data_dir
         self._device = device
-        if time_only and scenario.training.filter.needs_updates:
-            raise InputError(
-                f"update filter {scenario.training.filter.name!r} needs updates, and --time-only "
-                "computes none"
-            )
-        if time_only and scenario.selection.needs_training:
-            raise InputError(
-                f"selector {scenario.selection.name!r} needs losses, profiles or updates, and "
-                "--time-only computes none; use uniform, or run with training"
-            )
+        if problems := complaints(scenario, trains=not time_only):
+            raise ScenarioError("\n".join(problems))
 
     @cached_property
     def federation(self) -> Federation:
@@ -141,22 +134,12 @@ class Builder:
     def settings(self) -> Settings:
         """What the server is told."""
         scenario, stop = self.scenario, self.scenario.rounds.stop
-        if scenario.selection.needs_profile and not self.model.profile:
-            raise InputError(
-                f"selector {scenario.selection.name!r} needs profiles, outputs of a hidden fully "
-                f"connected layer, and model {scenario.model.name!r} has none"
-            )
-        if scenario.selection.needs_labels and self.federation.label_counts is None:
-            raise InputError(
-                f"selector {scenario.selection.name!r} needs everybody's label counts, and data "
-                f"set {scenario.data.dataset.name!r} makes a client's samples only when it trains"
-            )
-        update_filter = scenario.training.filter
         size = 4 * self.model.parameters
         update_size = scenario.training.compression.size(self.model.parameters)
         corrects = scenario.aggregation.corrects
         return Settings(
             clients=scenario.rounds.clients,
+            min_clients=scenario.rounds.min_clients,
             epochs=scenario.training.epochs or 0,
             steps=scenario.training.steps,
             batch_size=scenario.training.batch_size,
@@ -178,7 +161,7 @@ class Builder:
                 charge_probes=scenario.selection.charge_probes,
             ),
             wants=tuple(scenario.selection.wants),
-            filters_updates=update_filter.needs_updates and update_filter.stage == "client",
+            filters_updates=scenario.training.filter.stage == "client",
             memory_bytes=self._training_bytes,
         )
 
@@ -252,6 +235,11 @@ class Builder:
 
         shape, classes = self._shape
         samples = self.federation.judged_on(self.scenario.evaluation.on)
+        if not len(samples):
+            raise InputError(
+                f"data set {self.scenario.data.dataset.name!r} leaves no test samples to evaluate "
+                "the model on"
+            )
         if self.model.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
             takes = "tokens, not measurements" if self.model.takes_tokens else "no tokens"
             raise InputError(

@@ -1,5 +1,4 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
-from typing_extensions import override
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,14 +7,17 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, LazyCorpus, Samples
 from simfl.components.datasets.rearrange import rearranged
-from simfl.errors import InputError
+from simfl.components.datasets.soundness import sound
 from simfl.components.partitions.base import Partition, Source
 from simfl.components.partitions.describe import label_counts
+from simfl.core.blame import users_code
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.errors import InputError
 
 if TYPE_CHECKING:
     from simfl.training.data import ClientData
@@ -160,17 +162,14 @@ def federate(
         InputError: the files are missing, or the data can't be dealt that way.
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
-        if partition.name != "natural":
-            raise InputError(
-                f"data set {dataset.name!r} makes each client's own samples; its partition is "
-                f"natural, not {partition.name!r}"
-            )
         return Lazy(lazy)
-    corpus = dataset.load(folder, seeds)
+    with users_code(f"data set {dataset.name!r}", type(dataset)):
+        corpus = sound(dataset, dataset.load(folder, seeds))
     if partition.pools_test:
         corpus = _pooled(corpus)
     source = Source(corpus.train.y, corpus.classes, corpus.natural)
-    dealt = partition.deal(source, clients, seeds.stream("partition"))
+    with users_code(f"partition {partition.name!r}", type(partition)):
+        dealt = partition.deal(source, clients, seeds.stream("partition"))
     if len(dealt) != clients:
         raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
     if partition.pools_test:

@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.seeds import Seeds
+from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 from simfl.scenario.battery import Spread
 from simfl.scenario.correlation import SAMPLES, Correlations, sample_ranks
 from simfl.scenario.distributions import Draw
 from simfl.scenario.fleet import Group
 from simfl.scenario.scenario import Scenario
-from simfl.core.seeds import Seeds
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
-from simfl.core.types import Floats, Ids
 
 LINKS = ("compute", "downlink", "uplink", "latency")
 """The numbers that every device has."""

@@ -98,6 +98,12 @@ def sentences(facts: FleetFacts) -> list[str]:
     told.append(
         f"A synchronous round with {whom} drawn uniformly takes "
         f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
-        "every link to itself."
+        f"every link to itself; what selector {facts.selector!r} has participants measure is "
+        "included."
     )
+    if facts.asked_s:
+        told.append(
+            f"Before it first chooses, selector {facts.selector!r} asks clients something, which "
+            f"takes {formats.duration(facts.asked_s)}; no such questions are in the round above."
+        )
     return told

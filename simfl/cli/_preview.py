@@ -49,6 +49,16 @@ def load(
     raise InputError(f"--variant: {file} has no variant {variant!r}{hint}")
 
 
+def tell_assumptions(scenario: "Scenario") -> None:
+    """Print what `scenario` leaves to defaults that decide its result."""
+    from simfl.scenario.assumptions import assumptions
+
+    if assumed := assumptions(scenario):
+        typer.echo("  assumed, not given:")
+        for assumption in assumed:
+            typer.echo(f"    {assumption}")
+
+
 def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":
     """Return what makes the fleet and the data of `scenario`; it trains nothing.
 
@@ -56,15 +66,8 @@ def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":
         InputError: the data folder was named but is not there.
     """
     from simfl.build.builder import Builder
-    from simfl.components.filters.base import filters
-    from simfl.components.selectors.base import selectors
     from simfl.runs.options import Options
 
-    # Neither selector nor filter changes the fleet, and some can't do without training.
-    training = scenario.training.model_copy(update={"filter": filters.get("none")()})
-    changed = {"selection": selectors.get("uniform")(), "training": training}
-    options = Options(time_only=True, data_dir=data_dir)
+    options = Options(data_dir=data_dir)
     folder = options.data_folder() if scenario.data.dataset.needs_files else None
-    return Builder(
-        scenario.model_copy(update=changed), folder, True, options.make_executor(), "cpu"
-    )
+    return Builder(scenario, folder, False, options.make_executor(), "cpu")

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from simfl.sim.server.server import Stop
+from simfl.sim.server.settings import Stop
 
 PLAIN_EVERY_S = 10.0
 

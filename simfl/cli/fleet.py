@@ -26,7 +26,8 @@ def fleet_command(
 
     if out is not None:
         check_picture(out)
-    facts = survey(preview.builder(preview.load(file, changes, variant, seed), data_dir))
+    scenario = preview.load(file, changes, variant, seed)
+    facts = survey(preview.builder(scenario, data_dir))
     if out is not None:
         save(picture(facts), out)
     if as_json:
@@ -35,5 +36,6 @@ def fleet_command(
     from simfl.cli._fleet_text import show
 
     show(facts)
+    preview.tell_assumptions(scenario)
     if out is not None:
         typer.echo(f"Picture: {out}")

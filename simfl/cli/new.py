@@ -12,9 +12,10 @@ from simfl.cli.app import app
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="What to write.")],
 ) -> None:
-    """Write a commented scenario to start from."""
+    """Write a commented scenario to start from, and the schema by which editors complete it."""
     from importlib.resources import files
 
+    from simfl.cli.schema import BESIDE, schema
     from simfl.errors import InputError
     from simfl.scenario.document import safe_name
 
@@ -22,9 +23,11 @@ def new(
     try:
         # Never overwrites, even if the file appears this very moment.
         with file.open("x", encoding="utf-8") as out:
+            out.write(f"# yaml-language-server: $schema={BESIDE}\n")
             out.write(text.replace("name: starter", f"name: {safe_name(file.stem)}", 1))
     except FileExistsError:
         raise InputError(f"{file} exists already; choose another name") from None
     except OSError as error:
         raise InputError(f"{file} can't be written: {error.strerror}") from None
+    schema(file.parent / BESIDE)
     typer.echo(f"wrote {file}; next: simfl run {file}")

@@ -29,7 +29,7 @@ def resume_command(
     from simfl.runs.compare import find_runs
     from simfl.runs.run import resume
     from simfl.scenario import Scenario
-    from simfl.sim.server.server import Stop
+    from simfl.sim.server.settings import Stop
 
     how = shared.options(executor, workers, device, data_dir, ray_address)
     results = []

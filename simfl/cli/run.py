@@ -54,7 +54,7 @@ def run_command(
     from simfl.runs.run import run
     from simfl.scenario import Document
     from simfl.scenario.scenario import parse_seeds
-    from simfl.sim.server.server import Stop
+    from simfl.sim.server.settings import Stop
 
     if go_on and overwrite:
         raise InputError("give --resume or --overwrite, not both")

@@ -1,15 +1,42 @@
 """`simfl schema`: the scenario language, for editors."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from simfl.cli.app import app
 
+BESIDE = ".simfl-schema.json"
+"""Where `simfl new` writes the schema.
+
+A file beside the scenario rather than an address: it needs no network, and it knows the components
+of this very installation, plugins included.
+"""
+
 
 @app.command("schema")
-def schema() -> None:
+def schema(
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write it there instead.")
+    ] = None,
+) -> None:
     """Print the JSON Schema of scenarios, so that editors complete and check them."""
+    from simfl.errors import InputError
+
+    if out is None:
+        typer.echo(text())
+        return
+    try:
+        out.write_text(text() + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out} can't be written: {error.strerror}") from None
+
+
+def text() -> str:
+    """Return the schema as strict JSON."""
     import json
 
     from simfl.scenario.schema import scenario_schema
 
-    typer.echo(json.dumps(scenario_schema(), indent=2, ensure_ascii=False))
+    return json.dumps(scenario_schema(), indent=2, ensure_ascii=False, allow_nan=False)

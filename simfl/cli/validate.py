@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli._preview import tell_assumptions
 from simfl.cli.app import app
 
 
@@ -21,20 +22,22 @@ def validate(
     """Check scenarios: exit code 0, or 2 and every error with its line."""
     from simfl.errors import ScenarioError
     from simfl.scenario import Document, expand
-    from simfl.scenario.checks import check_time_only
+    from simfl.scenario.checks import refuse
+    from simfl.scenario.reader import read
 
     failures: list[str] = []
     for file in files:
         try:
-            runs = expand(Document.load(file).set(*(changes or ())))
-            if time_only:
-                check_time_only(runs)
+            document = Document.load(file).set(*(changes or ()))
+            runs = expand(document)
+            refuse(runs, trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))
         else:
             variants = len({run.variant for run in runs})
             seeds = len(runs) // variants
             typer.echo(f"{file}: ok ({_many(variants, 'variant')}, {_many(seeds, 'seed')})")
+            tell_assumptions(read(document))
     if failures:
         raise ScenarioError("\n".join(failures))
 

@@ -19,7 +19,6 @@ from simfl.errors import RunError
 from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
 
 _DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated"}
-_AGGREGATED = {"t", "event", "round", "version", "losses", "discarded", "gemd"}
 
 
 class ReplayingCoordinator(Coordinator):
@@ -116,7 +115,6 @@ class ReplayingCoordinator(Coordinator):
             },
             discarded=[(client, issue) for client, issue in record["discarded"]],
             gemd=record["gemd"],
-            extras={key: value for key, value in record.items() if key not in _AGGREGATED},
         )
 
     @override

@@ -1,18 +1,29 @@
 """Components and how they are found by name: built-in ones, plugins, and `module:Class`."""
 
 import importlib
+import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
 
+from simfl.core.circumstances import Circumstances
+from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
 
 NESTED = "component_options"
 """Type of the pydantic error that carries a component's own errors, for the reader to unfold."""
+COMPONENT = "x-component"
+"""Stands in a JSON Schema for one kind of component until all of them are written out."""
 
 
 class Component(BaseModel):
@@ -28,9 +39,25 @@ class Component(BaseModel):
 
     name: ClassVar[str] = ""
 
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        """Yield what it can't go with, a clause each: ``workload 'coreset' needs `epochs` ...``.
+
+        Raises:
+            InputError: as good as yielding its message.
+        """
+        yield from ()
+
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
         return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))
+
+
+def nested(message: str, model: type[BaseModel], error: ValidationError) -> PydanticCustomError:
+    """Return the error that carries what is wrong with the options of a `model`."""
+    errors = error.errors(include_url=False)
+    return PydanticCustomError(
+        NESTED, "{message}", {"message": message, "model": model, "errors": errors}
+    )
 
 
 C = TypeVar("C", bound=Component)
@@ -40,18 +67,22 @@ T = TypeVar("T", bound=Component)
 class Registry(Generic[C]):
     """One kind of interchangeable component, such as all client selectors.
 
+    As an annotation it makes a field that scenarios write as a name, or as a mapping with a name
+    and options: ``Annotated[Selector, selectors]``.
+
     Args:
         kind: what one of them is called, e.g. ``selector``.
         package: the folder whose files are the built-in members, e.g.
             ``simfl.components.selectors``; its last word names the entry-point group under which
             plugins advertise modules or classes, e.g. ``simfl.selectors``.
-        default: the member meant by a mapping without a `name`, if any.
+        default: the member meant by a mapping without a `name`, and by nothing at all, if any.
     """
 
     def __init__(self, kind: str, package: str, default: str | None = None) -> None:
         self.kind = kind
         self.package = package
-        self.group = f"simfl.{package.rpartition('.')[2]}"
+        self.plural = package.rpartition(".")[2]
+        self.group = f"simfl.{self.plural}"
         self.default = default
         self._classes: dict[str, type[C]] = {}
         self._loaded = False
@@ -120,12 +151,22 @@ class Registry(Generic[C]):
             found = getattr(importlib.import_module(module), attribute)
         except Exception as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
+        found = self.adopt(name, found)
         if not (isinstance(found, type) and issubclass(found, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
+        if inspect.isabstract(found):
+            raise InputError(f"{self.kind} {name!r} is abstract; name a class that fills it in")
         if found not in self._installed:
             # Whatever it inherits or registered itself as: only so will another process find it.
             found.name = name
         return cast(type[C], found)
+
+    def adopt(self, name: str, found: object) -> object:
+        """Return what stands for `found`, at ``module:attribute``, among components of this kind.
+
+        That is itself, unless a kind of component has use for what is none.
+        """
+        return found
 
     def parse(self, value: object) -> C:
         """Return the component that `value`, a name or a mapping with a name, stands for.
@@ -152,20 +193,33 @@ class Registry(Generic[C]):
         try:
             return component.model_validate(options)
         except ValidationError as error:
-            raise PydanticCustomError(
-                NESTED,
-                "{kind} {name!r} has wrong options",
-                {
-                    "kind": self.kind,
-                    "name": name,
-                    "errors": error.errors(include_url=False),
-                    "options": sorted(component.model_fields),
-                },
-            ) from None
+            raise nested(f"{self.kind} {name!r} has wrong options", component, error) from None
 
     def dump(self, component: C) -> dict[str, Any]:
         """Return `component` as the mapping that `parse` accepts, every option written out."""
         return {"name": component.name, **component.model_dump(mode="json")}
+
+    def make(self) -> C:
+        """Return the default component."""
+        return self.parse({})
+
+    def __get_pydantic_core_schema__(self, base: type[C], _: GetCoreSchemaHandler) -> CoreSchema:
+        def parse(value: object) -> C:
+            component = self.parse(value)
+            if not isinstance(component, base):
+                raise PydanticCustomError(
+                    "component_kind",
+                    "{name!r} is no {kind}",
+                    {"kind": self.kind, "name": component.name},
+                )
+            return component
+
+        return as_text(parse, self.dump)
+
+    def __get_pydantic_json_schema__(
+        self, _: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {COMPONENT: self.plural}
 
 
 def _home(component: type) -> str:

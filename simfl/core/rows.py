@@ -1,5 +1,6 @@
 """One dataclass per output table: what is in `rounds.csv` and `clients.csv`, with units."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -13,31 +14,44 @@ finite; unfinished: the run ended first."""
 
 @dataclass(slots=True)
 class RoundRow:
-    """One aggregation.  Times are virtual seconds since the run began."""
+    """One aggregation.  Times are virtual seconds since the run began.
+
+    A column is declared here and computed in `simfl.sim.server.accounting`, nowhere else.
+    """
 
     round: int
     start_s: float
-    end_s: float
-    deadline_s: float | None
+    end_s: float = math.nan
+    deadline_s: float | None = None
     """The round's deadline relative to its start (None: no deadline)."""
-    last_arrival_s: float | None
+    last_arrival_s: float | None = None
     """When the last update that counted arrived (None: none did)."""
-    selected: int
-    arrived: int
-    late: int
-    offline: int
-    skipped: int
-    filtered: int
-    discarded: int
-    accuracy: float | None
-    loss: float | None
-    train_loss: float | None
-    download_bytes: int
-    upload_bytes: int
-    probe_bytes: int
-    wasted_bytes: int
-    energy_j: float
-    gemd: float | None
+    selected: int = 0
+    missing: int = 0
+    """By how many clients the round fell short of what was asked for (several selections: the
+    worst of them)."""
+    arrived: int = 0
+    late: int = 0
+    offline: int = 0
+    skipped: int = 0
+    filtered: int = 0
+    discarded: int = 0
+    accuracy: float | None = None
+    loss: float | None = None
+    train_loss: float | None = None
+    download_bytes: int = 0
+    upload_bytes: int = 0
+    probe_bytes: int = 0
+    wasted_bytes: int = 0
+    energy_j: float = 0.0
+    """Of all participations booked in this round, as in `ClientRow.energy_j`, and of answers to
+    probes: each phase's power times its time, and `power.idle` until the last has answered."""
+    idle_energy_j: float = 0.0
+    """`power.idle` of all other devices that are online by their availability, from the end of the
+    round before to the end of this one.  How many are online is looked at when a round begins and
+    when it ends, and changes evenly in between; of groups above 1000 devices a sample is looked at.
+    What a device idles while it takes part is in `energy_j`, never in both."""
+    gemd: float | None = None
 
 
 @dataclass(slots=True)
@@ -59,6 +73,10 @@ class ClientRow:
     download_bytes: int
     upload_bytes: int
     energy_j: float
+    """Each phase's power times its time; and, once it has delivered its update, `power.idle` while
+    the device waits for the round to end: until the update is aggregated (or dropped), but no
+    longer than until the device goes offline, or is chosen or asked anew.  While it is away from
+    work that is paused it draws nothing."""
 
 
 def header(row: type) -> list[str]:

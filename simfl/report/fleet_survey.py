@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from simfl.build.builder import Builder
+from simfl.components.selectors.base import Reports, Selector, View
+from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
+from simfl.scenario.fleet import Group
 from simfl.sim.fleet import DeviceGroup
-from simfl.sim.server.deadlines import deadline_s
+from simfl.sim.server.server import Server
 from simfl.sim.timeline import Timeline
 
 WEEK_S = 7 * formats.DAY_S
@@ -81,7 +85,10 @@ class FleetFacts:
         clients: wanted per round.
         asked: selected per round.
         deadline_s: of a round (infinite: none).
-        expected_round_s: mean duration of a synchronous round.
+        selector: who chooses the clients.
+        asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
+        expected_round_s: mean duration of a synchronous round, what participants measure for the
+            selector included, what it asks before choosing left out.
         columns: `(n,)` each number of every device.
         starts: name and first device of each group.
         week: per group `(instants,)` share online over a week.
@@ -91,6 +98,8 @@ class FleetFacts:
     clients: int
     asked: int
     deadline_s: float
+    selector: str
+    asked_s: float
     expected_round_s: float
     columns: Mapping[str, Floats]
     starts: list[tuple[str, int]]
@@ -111,6 +120,8 @@ class FleetFacts:
             "clients": self.clients,
             "asked": self.asked,
             "deadline_s": _plain(self.deadline_s),
+            "selector": self.selector,
+            "asked_s": _plain(self.asked_s),
             "expected_round_s": _plain(self.expected_round_s),
             "groups": [_plain(asdict(group)) for group in self.groups],
         }
@@ -128,7 +139,9 @@ def survey(builder: Builder) -> FleetFacts:
     Raises:
         InputError: the scenario's data are missing, or its fleet can't be drawn.
     """
-    server = builder.server(Timeline(), builder.coordinator)
+    selector = builder.scenario.selection
+    timeline = Timeline()
+    server = builder.server(timeline, _Asking(selector.fresh(), builder.seeds))
     fleet, prices = builder.fleet, builder.settings.prices
     round_s = server.nominal_round_s(everybody=True)
     down_s = fleet.transfer_s(prices.down_bytes, fleet.downlink_bps)
@@ -145,13 +158,16 @@ def survey(builder: Builder) -> FleetFacts:
         "upload_s": up_s,
     }
     policy = builder.scenario.rounds.policy
-    limit_s = deadline_s(getattr(policy, "deadline", None), server)
+    limit_s = server.deadline_s(getattr(policy, "deadline", None))
     enforced_s = limit_s if getattr(policy, "enforce", True) else math.inf
     size = builder.settings.memory_bytes
     holds = np.ones(len(fleet), dtype=np.bool_)
     if fleet.memory_bytes is not None:
         holds = fleet.memory_bytes >= size
-    week = {group.name: _online(group) for group in fleet.groups}
+    week = {
+        group.name: _online(group, drawn, builder)
+        for group, drawn in zip(builder.scenario.fleet, fleet.groups, strict=True)
+    }
     weights = [group.count for group in fleet.groups]
     facts = [
         _facts(
@@ -176,11 +192,35 @@ def survey(builder: Builder) -> FleetFacts:
         wanted,
         asked,
         limit_s,
+        selector.name,
+        _asking_s(timeline, server, asked) if type(selector).probe is not Selector.probe else 0.0,
         expected_order(np.minimum(round_s[able], enforced_s), asked, wanted),
         columns,
         [(group.name, group.first) for group in fleet.groups],
         week,
     )
+
+
+def _asking_s(timeline: Timeline, server: Server, clients: int) -> float:
+    """Return how long the selector's questions before the first round take."""
+    took_s = 0.0
+
+    def listen(now_s: float, kind: str, _: Mapping[str, Any]) -> None:
+        nonlocal took_s
+        took_s += {"probe": -now_s, "probed": now_s}.get(kind, 0.0)
+
+    timeline.listen(listen)
+    server.open_round()
+    timeline.run(until=timeline.process(server.select(clients)))
+    return took_s
+
+
+class _Asking(TimeOnlyCoordinator):
+    """Asks what the selector asks, and then chooses without what nobody has computed."""
+
+    @override
+    def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
+        return [int(client) for client in view.draw(k, self._seeds.stream("selection"))]
 
 
 def _asked(builder: Builder) -> int:
@@ -216,11 +256,15 @@ def _facts(
     )
 
 
-def _online(group: DeviceGroup) -> Floats:
+def _online(written: Group, group: DeviceGroup, builder: Builder) -> Floats:
     """Return `(instants,)` the share of a group's devices that is online over a week."""
+    # A schedule of its own: each is asked about instants in their order.
+    schedule = written.availability.schedule(
+        group.count, group.name, builder.seeds, builder.scenario.root
+    )
     watched = np.unique(np.linspace(0, group.count - 1, min(group.count, WATCHED)).astype(np.int64))
     instants = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS)
-    return np.array([group.schedule.online(watched, float(now)).mean() for now in instants])
+    return np.array([schedule.online(watched, float(now)).mean() for now in instants])
 
 
 def expected_order(times: Floats, drawn: int, rank: int) -> float:

@@ -26,6 +26,7 @@ from simfl.runs.folder import (
     read_json,
 )
 from simfl.runs.summary import gini
+from simfl.scenario.yaml import read_yaml
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
@@ -69,15 +70,12 @@ class RunData:
         Raises:
             InputError: it is none, or a file is missing or damaged.
         """
-        from ruamel.yaml import YAML
-        from ruamel.yaml.error import YAMLError
-
         if not is_run(folder):
             raise InputError(f"{folder} is not a run folder")
         try:
             text = (folder / SCENARIO).read_text(encoding="utf-8")
-            scenario = YAML(typ="safe", pure=True).load(text)
-        except (OSError, ValueError, YAMLError) as error:
+            scenario, _ = read_yaml(text, SCENARIO)
+        except (OSError, ValueError) as error:
             raise InputError(f"{folder / SCENARIO} can't be read: {error}") from None
         if not isinstance(scenario, dict):
             raise InputError(f"{folder / SCENARIO} holds no scenario")

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any, Literal
 
 from simfl.errors import InputError, nearest
-from simfl.runs.result import Result
 from simfl.runs.folder import is_run
+from simfl.runs.result import Result
 
 Format = Literal["table", "csv", "json", "markdown"]
 

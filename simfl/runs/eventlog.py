@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from simfl.errors import RunError
 from simfl.core.rows import COLUMNS
+from simfl.errors import RunError
 
 
 def encode(time_s: float, kind: str, facts: dict[str, Any]) -> str:

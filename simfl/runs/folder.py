@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import InputError, RunError
 from simfl.runs.eventlog import GrowingFile, encode
-from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY, MODEL = (

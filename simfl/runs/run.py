@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from simfl.build.builder import Builder, versions
-from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.errors import InputError
-from simfl.training.executors.base import Executor, executors
-from simfl.runs.options import Options
-from simfl.runs.result import Result
+from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.runs.folder import (
     PROVENANCE,
     SCENARIO,
@@ -27,9 +24,13 @@ from simfl.runs.folder import (
     prepare,
     read_json,
 )
-from simfl.scenario import Document, Scenario, expand
-from simfl.sim.timeline import Listener
+from simfl.runs.options import Options
+from simfl.runs.result import Result
 from simfl.runs.simulate import simulate
+from simfl.scenario import Document, Scenario, expand
+from simfl.scenario.checks import refuse
+from simfl.sim.timeline import Listener
+from simfl.training.executors.base import Executor, executors
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,10 @@ def run(
     """
     options = options or Options()
     todo = jobs(scenario, out, seeds)
+    refuse(
+        [(job.variant, job.scenario.seed, job.scenario) for job in todo],
+        trains=not options.time_only,
+    )
     kept = [go_on and _is_begun(job, options) for job in todo]
     for job, keep in zip(todo, kept, strict=True):
         if not keep:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.runs.checkpoint import Checkpoints
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.runs.eventlog import decode, whole_lines
-from simfl.coordinators.training import TrainingCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.result import Result
+from simfl.coordinators.time_only import TimeOnlyCoordinator
+from simfl.coordinators.training import TrainingCoordinator
+from simfl.runs.checkpoint import Checkpoints
+from simfl.runs.eventlog import decode, whole_lines
 from simfl.runs.folder import (
     DIAGNOSTICS,
     EVENTS,
@@ -28,10 +27,12 @@ from simfl.runs.folder import (
     write_atomically,
     write_json,
 )
-from simfl.sim.coordinator import Coordinator
-from simfl.sim.server.server import Server, main
-from simfl.sim.timeline import Listener, Timeline
+from simfl.runs.result import Result
 from simfl.runs.summary import Summary
+from simfl.sim.coordinator import Coordinator
+from simfl.sim.policies.base import main
+from simfl.sim.server.server import Server
+from simfl.sim.timeline import Listener, Timeline
 
 
 def simulate(
@@ -104,7 +105,9 @@ def simulate(
 
 
 def _coordinator(
-    coordinator: TrainingCoordinator | TimeOnlyCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Sequence[str]
+    coordinator: TrainingCoordinator | TimeOnlyCoordinator,
+    checkpoint: Mapping[str, Any] | None,
+    recorded: Sequence[str],
 ) -> Coordinator:
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
     if checkpoint is None or not isinstance(coordinator, TrainingCoordinator):

@@ -22,8 +22,10 @@ class Summary:
         self.totals: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.energy_j = 0.0
+        self.idle_energy_j = 0.0
         self.targets: dict[str, dict[str, float] | None] = {f"{t:g}": None for t in targets}
         self.rounds = 0
+        self.short_rounds = 0
         self.end_s = 0.0
         self.accuracy: float | None = None
         self.best: float | None = None
@@ -69,6 +71,8 @@ class Summary:
 
     def _round(self, row: RoundRow) -> None:
         self.rounds = row.round
+        self.short_rounds += row.missing > 0
+        self.idle_energy_j += row.idle_energy_j
         if row.deadline_s:
             last = row.start_s if row.last_arrival_s is None else row.last_arrival_s
             self._paper.append((last - row.start_s) / row.deadline_s)
@@ -86,6 +90,7 @@ class Summary:
         result: dict[str, Any] = {
             "virtual_time_s": self.end_s,
             "rounds": self.rounds,
+            "short_rounds": self.short_rounds,
             "final_accuracy": self.accuracy,
             "best_accuracy": self.best,
             "terminal_accuracy": self._terminal(),
@@ -94,7 +99,7 @@ class Summary:
                 name: self.totals[name]
                 for name in ("download_bytes", "upload_bytes", "probe_bytes", "wasted_bytes")
             }
-            | {"energy_j": self.energy_j},
+            | {"energy_j": self.energy_j, "idle_energy_j": self.idle_energy_j},
             "participations": dict(sorted(self.outcomes.items())),
             "distinct_participants": len(self._participants),
             "participation_gini": gini(list(self._participants.values()), self._clients),

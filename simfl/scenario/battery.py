@@ -4,10 +4,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simfl.components.availability.base import Availability
+from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import Percent, Power
 from simfl.scenario.device_number import EnergyDraw
-from simfl.scenario.named import Named
 from simfl.scenario.part import Part
 
 
@@ -29,7 +28,7 @@ class Battery(Part):
 
     capacity: EnergyDraw = Field(description="when full")
     charge: Power = Field(10.0, description="what the charger gives while plugged in")
-    plugged: Annotated[Availability, Named("availability")] | None = Field(
+    plugged: Annotated[Availability, availabilities] | None = Field(
         None, description="when the charger is plugged in, as `availability`; omitted: never"
     )
     start: Percent | Spread = Field(1.0, description="charge at the start, or {min, max}")

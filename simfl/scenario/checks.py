@@ -1,40 +1,204 @@
-"""Checks that need more than the scenario itself: how it is to be run."""
+"""What can't go together, whoever asks: reading a scenario, looking at it, or running it.
 
-from collections.abc import Iterable
+Components say themselves what they can't go with (`Component.objections`); here they are asked, and
+what they say is given its place.  What concerns no component stands here too.
+"""
 
-from simfl.errors import ScenarioError
-from simfl.scenario.variants import Run
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from simfl.components.datasets.base import Dataset
+from simfl.core.blame import users_code
+from simfl.core.circumstances import Architecture, Circumstances
+from simfl.core.registry import Component
+from simfl.errors import InputError, ScenarioError, nearest
+from simfl.scenario.correlation import Correlations
+from simfl.scenario.document import Document, within
+from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import Location, dotted
 
+Objection = tuple[Location, str]
+"""Where something can't go with the rest, and why."""
 
-def check_time_only(runs: Iterable[Run]) -> None:
-    """Make sure that `runs` can be made without training (``--time-only``).
+OWN_MODELS = "simfl.components.models."
+"""Models from there object to shapes by themselves, without PyTorch's import."""
+
+
+def refuse(runs: Iterable[tuple[str, int, Scenario]], *, trains: bool = True) -> None:
+    """Make sure that `runs` can be made, as far as that can be known without data.
+
+    Args:
+        runs: variants, seeds and scenarios; a variant is looked at once.
+        trains: whether anything is to be trained (not under ``--time-only``).
 
     Raises:
-        ScenarioError: what needs training, each with its place.
+        ScenarioError: everything that they can't go with, each with its place.
     """
-    problems: dict[str, None] = {}
-    for run in runs:
-        found: list[tuple[Location, str]] = []
-        selector, stop = run.scenario.selection, run.scenario.rounds.stop
-        if selector.needs_training:
-            found.append(
-                (
-                    ("selection",),
-                    f"{selector.name!r} needs losses, profiles or updates, which --time-only never "
-                    "has",
-                )
+    variants = {name: scenario for name, _, scenario in runs}
+    owners: dict[str, list[str]] = {}
+    for name, scenario in variants.items():
+        for line in complaints(scenario, trains=trains):
+            owners.setdefault(line, []).append(name)
+    if owners:
+        raise ScenarioError(
+            "\n".join(
+                line if len(names) == len(variants) else f"{line} (in variant {names[0]!r})"
+                for line, names in owners.items()
             )
-        if stop.rounds is None and stop.time is None and stop.bytes is None:
-            found.append(
-                (
-                    ("rounds", "stop"),
-                    "needs rounds, time or bytes: under --time-only no accuracy is ever reached",
-                )
+        )
+
+
+def complaints(scenario: Scenario, *, trains: bool = True) -> list[str]:
+    """Return a line for each thing that a run of `scenario` would fail of, with its place."""
+    document = scenario._document or Document.of({})
+    found = {
+        (document.place(within(document.data, path)[0]), f"{dotted(path)}: {message}")
+        for path, message in objections(scenario, trains=trains, look=True)
+    }
+    return [f"{place}: {line}" for place, line in sorted(found)]
+
+
+def objections(
+    scenario: Scenario, *, trains: bool = True, look: bool = False
+) -> Iterator[Objection]:
+    """Yield what can't go together.
+
+    Args:
+        scenario: one variant.
+        trains: whether anything is to be trained.
+        look: whether to look at files and into the model too.
+    """
+    model = _Model(scenario)
+    facts = circumstances(scenario, trains, model if look else None)
+    yield from _of_the_whole(scenario, facts)
+    for path, component in components(scenario):
+        yield from ((path, message) for message in _asked(component, facts))
+    if look and not type(scenario.model).__module__.startswith(OWN_MODELS):
+        model()
+    if model.problem is not None:
+        yield ("model",), model.problem
+
+
+def _asked(component: Component, facts: Circumstances) -> Iterator[str]:
+    try:
+        with users_code(f"{component.name!r}", type(component)):
+            yield from list(component.objections(facts))
+    except InputError as error:
+        yield str(error)
+
+
+def components(part: object, path: Location = ()) -> Iterator[tuple[Location, Component]]:
+    """Yield every component of a scenario, those within others too, and where it stands."""
+    if isinstance(part, Component):
+        yield path, part
+    if isinstance(part, BaseModel):
+        for name in type(part).model_fields:
+            yield from components(getattr(part, name), (*path, name))
+    elif isinstance(part, tuple | list) and part and isinstance(part[0], BaseModel):
+        for index, item in enumerate(part):
+            yield from components(item, (*path, index))
+    elif isinstance(part, Mapping):
+        for key, item in part.items():
+            yield from components(item, (*path, key))
+
+
+class _Model:
+    """A scenario's model, looked into when somebody asks.
+
+    Attributes:
+        problem: why it can't be built or trained, if it can't.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._looked = False
+        self._found: Architecture | None = None
+        self.problem: str | None = None
+
+    def __call__(self) -> Architecture | None:
+        if not self._looked:
+            from simfl.training.architecture import architecture_of
+
+            self._looked = True
+            try:
+                shape, classes = self._scenario.data.dataset.shape()
+                self._found = architecture_of(self._scenario.model, shape, classes)
+            except InputError as error:
+                self.problem = str(error)
+        return self._found
+
+
+def circumstances(scenario: Scenario, trains: bool, look: _Model | None) -> Circumstances:
+    """Return the plain facts that components are told."""
+    data, training, policy = scenario.data, scenario.training, scenario.rounds.policy
+    dataset = data.dataset
+    more: dict[str, Any] = {}
+    if look is not None:
+        more = {
+            "samples": dataset.samples_known,
+            "natural": dataset.natural_known,
+            "folder": scenario.root,
+            "look": look,
+        }
+    return Circumstances(
+        trains=trains,
+        devices=scenario.devices,
+        clients=scenario.rounds.clients,
+        ends_by=frozenset(scenario.rounds.stop.model_dump(exclude_none=True)),
+        policy=policy.name,
+        tiers=getattr(policy, "tiers", 1),
+        may_be_stale=policy.may_be_stale,
+        withheld_by=training.filter.name if training.filter.stage == "client" else "",
+        training=training.local(),
+        counts_steps=training.steps is not None,
+        dataset=dataset.name,
+        partition=data.partition.name,
+        tokens=dataset.tokens,
+        has_natural=dataset.natural_clients,
+        deals_itself=type(dataset).lazy is not Dataset.lazy,
+        input_of=dataset.shape,
+        **more,
+    )
+
+
+def _of_the_whole(scenario: Scenario, facts: Circumstances) -> Iterator[Objection]:
+    """Yield what concerns no component of its own."""
+    if facts.clients > facts.devices:
+        yield (
+            ("rounds", "clients"),
+            f"{facts.clients} clients per round, but the fleet has only {facts.devices} devices",
+        )
+    if not facts.trains and facts.ends_by == {"accuracy"}:
+        yield (
+            ("rounds", "stop"),
+            "needs rounds, time or bytes: under --time-only no accuracy is ever reached",
+        )
+    if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:
+        yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"
+    if all(not group.availability.ever_online for group in scenario.fleet):
+        yield ("fleet",), "no device is ever online"
+    if scenario.data.partition.pools_test and not scenario.data.test_share:
+        yield ("data", "test_share"), "must be above 0: there would be nothing to test on"
+    yield from _of_groups(scenario)
+
+
+def _of_groups(scenario: Scenario) -> Iterator[Objection]:
+    cells, first = scenario.network.cell_names, dict[str, int]()
+    correlated = Correlations.of(scenario.correlate).names
+    for index, group in enumerate(scenario.fleet):
+        if (twin := first.setdefault(group.name, index)) != index:
+            yield (
+                ("fleet", index, "name"),
+                f"another group, fleet[{twin}], is called {group.name!r} too",
             )
-        for path, message in found:
-            document = run.scenario._document
-            place = "" if document is None else f"{document.place(path)}: "
-            problems[f"{place}{dotted(path)}: {message}"] = None
-    if problems:
-        raise ScenarioError("\n".join(problems))
+        if group.cell is not None and group.cell not in cells:
+            hint = nearest(group.cell, cells) or "; it has no cells"
+            yield ("fleet", index, "cell"), f"the network has no cell {group.cell!r}{hint}"
+        for name in correlated:
+            if name in group.traced:
+                yield (
+                    ("correlate",),
+                    f"{name} can't be correlated: fleet[{index}] takes it from a trace",
+                )

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, ValidationInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from simfl.core.registry import NESTED
+from simfl.core.registry import COMPONENT, nested
 from simfl.core.units import (
     COMPUTE,
     DATA_RATE,
@@ -20,7 +20,6 @@ from simfl.core.units import (
 )
 from simfl.errors import nearest
 from simfl.scenario.distributions import DISTRIBUTIONS, Constant, Draw
-from simfl.scenario.named import COMPONENT
 
 
 class Drawn:
@@ -67,18 +66,7 @@ class Drawn:
                 folder=(info.context or {}).get("folder") if info else None,
             )
         except ValidationError as error:
-            raise PydanticCustomError(
-                NESTED,
-                "distribution {name!r} has wrong options",
-                {
-                    "kind": "distribution",
-                    "name": name,
-                    "errors": error.errors(include_url=False),
-                    "options": sorted(
-                        field.alias or key for key, field in kind.model_fields.items()
-                    ),
-                },
-            ) from None
+            raise nested(f"distribution {name!r} has wrong options", kind, error) from None
         lowest = draw.lowest()
         if lowest < 0 or (dimension.positive and lowest == 0):
             reach = "zero" if lowest == 0 else "below zero"

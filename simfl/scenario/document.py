@@ -6,10 +6,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from simfl.errors import ScenarioError
-from simfl.scenario.yaml import Location, Marks, Place, read_yaml
+from simfl.scenario.yaml import MOST_BYTES, Location, Marks, Place, read_yaml
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,11 @@ class Document:
         """
         path = Path(path)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            with path.open("rb") as file:
+                read = file.read(MOST_BYTES + 1)
+            if len(read) > MOST_BYTES:
+                raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes")
+            text = read.decode("utf-8-sig")
         except FileNotFoundError:
             raise ScenarioError(f"{path}: no such file{_sibling(path)}") from None
         except IsADirectoryError:
@@ -123,6 +127,20 @@ def _sibling(path: Path) -> str:
     names = {file.stem: str(file) for file in sorted(files)}
     close = get_close_matches(path.stem, names, n=1)
     return f"; did you mean '{names[close[0]]}'?" if close else ""
+
+
+def within(whole: Any, path: Location) -> tuple[Location, Location]:
+    """Return how far `path` leads in the data (past a fleet's only group), and the rest."""
+    data, real = whole, cast(Location, ())
+    for depth, key in enumerate(path):
+        if isinstance(data, dict) and key == 0:
+            continue
+        try:
+            data = data[key]
+        except (LookupError, TypeError):
+            return real, path[depth:]
+        real = (*real, key)
+    return real, ()
 
 
 def safe_name(text: str) -> str:

@@ -8,8 +8,6 @@ from pydantic.fields import FieldInfo
 
 from simfl.core.registry import Registry
 from simfl.scenario.fleet import Group
-from simfl.scenario.kinds import registry
-from simfl.scenario.named import Named
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import Location
 
@@ -64,10 +62,4 @@ def by_name(model: type[BaseModel], key: str) -> FieldInfo | None:
 
 def component_registry(field: FieldInfo) -> Registry[Any] | None:
     """Return the registry whose components `field` takes, if it does."""
-    for annotation in field.metadata:
-        if isinstance(annotation, Named):
-            return registry(annotation.kind)
-        owner = getattr(getattr(annotation, "func", None), "__self__", None)
-        if isinstance(owner, Registry):
-            return owner
-    return None
+    return next((mark for mark in field.metadata if isinstance(mark, Registry)), None)

@@ -13,23 +13,20 @@ from pydantic import (
     model_validator,
 )
 
-from simfl.components.availability.base import Availability
+from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
 from simfl.scenario.battery import BatteryField
 from simfl.scenario.catalogue import catalogue, device_class
 from simfl.scenario.device_number import ComputeDraw, DataSizeDraw, Drawn, DurationDraw, LinkDraw
 from simfl.scenario.device_trace import DeviceTrace
 from simfl.scenario.distributions import Draw
-from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Name, Part
-
-_AVAILABILITY = Named("availability", "always")
 
 
 class PowerDraw(Part):
     """Electrical power of a device in each phase."""
 
-    idle: Power = Field(0.0, description="while online and not at work")
+    idle: Power = Field(0.0, description="while online and not at work, waiting included")
     download: Power = Field(0.0, description="while it receives")
     compute: Power = Field(0.0, description="while it trains")
     upload: Power = Field(0.0, description="while it sends")
@@ -85,8 +82,8 @@ class Group(Part):
     link_jitter: LinkJitter | None = Field(
         None, description="how rates vary from transfer to transfer; omitted: not at all"
     )
-    availability: Annotated[Availability, _AVAILABILITY] = Field(
-        default_factory=_AVAILABILITY.factory, description="when devices are online"
+    availability: Annotated[Availability, availabilities] = Field(
+        default_factory=availabilities.make, description="when devices are online"
     )
     on_offline: Literal["abort", "pause", "salvage"] = Field(
         "abort",

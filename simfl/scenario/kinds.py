@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from simfl.core.registry import Component, Registry
+from simfl.core.registry import Registry
 from simfl.errors import NameNotFound
 
 KINDS: dict[str, str] = {
@@ -49,12 +49,3 @@ def plural(kind: str) -> str:
         if kind.replace("_", " ") == registry(each).kind or kind == each.removesuffix("s"):
             return each
     raise NameNotFound("kind of component", kind, KINDS)
-
-
-def component_class(kind: str, name: str) -> type[Component] | None:
-    """Return the class called `name` among those whose registry calls its members `kind`."""
-    for plural in KINDS:
-        members = registry(plural)
-        if members.kind == kind and name in members.names():
-            return members.get(name)
-    return None

@@ -4,26 +4,21 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from simfl.components.compressors.base import Compressor
-from simfl.components.datasets.base import Dataset
-from simfl.components.filters.base import UpdateFilter
-from simfl.components.partitions.base import Partition
-from simfl.components.workloads.base import Workload
+from simfl.components.compressors.base import Compressor, compressors
+from simfl.components.datasets.base import Dataset, datasets
+from simfl.components.filters.base import UpdateFilter, filters
+from simfl.components.partitions.base import Partition, partitions
+from simfl.components.workloads.base import Workload, workloads
 from simfl.core.units import Percent
 from simfl.core.work import Augmentation, LocalTraining, Schedule
-from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Part
-
-_WORKLOAD = Named("workloads", "full")
-_COMPRESSOR = Named("compressors", "none")
-_FILTER = Named("filters", "none")
 
 
 class Data(Part):
     """Which samples there are and who holds them."""
 
-    dataset: Annotated[Dataset, Named("datasets")] = Field(description="what is learned")
-    partition: Annotated[Partition, Named("partitions")] = Field(
+    dataset: Annotated[Dataset, datasets] = Field(description="what is learned")
+    partition: Annotated[Partition, partitions] = Field(
         description="who holds which samples; omitted: the data set's own clients, else iid"
     )
     local_validation: Percent = Field(
@@ -42,7 +37,7 @@ class Data(Part):
         if not isinstance(value, dict) or value.get("partition") is not None:
             return value
         try:
-            dataset = Named("datasets").parse(value.get("dataset"))
+            dataset = datasets.parse(value.get("dataset"))
         except ValueError:
             # Told of the data set itself; who holds it can wait.
             return {**value, "partition": "iid"}
@@ -99,15 +94,15 @@ class Training(Part):
     steps: Count | None = Field(None, description="mini-batches, instead of epochs")
     batch_size: Count = Field(32, description="samples; a short last batch is kept")
     optimizer: Annotated[Optimizer, BeforeValidator(_named)] = Field(default_factory=Optimizer)
-    workload: Annotated[Workload, _WORKLOAD] = Field(
-        default_factory=_WORKLOAD.factory, description="what it does when its time is short"
+    workload: Annotated[Workload, workloads] = Field(
+        default_factory=workloads.make, description="what it does when its time is short"
     )
     proximal: float = Field(0.0, ge=0, description="FedProx's mu (0: none)")
-    compression: Annotated[Compressor, _COMPRESSOR] = Field(
-        default_factory=_COMPRESSOR.factory, description="of updates on their way up"
+    compression: Annotated[Compressor, compressors] = Field(
+        default_factory=compressors.make, description="of updates on their way up"
     )
-    filter: Annotated[UpdateFilter, _FILTER] = Field(
-        default_factory=_FILTER.factory, description="which updates count"
+    filter: Annotated[UpdateFilter, filters] = Field(
+        default_factory=filters.make, description="which updates count"
     )
     augmentation: Augment = Field(
         default_factory=Augment, description="random crops and flips of images"

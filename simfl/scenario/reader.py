@@ -3,18 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from simfl.core.registry import NESTED
 from simfl.errors import ScenarioError, nearest
-from simfl.scenario.document import Document, file_names, safe_name
+from simfl.scenario.checks import objections
+from simfl.scenario.document import Document, file_names, safe_name, within
 from simfl.scenario.fields import model_within, option_names
-from simfl.scenario.kinds import component_class
 from simfl.scenario.scenario import Scenario
-from simfl.scenario.yaml import Location, Place, dotted
+from simfl.scenario.yaml import MOST_PROBLEMS, Location, Place, dotted
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,12 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     try:
         scenario = Scenario.model_validate(data, context={"folder": folder})
     except ValidationError as error:
-        found = list(_unfold(error.errors(include_url=False), (), Scenario, None))
-        return None, _merge(document, found)
+        told = _unfold(error.errors(include_url=False), (), Scenario)
+        return None, _merge(document, list(islice(told, MOST_PROBLEMS)))
     if problems := list(_numbers_that_are_none(document.data, scenario.to_dict())):
         return None, problems
+    if problems := [Problem(path, message) for path, message in objections(scenario)]:
+        return None, _merge(document, problems)
     scenario._document = document
     return scenario, []
 
@@ -88,7 +91,6 @@ def _unfold(
     errors: Sequence[Any],
     prefix: Location,
     model: type[BaseModel] | None,
-    options: Sequence[str] | None,
 ) -> Iterator[Problem]:
     """Yield the problems in pydantic's errors, those of nested components included."""
     unknown = [error["loc"] for error in errors if error["type"] == "extra_forbidden"]
@@ -96,15 +98,12 @@ def _unfold(
         path = (*prefix, *error["loc"])
         context = error.get("ctx") or {}
         if error["type"] == NESTED:
-            component = component_class(context["kind"], str(context["name"]))
-            yield from _unfold(context["errors"], path, component, context["options"])
+            yield from _unfold(context["errors"], path, context.get("model"))
         elif error["type"] == "extra_forbidden":
             *above, key = error["loc"]
-            keys = list(options or ()) if not above else []
             inner = tuple(key for key in above if isinstance(key, str))
-            if model is not None and (owner := _owner(model, inner)) is not None:
-                keys = option_names(owner)
-            hint = nearest(str(key), keys) if keys else ""
+            owner = None if model is None else _owner(model, inner)
+            hint = nearest(str(key), option_names(owner)) if owner is not None else ""
             yield Problem(path, f"unknown key {str(key)!r}{hint}", at_key=True)
         elif error["type"] == "too_short" and error["input"]:
             continue  # its items are wrong, and told of themselves
@@ -162,6 +161,8 @@ def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
         return f"must be {word} {context[limit]:,}, but got {_short(value)}"
     if kind == "too_short":
         return f"expected at least {context['min_length']} of them{got}"
+    if kind == "too_long":
+        return f"expected at most {context['max_length']:,} of them"
     return str(error["msg"])
 
 
@@ -170,26 +171,12 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _within(whole: Any, path: Location) -> tuple[Location, Location]:
-    """Return how far `path` leads in the data (past a fleet's only group), and the rest."""
-    data, real = whole, cast(Location, ())
-    for depth, key in enumerate(path):
-        if isinstance(data, dict) and key == 0:
-            continue
-        try:
-            data = data[key]
-        except (LookupError, TypeError):
-            return real, path[depth:]
-        real = (*real, key)
-    return real, ()
-
-
 def _merge(document: Document, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems, those of a union's members (whose paths lead beyond the data) as one."""
     merged: list[Problem] = []
     beyond: dict[Location, dict[str, None]] = {}
     for problem in problems:
-        real, rest = _within(document.data, problem.path)
+        real, rest = within(document.data, problem.path)
         if rest:
             beyond.setdefault(real, {})[problem.message] = None
         else:

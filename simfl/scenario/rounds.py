@@ -7,11 +7,8 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from simfl.core.units import DataSize, Duration, Percent, Share
-from simfl.scenario.named import Named
 from simfl.scenario.part import Count, Part
-from simfl.sim.policies.base import RoundPolicy
-
-_POLICY = Named("policies", "synchronous")
+from simfl.sim.policies.base import RoundPolicy, policies
 
 
 class Stop(Part):
@@ -64,14 +61,28 @@ Clients = Annotated[
 class Rounds(Part):
     """How the server runs its rounds."""
 
-    policy: Annotated[RoundPolicy, _POLICY] = Field(
-        default_factory=_POLICY.factory, description="whom the server waits for, and until when"
+    policy: Annotated[RoundPolicy, policies] = Field(
+        default_factory=policies.make, description="whom the server waits for, and until when"
     )
     clients: Clients = Field(
         0,
         description="selected per round: a number, or a share of the fleet; omitted: 10, or all",
     )
+    min_clients: Count | None = Field(
+        None,
+        description="quorum: a round begins once so many are available; omitted: as many as are "
+        "asked, or as many as will be available at all",
+    )
     stop: Stop = Field(default_factory=lambda: Stop(rounds=100), description="when the run ends")
+
+    @model_validator(mode="after")
+    def _quorum(self) -> Self:
+        if self.min_clients is not None and not self.policy.has_quorum:
+            raise ValueError(
+                f"min_clients: policy {self.policy.name!r} replaces clients one by one and waits "
+                "for no quorum"
+            )
+        return self
 
     def of(self, devices: int) -> Self:
         """Return these rounds for a fleet of so many devices, `clients` as a number."""

@@ -1,15 +1,19 @@
 """The scenario language as a JSON Schema, so that editors complete and check scenarios."""
 
+import math
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
+from simfl.core.registry import COMPONENT
+from simfl.scenario.catalogue import catalogue
 from simfl.scenario.describe import summary
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.fields import component_registry
 from simfl.scenario.kinds import KINDS, registry
-from simfl.scenario.named import COMPONENT
 from simfl.scenario.scenario import Scenario
 
 _NOISE = ("title", "gt", "ge", "lt", "le")
@@ -24,6 +28,10 @@ class _Lenient(GenerateJsonSchema):
 
     def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonSchemaValue:
         return {}
+
+    def encode_default(self, dft: Any) -> Any:
+        """JSON has no infinity; the only one that a scenario has is a link without a limit."""
+        return "unlimited" if dft == math.inf else super().encode_default(dft)
 
     def emit_warning(self, kind: Any, detail: str) -> None:
         """A default that JSON can't hold is left out, which is no news to the user."""
@@ -46,6 +54,13 @@ def scenario_schema() -> dict[str, Any]:
     }
     definitions["Data"]["required"].remove("partition")
     _shorten_group(definitions)
+    devices = [
+        {"const": name, "description": device.description} for name, device in catalogue().items()
+    ]
+    definitions["Group"]["properties"]["device"]["anyOf"] = [*devices, {"type": "null"}]
+    definitions["variant"] = _variant(schema)
+    (variant,) = schema["properties"]["variants"]["patternProperties"]
+    schema["properties"]["variants"]["patternProperties"][variant] = {"$ref": "#/$defs/variant"}
     definitions["LearningRate"] = {"anyOf": [{"const": "constant"}, definitions["LearningRate"]]}
     definitions["Optimizer"] = {"anyOf": [{"const": "sgd"}, definitions["Optimizer"]]}
     return {
@@ -53,6 +68,41 @@ def scenario_schema() -> dict[str, Any]:
         **_tidy(schema),
         "title": "simfl scenario",
     }
+
+
+def _variant(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of what a variant changes, by path.
+
+    Keys are completed and values checked for every path through the scenario's parts
+    (``rounds.stop.time``), and for paths into groups of devices; paths into a component's options
+    are open.
+    """
+    group = schema["$defs"]["Group"]["properties"]
+    return {
+        "type": "object",
+        "properties": dict(_paths(schema, schema["properties"], "")),
+        "patternProperties": {
+            rf"^fleet(\.[^.]+|\[\d+\])?\.{re.escape(key)}$": _changed(value)
+            for key, value in group.items()
+        },
+    }
+
+
+def _paths(
+    schema: dict[str, Any], properties: dict[str, Any], above: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for key, value in properties.items():
+        if above or key not in ("fleet", "seed", "seeds", "variants"):
+            part = schema["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
+            yield f"{above}{key}", {} if "properties" in part else _changed(value)
+            yield from _paths(schema, part.get("properties", {}), f"{above}{key}.")
+
+
+def _changed(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a changed value: whole, or a mapping of only what differs."""
+    merged = {"type": "object", "not": {"anyOf": [{"required": ["name"]},
+                                                  {"required": ["distribution"]}]}}  # fmt: skip
+    return {"anyOf": [value, merged, {"type": "null"}]}
 
 
 def _shorten_group(definitions: dict[str, Any]) -> None:
@@ -86,8 +136,7 @@ def _components(kind: str) -> dict[str, Any]:
         properties = _inlined(own.get("properties", {}), nested)
         for field_name, field in component.model_fields.items():
             if (inner := component_registry(field)) is not None:
-                kinds = [each for each in KINDS if registry(each) is inner]
-                properties[field.alias or field_name] = {COMPONENT: kinds[0]}
+                properties[field.alias or field_name] = {COMPONENT: inner.plural}
         mapped.append(
             {
                 "type": "object",

@@ -93,11 +93,13 @@ def _checked(seeds: Sequence[int]) -> Sequence[int]:
     Raises:
         InputError: one is out of range or listed twice.
     """
-    for index, seed in enumerate(seeds):
+    seen: set[int] = set()
+    for seed in seeds:
         if not 0 <= seed < SEEDS:
             raise InputError(f"a seed must be at least 0 and below 2^63, but got {seed}")
-        if seed in seeds[:index]:
+        if seed in seen:
             raise InputError(f"seed {seed} is listed twice")
+        seen.add(seed)
     return seeds
 
 

@@ -1,25 +1,52 @@
-"""YAML 1.2 text <-> plain data, and where each piece of it stands."""
+"""YAML 1.2 text <-> plain data, and where each piece of it stands.
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from io import StringIO
-from typing import TYPE_CHECKING, Any
+PyYAML splits text into events (by its C parser where there is one); what they mean is decided
+here, by the core schema of YAML 1.2: `on`, `off`, `yes` and `no` are text, `0o17` is octal,
+`1:30` is text.  Whatever a stranger's file holds, reading it takes about a second at most.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+import yaml
+from yaml import events
 
 from simfl.errors import ScenarioError
-
-if TYPE_CHECKING:
-    from ruamel.yaml import Node
 
 Key = str | int
 Location = tuple[Key, ...]
 """A path into plain data, such as ``("fleet", 0, "uplink")``."""
 
-_LIMIT = 100_000
+PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""Turns text into events; both parsers find the same."""
+
+MOST_BYTES = 1_000_000
+"""No file is read that is longer."""
+MOST_PROBLEMS = 100
+"""So many are told at once."""
+_MOST_VALUES = 50_000
+_DEEPEST = 50
+_LONGEST_NUMBER = 100
+
+_CORE = {
+    "null": re.compile(r"null|Null|NULL|~|"),
+    "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
+    "int": re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
+    "float": re.compile(
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+    ),
+}
+"""How plain text of each type looks (https://yaml.org/spec/1.2.2/#103-core-schema)."""
+_TAG = "tag:yaml.org,2002:"
+_FORBIDDEN = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+"""Characters that YAML text can't hold, and byte order marks."""
 
 
-@dataclass(frozen=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Where something was written; line and column count from 1 (0: not in a file)."""
 
     source: str
@@ -30,8 +57,7 @@ class Place:
         return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(NamedTuple):
     """Where a key and its value stand (items of a list have no key)."""
 
     key: Place
@@ -57,116 +83,245 @@ def read_yaml(text: str, source: str, *, lines: bool = True) -> tuple[Any, dict[
         lines: whether lines and columns mean anything to the reader of a message.
 
     Raises:
-        ScenarioError: it is no YAML, or has duplicate keys, keys that are no text, or NaN.
+        ScenarioError: it is no YAML, too large, or has duplicate keys, keys that are no text, or
+            NaN.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    def place(mark: Any) -> Place:
-        return Place(source, mark.line + 1, mark.column + 1) if lines and mark else Place(source)
-
-    yaml = YAML(typ="safe", pure=True)
+    if len(text) > MOST_BYTES:
+        raise ScenarioError(f"{source}: is longer than {MOST_BYTES:,} characters")
+    if forbidden := _FORBIDDEN.search(text):
+        before = text[: forbidden.start()]
+        line, column = before.count("\n"), len(before) - before.rfind("\n") - 1
+        place = Place(source, line + 1, column + 1) if lines else Place(source)
+        what = f"unacceptable character U+{ord(forbidden[0]):04X}"
+        raise ScenarioError(f"{place}: is no valid YAML: {what}")
+    builder = _Builder(source, lines)
     try:
-        node = yaml.compose(StringIO(text))
-        if node is None:
-            return None, {(): Marks(Place(source), Place(source))}
-        return _Builder(yaml.constructor, place).build(node)
-    except MarkedYAMLError as error:
+        return builder.build(text)
+    except ScenarioError:
+        raise
+    except yaml.MarkedYAMLError as error:
+        mark: Any = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
-        where = place(error.problem_mark or error.context_mark)
-        hint = "; indent with spaces" if "\\t" in what else ""
-        raise ScenarioError(f"{where}: is no valid YAML: {what}{hint}") from None
-    except RecursionError:
-        raise ScenarioError(f"{source}: is nested too deeply") from None
-    except YAMLError as error:
-        # A character that YAML forbids; the error knows only how many characters come before it.
-        line = text[: getattr(error, "position", 0)].count("\n") + 1
-        what = str(error).partition("\n")[0]
-        raise ScenarioError(f"{source}:{line}:1: is no valid YAML: {what}") from None
+        hint = "; indent with spaces" if mark and text[mark.index : mark.index + 1] == "\t" else ""
+        raise ScenarioError(f"{builder.place(mark)}: is no valid YAML: {what}{hint}") from None
+    except (yaml.YAMLError, ValueError) as error:  # such as an escape that is no character
+        raise ScenarioError(f"{source}: is no valid YAML: {error}") from None
+
+
+_STEPS = {
+    events.ScalarEvent: 0,
+    events.AliasEvent: 0,
+    events.SequenceStartEvent: 1,
+    events.MappingStartEvent: 1,
+    events.SequenceEndEvent: -1,
+    events.MappingEndEvent: -1,
+}
+"""How much deeper each event that begins or ends a node leads."""
+
+
+def _nodes(text: str) -> Iterator[Any]:
+    """Yield the events of the document in `text` that begin or end a node."""
+    parser = PARSER(text)
+    documents = 0
+    try:
+        while parser.check_event():
+            event: Any = parser.get_event()
+            if type(event) in _STEPS:
+                yield event
+            documents += isinstance(event, events.DocumentStartEvent)
+            if documents > 1:
+                raise yaml.MarkedYAMLError(
+                    problem="found a second document", problem_mark=event.start_mark
+                )
+    finally:
+        parser.dispose()
 
 
 class _Builder:
-    """Turns YAML nodes into plain data and marks, collecting every problem."""
+    """Turns events into plain data and marks, collecting every problem."""
 
-    def __init__(self, constructor: Any, place: Any) -> None:
-        self._constructor = constructor
-        self._place = place
+    def __init__(self, source: str, lines: bool) -> None:
+        self._source = source
+        self._lines = lines
         self._marks: dict[Location, Marks] = {}
         self._problems: list[str] = []
-        self._above: list[Any] = []
+        self._events: list[Any] = []
+        self._meant: dict[int, int] = {}  # index of an alias -> index of what it stands for
+        self._next = 0
+        self._open: set[int] = set()  # indices of the collections being built
 
-    def build(self, node: "Node") -> tuple[Any, dict[Location, Marks]]:
-        data = self._value(node, (), node)
+    def place(self, mark: Any) -> Place:
+        """Return where `mark` is, if that means anything."""
+        if self._lines and mark:
+            return Place(self._source, mark.line + 1, mark.column + 1)
+        return Place(self._source)
+
+    def build(self, text: str) -> tuple[Any, dict[Location, Marks]]:
+        self._list_events(text)
+        if not self._events:
+            return None, {(): Marks(Place(self._source), Place(self._source))}
+        data = self._value((), self._events[0])
         if self._problems:
             raise ScenarioError("\n".join(self._problems))
         return data, self._marks
 
-    def _value(self, node: Any, path: Location, key: Any) -> Any:
-        self._marks[path] = Marks(self._place(key.start_mark), self._place(node.start_mark))
-        if len(self._marks) > _LIMIT:
-            raise ScenarioError(f"{self._place(node.start_mark)}: has more than {_LIMIT:,} values")
-        if any(node is outer for outer in self._above):
-            return self._problem(node, path, "refers to itself")
-        tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
-        self._above.append(node)
-        try:
-            if tag == "map":
-                return self._mapping(node, path)
-            if tag == "seq":
-                return [self._value(item, (*path, i), item) for i, item in enumerate(node.value)]
-            return self._scalar(node, path, tag)
-        finally:
-            self._above.pop()
+    def _list_events(self, text: str) -> None:
+        """Fill the list of events; stop as soon as they are too many, or nested too deeply."""
+        anchors: dict[str, int] = {}
+        depth = 0
+        for index, event in enumerate(_nodes(text)):
+            depth += _STEPS[type(event)]
+            self._bound(event, depth, index // 2)  # a value may have a key
+            self._events.append(event)
+            anchor = getattr(event, "anchor", None)
+            if isinstance(event, events.AliasEvent):
+                if anchor not in anchors:
+                    what, mark = f"found undefined alias {anchor!r}", cast(Any, event.start_mark)
+                    raise yaml.MarkedYAMLError(problem=what, problem_mark=mark)
+                self._meant[index] = anchors[anchor]
+            elif anchor is not None:
+                anchors[anchor] = index
 
-    def _mapping(self, node: Any, path: Location) -> dict[str, Any]:
-        data: dict[str, Any] = {}
-        for key, value in node.value:
-            name = key.value
-            if str(key.tag).endswith(":merge"):
-                self._problem(key, path, "merge keys (<<) are no YAML 1.2; write the keys out")
-            elif not isinstance(name, str) or str(key.tag).endswith((":map", ":seq")):
-                self._problem(key, path, "expected text as a key")
-            elif name in data:
-                first = self._marks[(*path, name)].key
-                where = f", first in line {first.line}" if first.line else ""
-                self._problem(key, path, f"duplicate key {name!r}{where}")
+    def _bound(self, event: Any, depth: int, values: int) -> None:
+        if depth > _DEEPEST:
+            place = self.place(event.start_mark)
+            raise ScenarioError(f"{place}: is nested too deeply: more than {_DEEPEST} levels")
+        if values > _MOST_VALUES:
+            place = self.place(event.start_mark)
+            raise ScenarioError(f"{place}: has more than {_MOST_VALUES:,} values")
+
+    def _value(self, path: Location, key: Any) -> Any:
+        """Return what begins at the next event, and note where it stands."""
+        index = self._next
+        event = self._events[index]
+        if index in self._meant:
+            self._next = target = self._meant[index]
+            if target in self._open:
+                data = self._problem(event, path, "refers to itself")
             else:
-                data[name] = self._value(value, (*path, name), key)
+                data = self._value(path, self._events[target] if key is event else key)
+            self._next = index + 1
+            return data
+        self._next += 1
+        self._marks[path] = Marks(self.place(key.start_mark), self.place(event.start_mark))
+        self._bound(event, len(path), len(self._marks))
+        if isinstance(event, events.ScalarEvent):
+            return self._scalar(event, path)
+        is_mapping = isinstance(event, events.MappingStartEvent)
+        self._open.add(index)
+        data = self._mapping(path) if is_mapping else self._list(path)
+        self._open.remove(index)
+        self._next += 1  # past its end
+        if event.tag not in (None, "!", _TAG + ("map" if is_mapping else "seq")):
+            return self._problem(event, path, f"unknown YAML tag {event.tag}")
         return data
 
-    def _scalar(self, node: Any, path: Location, tag: str) -> Any:
-        if tag not in ("null", "bool", "int", "float", "str", "timestamp", "value"):
-            return self._problem(node, path, f"unknown YAML tag {node.tag}")
-        if tag in ("str", "timestamp", "value"):
-            return node.value
-        value = self._constructor.construct_object(node)
-        if isinstance(value, float) and math.isnan(value):
-            return self._problem(node, path, "NaN is no number a scenario can use")
+    def _items(self) -> Iterator[Any]:
+        """Yield the first event of each item of a collection; the caller moves on."""
+        while not isinstance(event := self._events[self._next], events.CollectionEndEvent):
+            yield event
+
+    def _list(self, path: Location) -> list[Any]:
+        data: list[Any] = []
+        for event in self._items():
+            data.append(self._value((*path, len(data)), event))
+        return data
+
+    def _mapping(self, path: Location) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key in self._items():
+            written = self._events[self._meant.get(self._next, self._next)]
+            wrong = self._wrong_key(written, path, data)
+            self._skip()
+            if wrong:
+                self._problem(key, path, wrong)
+                self._skip()
+            else:
+                data[written.value] = self._value((*path, written.value), key)
+        return data
+
+    def _wrong_key(self, key: Any, path: Location, before: Mapping[str, Any]) -> str:
+        """Return what is wrong with a key of the mapping at `path`; "" if nothing is."""
+        if not isinstance(key, events.ScalarEvent) or key.tag not in (None, "!", _TAG + "str"):
+            return "expected text as a key"
+        if key.value == "<<" and key.implicit[0]:
+            return "merge keys (<<) are no YAML 1.2; write the keys out"
+        if key.value in before:
+            first = self._marks[(*path, key.value)].key
+            where = f", first in line {first.line}" if first.line else ""
+            return f"duplicate key {key.value!r}{where}"
+        return ""
+
+    def _skip(self) -> None:
+        """Move past what begins at the next event."""
+        depth = _STEPS[type(self._events[self._next])]
+        self._next += 1
+        while depth:
+            depth += _STEPS[type(self._events[self._next])]
+            self._next += 1
+
+    def _scalar(self, event: Any, path: Location) -> Any:
+        text, kind = event.value, str(event.tag).removeprefix(_TAG)
+        if event.tag in (None, "!"):
+            bare = event.tag is None and event.implicit[0]  # neither tagged nor quoted
+            looks = _CORE.items() if bare else ()
+            kind = next((kind for kind, look in looks if look.fullmatch(text)), "str")
+        if kind == "str":
+            return text
+        if kind not in _CORE:
+            return self._problem(event, path, f"unknown YAML tag {event.tag}")
+        if not _CORE[kind].fullmatch(text):
+            return self._problem(event, path, f"{text[:60]!r} is no {kind}")
+        if len(text) > _LONGEST_NUMBER:
+            return self._problem(event, path, f"a number of more than {_LONGEST_NUMBER} digits")
+        value = _VALUE[kind](text)
+        if value != value:
+            return self._problem(event, path, "NaN is no number a scenario can use")
         return value
 
-    def _problem(self, node: Any, path: Location, message: str) -> None:
+    def _problem(self, event: Any, path: Location, message: str) -> Any:
         where = f"{dotted(path)}: " if path else ""
-        self._problems.append(f"{self._place(node.start_mark)}: {where}{message}")
+        self._problems.append(f"{self.place(event.start_mark)}: {where}{message}")
+        if len(self._problems) >= MOST_PROBLEMS:
+            raise ScenarioError("\n".join(self._problems))
+
+
+_VALUE: Mapping[str, Callable[[str], Any]] = {
+    "null": lambda text: None,
+    "bool": lambda text: text.lower() == "true",
+    "int": lambda text: int(text, {"0o": 8, "0x": 16}.get(text[:2], 10)),
+    "float": lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
+}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what other readers of YAML would take for a number, a truth or a date.
+
+    Never the C emitter: what is written must not depend on the machine.
+    """
+
+    def represent_text(self, text: str) -> Any:
+        """Quote what YAML would fold or forbid, such as Unicode's line separators."""
+        return self.represent_scalar(f"{_TAG}str", text, style=None if text.isprintable() else '"')
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write the same thing twice rather than refer to it."""
+        return True
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+for _kind, _look in _CORE.items():
+    _Dumper.add_implicit_resolver(_TAG + _kind, re.compile(f"(?:{_look.pattern})$"), None)
 
 
 def to_yaml(data: Mapping[str, Any]) -> str:
-    """Return plain data as YAML, leaves in one line each."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.representer import SafeRepresenter
-
-    class Representer(SafeRepresenter):
-        """Quotes what YAML would fold or forbid, such as Unicode's line separators."""
-
-        def represent_str(self, text: str) -> Any:
-            style = None if text.isprintable() else '"'
-            return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-    Representer.add_representer(str, Representer.represent_str)
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Representer = Representer
-    yaml.default_flow_style = None
-    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    yaml.width = 1_000_000
-    out = StringIO()
-    yaml.dump(dict(data), out)
-    return out.getvalue()
+    """Return plain data as YAML, leaves in one line each; `read_yaml` gives equal data."""
+    text: str = yaml.dump(
+        dict(data),
+        Dumper=_Dumper,
+        default_flow_style=None,
+        sort_keys=False,
+        allow_unicode=True,
+        width=1_000_000,
+    )
+    return text

@@ -39,13 +39,11 @@ class Aggregated:
         losses: per client whose update counted, its mean training loss (the last, if several).
         discarded: keys `(client, issue)` of the orders whose update was not finite.
         gemd: group earth-mover distance of the clients whose updates counted, if known.
-        extras: further numbers for the event log, e.g. mean reward.
     """
 
     losses: Mapping[int, float] = field(default_factory=dict)
     discarded: Sequence[tuple[int, int]] = ()
     gemd: float | None = None
-    extras: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The device's process: turns an errand into a stretch of virtual time.  It never sees a tensor."""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ class Errand:
         done_units: sample-units really computed.
         end: how it ended, None while under way.
         ended_s: when.
+        free_s: when its device, having delivered, leaves or is given something else to do.
     """
 
     device: int
@@ -45,6 +46,16 @@ class Errand:
     done_units: float = 0.0
     end: End | None = None
     ended_s: float | None = None
+    free_s: float = math.inf
+
+    def waited_s(self, now_s: float) -> float:
+        """Return how long the device has waited online since it ended, until `now_s` or `free_s`.
+
+        Until it ends it is in one of the phases, or away.
+        """
+        if self.end != "arrived" or self.ended_s is None:
+            return 0.0
+        return min(now_s, self.free_s) - self.ended_s
 
 
 class DeviceProcess:
@@ -65,12 +76,12 @@ class DeviceProcess:
             salvage: units computed -> units of the SGD steps finished by then; called when a device
                 leaves during compute and its group salvages.
         """
+        errand.started_s = self._timeline.now
         return self._timeline.process(self._serve(errand, salvage))
 
     def _serve(
         self, errand: Errand, salvage: Callable[[float], float] | None
     ) -> Generator[simpy.Event, Any, Errand]:
-        errand.started_s = self._timeline.now
         stretch = _Stretch(self._timeline, self._fleet, errand.device)
         on_offline = self._fleet.group(errand.device).on_offline
         try:
@@ -91,7 +102,7 @@ class DeviceProcess:
             self._timeline.mute()
             raise
         stretch.draw(None)
-        errand.ended_s = self._timeline.now
+        errand.ended_s, errand.free_s = self._timeline.now, stretch.leaves_s
         return errand
 
     def _move(
@@ -181,6 +192,14 @@ class DeviceProcess:
         errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + self._timeline.now - began
 
 
+def call_off(timeline: Timeline, processes: Sequence[simpy.Process]) -> simpy.Event:
+    """Interrupt those still running; return an event for when all of them have stopped."""
+    for process in processes:
+        if process.is_alive:
+            process.interrupt()
+    return timeline.all_of(processes)
+
+
 _LOOK_AHEAD_S = 86_400.0
 """How far ahead an empty battery is looked for while a transfer's end is not known."""
 
@@ -195,6 +214,9 @@ class _Stretch:
     Fixed durations are summed from the start of the stretch and placed at absolute instants, so the
     last of them ends at exactly the start plus their sum, however many events lie between.  What
     ends at the very instant the device leaves has ended.
+
+    Attributes:
+        leaves_s: when the device next goes offline.
     """
 
     def __init__(self, timeline: Timeline, fleet: Fleet, device: int) -> None:
@@ -208,7 +230,7 @@ class _Stretch:
     def _restart(self) -> None:
         self._origin_s = self._timeline.now
         self._elapsed_s = 0.0
-        self._leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
+        self.leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
 
     def draw(self, phase: Phase | None) -> None:
         """Let the battery feed a phase of work from now on (None: no work)."""
@@ -220,10 +242,10 @@ class _Stretch:
         """Return when the device leaves or its battery is empty, if not after `horizon_s`."""
         batteries = self._group.batteries
         if batteries is None:
-            return self._leaves_s
-        horizon_s = min(horizon_s, self._leaves_s)
+            return self.leaves_s
+        horizon_s = min(horizon_s, self.leaves_s)
         empty_s = batteries.empties_s(self._index, self._timeline.now, horizon_s)
-        return min(self._leaves_s, empty_s)
+        return min(self.leaves_s, empty_s)
 
     def lasting(self, duration_s: float) -> Generator[simpy.Event, Any, bool]:
         """Wait; return whether the device stayed to the end."""

@@ -1,5 +1,6 @@
 """The fleet as arrays: a million idle devices cost a few numbers each and no process."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from simfl.sim.battery import Batteries
 OnOffline = Literal["abort", "pause", "salvage"]
 """What going offline does to work under way: lose it; go on where it stopped once back online; keep
 exactly the finished SGD steps and upload those once back online."""
+
+_WATCHED = 1000
+"""Devices of a group that are asked whether they are online to know how many are."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,13 @@ class DeviceGroup:
         online = online.copy()
         online[online] = self.batteries.able(devices[online], now_s)
         return online
+
+    def some(self, most: int) -> Ids:
+        """Return at most `most` of its devices (indices in the group), spread without a pattern."""
+        if self.count <= most:
+            return np.arange(self.count)
+        golden = (math.sqrt(5) - 1) / 2
+        return (np.arange(most) * golden % 1 * self.count).astype(np.int64)
 
     def next_online_s(self, now_s: float) -> float:
         """Return the first instant >= `now_s` at which one of them is there (inf: never)."""
@@ -103,6 +114,18 @@ class Fleet:
         """Return the group that `device` belongs to."""
         starts: list[int] = self.__dict__["_starts"]
         return self.groups[bisect_right(starts, device) - 1]
+
+    def idle_w(self, now_s: float) -> float:
+        """Return what the devices that are online would draw if all were idle, watts.
+
+        Of a large group `_WATCHED` devices stand for all.
+        """
+        watts = 0.0
+        for group in self.groups:
+            if group.power.idle > 0:
+                online = group.schedule.online(group.some(_WATCHED), now_s)
+                watts += group.power.idle * group.count * float(online.mean())
+        return watts
 
     def can_hold(self, device: int, size: int) -> bool:
         """Return whether `device` has `size` bytes of memory for training."""

@@ -42,7 +42,8 @@ class Layout:
         if buffers := [name for name, _ in module.named_buffers()]:
             raise InputError(
                 f"the model keeps buffers ({', '.join(buffers)}), but the parameters must be the "
-                "whole model; use layers without running statistics (GroupNorm, LayerNorm)"
+                "whole model; use layers without running statistics: GroupNorm, LayerNorm, or "
+                "BatchNorm with track_running_stats=False"
             )
         names, shapes, offsets, size = [], [], [], 0
         for name, parameter in module.named_parameters():

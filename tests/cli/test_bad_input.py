@@ -4,7 +4,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -112,7 +111,7 @@ BROKEN = {
     "duplicate key": ("  batch_size: 8", "  epochs: 8", "19:3: training: duplicate key 'epochs', first in line 18", ""),
     "unknown tag": ("seed: 0", "seed: !!python/name:os.system 0", "2:7: seed", "unknown YAML tag"),
     "merge key": ("  batch_size: 8", "  <<: {batch_size: 8}", "19:3: training", "merge keys"),
-    "refers to itself": ("seeds: [0, 1]", "seeds: &a [*a]", "31:8: seeds[0]", "refers to itself"),
+    "refers to itself": ("seeds: [0, 1]", "seeds: &a [*a]", "31:12: seeds[0]", "refers to itself"),
     "two documents": ("seeds: [0, 1]", "---\nseeds: [0, 1]", "31:1", "is no valid YAML"),
 }  # fmt: skip
 
@@ -158,12 +157,12 @@ FILES = {
     "a word": (b"scenario", "s.yaml:1:1: expected a mapping"),
     "not UTF-8": ("name: a\nmodel: caf\xe9".encode("latin-1"), "s.yaml:2:1: is not UTF-8"),
     "UTF-16": ("name: a".encode("utf-16"), "s.yaml:1:1: is not UTF-8"),
-    "a control character": (b"seed: 0\nname: \x00", "s.yaml:2:1: is no valid YAML: unacceptable character"),
+    "a control character": (b"seed: 0\nname: \x00", "s.yaml:2:7: is no valid YAML: unacceptable character"),
     "nested too deeply": (b"a: " + b"[" * 1500 + b"]" * 1500, "nested too deeply"),
     "aliases of aliases": (
         b"a0: &a0 [x, x, x, x, x, x, x, x]\n"
         + b"".join(b"a%d: &a%d [%s]\n" % (i, i, b", ".join([b"*a%d" % (i - 1)] * 8)) for i in range(1, 9)),
-        "more than 100,000 values",
+        "more than 50,000 values",
     ),
 }  # fmt: skip
 
@@ -266,9 +265,11 @@ def test_time_only_refuses_what_needs_training(
     Path("s.yaml").write_text(text.replace("{rounds: 100}", "{accuracy: 0.9}"))
     lines = refused(capsys, "validate", "--time-only", "s.yaml").splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("s.yaml:26:12: selection: 'afl' needs losses")
-    assert lines[1].startswith("s.yaml:25:9: rounds.stop: needs rounds, time or bytes")
+    assert lines[0].startswith("s.yaml:25:9: rounds.stop: needs rounds, time or bytes")
+    assert lines[1].startswith("s.yaml:26:12: selection: selector 'afl' needs losses")
     assert main(["validate", "s.yaml"]) == 0
+    capsys.readouterr()
+    assert refused(capsys, "run", "--time-only", "s.yaml").splitlines() == lines
 
 
 @pytest.mark.parametrize("words", [["validat"], ["validate"], ["validate", "s.yaml", "--nope"]])
@@ -282,18 +283,21 @@ def test_debug_shows_the_traceback(here: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("words", [["validate", "s.yaml"], ["validate", "none.yaml"], ["oops"]])
-def test_quickly_as_a_user_meets_it(words: list[str], here: Path) -> None:
+def test_as_a_user_meets_it_without_heavy_imports(words: list[str], here: Path) -> None:
     Path("s.yaml").write_text(GOOD.replace("selection: uniform", "selection: unifrom"))
-    start = time.perf_counter()
+    code = (
+        "import sys; from simfl.cli import main; code = main();"
+        "print(*{'torch', 'pandas', 'scipy', 'matplotlib', 'ray'} & set(sys.modules));"
+        "sys.exit(code)"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from simfl.cli import main; sys.exit(main())", *words],
+        [sys.executable, "-c", code, *words],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert time.perf_counter() - start < 3
     assert done.returncode == 2
-    assert done.stdout == ""
+    assert done.stdout == "\n"
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
     assert [path.name for path in here.iterdir()] == ["s.yaml"]

@@ -81,6 +81,8 @@ def test_new_writes_a_scenario_that_is_valid(
     monkeypatch.chdir(tmp_path)
     assert printed(capsys, "new", "my first.yaml").startswith("wrote my first.yaml")
     text = Path("my first.yaml").read_text()
+    schema = text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")
+    assert json.loads(Path(schema).read_text()) == json.loads(printed(capsys, "schema"))
     assert "\nname: my-first " in text
     assert text.count("#") > 10, "commented"
     assert (

@@ -70,3 +70,9 @@ def test_a_module_with_a_mistake_is_told_of(mine: str, tmp_path: Path) -> None:
     (tmp_path / "somebodys_own.py").write_text("def :")
     with pytest.raises(ScenarioError, match=r"selection: .*can't be imported: SyntaxError"):
         Scenario.from_dict({"fleet": {"count": 3}, "selection": f"{mine}:Plain"})
+
+
+def test_an_abstract_class_is_no_component() -> None:
+    abstract = "simfl.components.selectors.base:Selector"
+    with pytest.raises(ScenarioError, match=r"selection: selector '.*' is abstract"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": abstract})

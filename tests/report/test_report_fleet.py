@@ -1,6 +1,7 @@
 """The fleet before a run: closed forms, and agreement with what a run then does."""
 
 import itertools
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl import Options, Scenario, run
+from simfl.cli._fleet_text import sentences
 from simfl.cli._preview import builder
 from simfl.report.fleet_picture import picture
 from simfl.report.fleet_survey import FleetFacts, Spread, expected_order, survey
@@ -136,6 +138,37 @@ def test_the_fleet_is_that_of_a_run(tmp_path: Path) -> None:
 
 def test_selectors_that_need_training_have_a_fleet_too() -> None:
     assert facts(selection="power_of_choice").expected_round_s == facts().expected_round_s
+
+
+ALIKE = {
+    "data": {"dataset": {"name": "synthetic_images", "samples": 240, "size": 6}},
+    "model": "mlp",
+    "fleet": {"count": 8, "compute": "50 samples/s", "downlink": "2 Mbit/s", "uplink": "1 Mbit/s"},
+    "rounds": {"clients": 3, "stop": {"rounds": 2}},
+}
+"""Devices that are all alike, so that it does not matter who is chosen."""
+
+
+@pytest.mark.parametrize("selector", ["uniform", "fedacs", "oort"])
+def test_what_a_selector_has_measured_is_in_the_round(selector: str, tmp_path: Path) -> None:
+    one = scenario(**ALIKE, selection=selector)
+    (result,) = run(one, tmp_path / "run")
+    taken = result.rounds.end_s - result.rounds.start_s
+    assert survey(builder(one, None)).expected_round_s == pytest.approx(taken[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("selector", ["uniform", "power_of_choice", "k_dpp", "fedcor", "tifl"])
+def test_what_a_selector_asks_takes_as_long_as_in_a_run(selector: str, tmp_path: Path) -> None:
+    one = scenario(**ALIKE, selection=selector)
+    (result,) = run(one, tmp_path / "run")
+    log = (result.folder / "events.jsonl").read_text().splitlines()
+    first = [event for event in map(json.loads, log) if event.get("round") == 1]
+    asked = [event["t"] for event in first if event["event"] == "probe"]
+    answered = [event["t"] for event in first if event["event"] == "probed"]
+    found = survey(builder(one, None))
+    assert found.asked_s == pytest.approx(sum(answered) - sum(asked), rel=1e-12)
+    assert (found.asked_s > 0) == (selector != "uniform")
+    assert any("asks clients" in line for line in sentences(found)) == (selector != "uniform")
 
 
 @pytest.mark.parametrize("ending", [".svg", ".png"])

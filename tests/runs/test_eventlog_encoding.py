@@ -16,7 +16,7 @@ from simfl.runs.eventlog import decode, encode
 CLIENT = ClientRow(
     1, 2, 'a "low-end" é', 0.1, None, 1e22, 5e-324, "late", 3, 4, 0, 0, 10**12, 2, 1.5
 )
-ROUND = RoundRow(1, 0.0, 1 / 3, None, None, *[0] * 7, None, 0.5, 0.25, *[0] * 4, 1.5, None)
+ROUND = RoundRow(1, 0.0, 1 / 3, accuracy=None, loss=0.5, train_loss=0.25, energy_j=1.5)
 
 scalars = (
     st.none()

@@ -18,9 +18,9 @@ from simfl.core.seeds import Seeds
 from simfl.sim.coordinator import Aggregated, Evaluation
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.networks import networks
-from simfl.sim.policies import policies
-from simfl.sim.server.probing import Prices
-from simfl.sim.server.server import Server, Settings, Stop, main
+from simfl.sim.policies.base import main, policies
+from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Prices, Settings, Stop
 from simfl.sim.timeline import Timeline
 
 INF = math.inf
@@ -151,6 +151,7 @@ class World:
     server: Server
     coordinator: FakeCoordinator
     events: list[tuple[float, str, dict[str, Any]]]
+    waits: list[str] = field(default_factory=list)
 
     @property
     def clients(self) -> list[ClientRow]:
@@ -189,9 +190,11 @@ def make(
     targets: Sequence[float] = (),
     seed: int = 0,
     wants: Sequence[str] = (),
+    min_clients: int | None = None,
+    peek: Sequence[float] = (),
     **prices: Any,
 ) -> World:
-    """Simulate a run to its end."""
+    """Simulate a run to its end; at the instants of `peek` note what it waits for."""
     timeline = Timeline()
     coordinator = coordinator or FakeCoordinator()
     events: list[tuple[float, str, dict[str, Any]]] = []
@@ -210,11 +213,14 @@ def make(
         targets=targets,
         prices=Prices(model_bytes, model_bytes if update_bytes is None else update_bytes, **prices),
         wants=wants,
+        min_clients=min_clients,
     )
     server = Server(
         timeline, fleet, links, coordinator, workloads.parse(workload), settings, Seeds(seed)
     )
     world = World(server, coordinator, events)
+    for at_s in peek:
+        timeline.at(at_s).callbacks.append(lambda _: world.waits.append(server.waiting_for))
     timeline.run(until=timeline.process(main(server, policies.parse(policy))))
     check(world)
     return world
@@ -234,7 +240,7 @@ def check(world: World) -> None:
     probes = [facts for _, kind, facts in world.events if kind == "probed"]
     moved = sum(row.download_bytes + row.upload_bytes for row in world.clients)
     assert moved + sum(facts["bytes"] for facts in probes) == server.accounting.total_bytes
-    tallies = [*world.rounds, server.accounting.totals]
+    tallies = [*world.rounds, server.accounting.row]
     assert sum(t.download_bytes + t.upload_bytes + t.probe_bytes for t in tallies) == (
         server.accounting.total_bytes
     )

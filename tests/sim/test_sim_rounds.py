@@ -24,9 +24,28 @@ def name(policy):
 
 @pytest.mark.parametrize("policy", ALL, ids=name)
 def test_the_clock_waits_for_the_first_device(policy):
-    world = make(make_fleet(2, sessions=[[(50.0, INF)], [(60.0, INF)]]), policy)
+    fleet = make_fleet(2, sessions=[[(50.0, INF)], [(60.0, INF)]])
+    world = make(fleet, policy, min_clients=1)
     assert world.selections[0][0] == 50
     assert world.selections[0][1] == [0]
+
+
+def test_a_run_says_what_it_waits_for():
+    sessions = [ALWAYS] + [[(50.0, INF)]] * 4
+    probe = Probe("loss", np.array([0, 1]))
+    world = make(
+        make_fleet(5, [1, 2, 1, 1, 1], sessions=sessions),
+        {"name": "synchronous", "server_time": "5 s", "deadline": "30 s"},
+        min_clients=5,
+        coordinator=FakeCoordinator(probes=[lambda _: probe]),
+        peek=[20.0, 51.0, 60.0, 66.0],
+    )
+    assert world.waits == [
+        "round 1 waits for 5 clients to be available at once, 1 are; the next look is at 50 s",
+        "round 1 waits for 2 who answer the selector",
+        "round 1 waits for 4 at work: 0, 2, 3, ...; until 83.33333333 s at most",
+        "round 1 waits for the server",
+    ]
 
 
 @pytest.mark.parametrize("policy", ALL, ids=name)

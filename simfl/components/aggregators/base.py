@@ -1,13 +1,15 @@
 """The seam of aggregation: base model and client results -> next model, with explicit state."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Params
 from simfl.core.work import LocalTraining, WorkResult
@@ -41,8 +43,8 @@ class Aggregator(Component, ABC):
     """Turns updates into the next global model.  Sums run in float64, in canonical order."""
 
     corrects: ClassVar[bool] = False
-    """Whether it corrects clients' gradients, which costs a model's size each way and takes updates
-    that are never stale: see `correction`."""
+    """Whether it corrects clients' gradients, which costs a model's size each way: see
+    `correction`."""
 
     def prepare(self, local: LocalTraining, clients: int) -> None:
         """Learn of the run before its first round.
@@ -50,10 +52,15 @@ class Aggregator(Component, ABC):
         Args:
             local: how clients train.
             clients: how many there are.
-
-        Raises:
-            InputError: it can't go with that.
         """
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.corrects and circumstances.may_be_stale:
+            yield (
+                f"aggregator {self.name!r} can't use stale updates: it needs the policy "
+                "'synchronous', with `late: drop`"
+            )
 
     def correction(self, client: int) -> Params | None:
         """Return what `client` shall add to every gradient now, `(p,)`; None: nobody anything."""
@@ -73,4 +80,4 @@ class Aggregator(Component, ABC):
             setattr(self, key, value)
 
 
-aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators")
+aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators", "fedavg")

@@ -1,6 +1,6 @@
 """FedAT: mix the models of tiers (Chai et al., 2021, arXiv:2010.05958, equation 3, algorithm 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Params
 from simfl.errors import RunError
 
@@ -31,6 +32,14 @@ class FedAT(Aggregator):
     _initial: Params | None = PrivateAttr(None)
     _models: dict[int, Any] = PrivateAttr(default_factory=dict)
     _updates: dict[int, int] = PrivateAttr(default_factory=dict)
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if circumstances.tiers > self.tiers:
+            yield (
+                f"aggregator {self.name!r} mixes {self.tiers} tiers, but the policy has "
+                f"{circumstances.tiers}"
+            )
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:

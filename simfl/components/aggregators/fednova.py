@@ -1,6 +1,6 @@
 """FedNova: normalised averaging (Wang et al., 2020, arXiv:2007.07481, sections 3.2 and 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,9 +9,9 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Params
 from simfl.core.work import LocalTraining
-from simfl.errors import InputError
 
 BOTH = "momentum and proximal can't both be above 0: no formula is published"
 
@@ -46,18 +46,18 @@ class FedNova(Aggregator):
 
     @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
-        """See `Aggregator.prepare`.
-
-        Raises:
-            InputError: no formula is published for `local`.
-        """
         self._local = local
-        if self._rho and self._rate(1):
-            raise InputError(f"aggregator 'fednova': {BOTH}; name one of them in its options")
-        if self._rate(1) >= 1:
-            raise InputError(
-                f"aggregator 'fednova' needs the learning rate times `proximal` to be below 1, "
-                f"but it is {self._rate(1):g}"
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        run = self.fresh()
+        run.prepare(circumstances.training, circumstances.devices)
+        if run._rho and run._rate(1):
+            yield f"aggregator {self.name!r}: {BOTH}; name one of them in its options"
+        elif run._rate(1) >= 1:
+            yield (
+                f"aggregator {self.name!r} needs the learning rate times `proximal` to be below 1, "
+                f"but it is {run._rate(1):g}"
             )
 
     @override

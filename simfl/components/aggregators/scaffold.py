@@ -3,7 +3,7 @@
 Option II: what a client reports of its gradients is the mean of those that it stepped along.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -12,9 +12,10 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import sum_of, weights_of
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Params
 from simfl.core.work import LocalTraining
-from simfl.errors import InputError, RunError
+from simfl.errors import RunError
 
 
 @aggregators.register("scaffold")
@@ -38,18 +39,17 @@ class Scaffold(Aggregator):
 
     @override
     def prepare(self, local: LocalTraining, clients: int) -> None:
-        """See `Aggregator.prepare`.
-
-        Raises:
-            InputError: `local` is not SGD as in the paper.
-        """
-        for name in ("momentum", "proximal", "clip"):
-            if getattr(local, name):
-                raise InputError(
-                    f"aggregator 'scaffold' reads gradients off plain SGD, so it can't go with "
-                    f"{name} {getattr(local, name):g} in local training"
-                )
         self._clients = clients
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        for name in ("momentum", "proximal", "clip"):
+            if value := getattr(circumstances.training, name):
+                yield (
+                    f"aggregator {self.name!r} reads gradients off plain SGD, so it can't go with "
+                    f"{name} {value:g} in local training"
+                )
 
     @override
     def correction(self, client: int) -> Params | None:

@@ -36,6 +36,11 @@ class OnlineSchedule(Protocol):
 class Availability(Component, ABC):
     """How the devices of a group come and go."""
 
+    @property
+    def ever_online(self) -> bool:
+        """Whether a device can ever be online."""
+        return True
+
     @abstractmethod
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         """Return the schedule of `devices` devices.
@@ -48,4 +53,6 @@ class Availability(Component, ABC):
         """
 
 
-availabilities: Registry[Availability] = Registry("availability", "simfl.components.availability")
+availabilities: Registry[Availability] = Registry(
+    "availability", "simfl.components.availability", "always"
+)

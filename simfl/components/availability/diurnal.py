@@ -51,6 +51,11 @@ class Diurnal(Availability):
             return (self.high, self.high) if self.length else (self.low, self.low)
         return self.low, self.high
 
+    @property
+    @override
+    def ever_online(self) -> bool:
+        return self.ever[1] > 0
+
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         return _Days(self, devices, group, seeds)

@@ -39,6 +39,11 @@ class Markov(Availability):
             )
         return self
 
+    @property
+    @override
+    def ever_online(self) -> bool:
+        return self.p_become_on > 0
+
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         return _Chain(self, devices, group, seeds)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
@@ -13,12 +13,6 @@ from simfl.components.availability.on_off import Alternating
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.core.units import Duration
-
-Base = Annotated[
-    Availability,
-    BeforeValidator(availabilities.parse),
-    PlainSerializer(availabilities.dump, return_type=dict),
-]
 
 
 @availabilities.register("outages")
@@ -28,9 +22,16 @@ class Outages(Availability):
     Times between outages and their lengths are exponential.  Cost: O(1) beyond the base's.
     """
 
-    base: Base = Field("always", validate_default=True, description="availability without outages")
+    base: Annotated[Availability, availabilities] = Field(
+        "always", validate_default=True, description="availability without outages"
+    )
     between: Duration = Field(gt=0, description="mean time from the end of an outage to the next")
     lasting: Duration = Field(gt=0, description="mean length of an outage")
+
+    @property
+    @override
+    def ever_online(self) -> bool:
+        return self.base.ever_online
 
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:

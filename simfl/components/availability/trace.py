@@ -1,5 +1,7 @@
 """Availability replayed from recorded sessions."""
 
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +13,7 @@ from typing_extensions import override
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.records import Records, read_records
 from simfl.components.availability.spells import Spells
+from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.core.units import Duration
@@ -53,8 +56,26 @@ class Trace(Availability):
         Raises:
             InputError: the file can't be read or makes no sense.
         """
-        records = read_records(folder / self.file, self.unknown == "skip", self.period)
-        return _Replay(self, records, devices, group, seeds)
+        return _Replay(self, self._records(folder), devices, group, seeds)
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if circumstances.folder is not None:
+            records = self._records(circumstances.folder)
+            if not (records.starts_on.any() or len(records.flips)):
+                yield f"no device in {self.file} is ever online"
+
+    def _records(self, folder: Path) -> Records:
+        file = folder / self.file
+        written = file.stat() if file.is_file() else None
+        stamp = None if written is None else (written.st_mtime_ns, written.st_size)
+        return _read(file, self.unknown == "skip", self.period, stamp)
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path, skip: bool, period_s: float | None, _stamp: object) -> Records:
+    """Read a file once for all that ask, as long as it stays as it is."""
+    return read_records(file, skip, period_s)
 
 
 class _Replay(Spells):

@@ -34,4 +34,4 @@ class Compressor(Component, ABC):
         """Return the bytes on the wire of an update of so many parameters."""
 
 
-compressors: Registry[Compressor] = Registry("compressor", "simfl.components.compressors")
+compressors: Registry[Compressor] = Registry("compressor", "simfl.components.compressors", "none")

@@ -38,4 +38,4 @@ class Coreset(Component, ABC):
         return self.features
 
 
-coresets: Registry[Coreset] = Registry("coreset", "simfl.components.coresets")
+coresets: Registry[Coreset] = Registry("coreset", "simfl.components.coresets", "k_medoids")

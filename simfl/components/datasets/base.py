@@ -75,8 +75,21 @@ class Dataset(Component, ABC):
     needs_files: ClassVar[bool] = False
     """Whether `load` reads (or downloads) files below the data folder."""
 
+    tokens: ClassVar[bool | None] = None
+    """Whether inputs are tokens, whole numbers (None: not known before they are loaded)."""
+
     natural_clients: ClassVar[bool] = False
     """Whether the data set has clients of its own."""
+
+    @property
+    def natural_known(self) -> int | None:
+        """How many clients of its own it has; None: not known before it is loaded."""
+        return None
+
+    @property
+    def samples_known(self) -> int | None:
+        """How many training samples it has; None: not known before it is loaded."""
+        return None
 
     @abstractmethod
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:

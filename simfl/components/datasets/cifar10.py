@@ -18,6 +18,7 @@ class Cifar10(ImageSet):
     """
 
     torchvision_name: ClassVar = "CIFAR10"
+    train_images: ClassVar = 50_000
     image_shape: ClassVar = (3, 32, 32)
     files: ClassVar = tuple(
         f"cifar-10-batches-py/{name}"

@@ -4,6 +4,7 @@ The truth is one linear model for all, the inputs differ from client to client; 
 as in FedProx's Synthetic (Li et al., arXiv:1812.06127, section 5.1).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, LazyCorpus, Samples, datasets
+from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
@@ -26,6 +28,7 @@ class Generated(Dataset):
     per client for its size, O(samples * features) when it trains.
     """
 
+    tokens = False
     natural_clients = True
 
     features: int = Field(60, ge=1, description="numbers per sample")
@@ -56,6 +59,14 @@ class Generated(Dataset):
                 f"min_samples ({self.min_samples}) must be at most max_samples ({self.max_samples})"
             )
         return self
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if circumstances.partition != "natural":
+            yield (
+                f"data set {self.name!r} makes each client's own samples; its partition is "
+                f"natural, not {circumstances.partition!r}"
+            )
 
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:

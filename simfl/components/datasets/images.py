@@ -27,8 +27,10 @@ class ImageSet(Dataset):
     what lets an order be repeated anywhere.
     """
 
+    tokens = False
     needs_files: ClassVar[bool] = True
     classes: ClassVar[int] = 10
+    train_images: ClassVar[int] = 60_000
     torchvision_name: ClassVar[str]
     """Class of `torchvision.datasets`."""
     image_shape: ClassVar[tuple[int, int, int]]
@@ -44,6 +46,11 @@ class ImageSet(Dataset):
         "half: (x - .5) / .5 (FedCor on CIFAR-10); per_pixel: mean and deviation of each pixel "
         "over training and test images (FedProx, FedCore); none: pixels in [0, 1]",
     )
+
+    @property
+    @override
+    def samples_known(self) -> int:
+        return self.train_images
 
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:

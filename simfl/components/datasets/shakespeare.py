@@ -43,6 +43,7 @@ class Shakespeare(Dataset):
     (``{"x": [...], "y": [...]}``).  The first four fifths of a role's windows train, the rest test.
     """
 
+    tokens = True
     natural_clients = True
 
     needs_files: ClassVar[bool] = True

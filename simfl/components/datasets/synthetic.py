@@ -23,6 +23,7 @@ FEATURES, CLASSES = 60, 10
 class Synthetic(Dataset):
     """60 features, 10 classes; 9 tenths of each client's samples train, the rest test."""
 
+    tokens = False
     natural_clients = True
 
     alpha: float = Field(
@@ -45,6 +46,11 @@ class Synthetic(Dataset):
         le=2**32 - 1,
         description="seed of the data themselves (0 in FedCore); null: the run's own seed",
     )
+
+    @property
+    @override
+    def natural_known(self) -> int:
+        return self.clients
 
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:

@@ -21,6 +21,8 @@ class SyntheticImages(Dataset):
     Needs no download and fits every image model.
     """
 
+    tokens = False
+
     classes: int = Field(10, ge=2, description="kinds of pictures")
     channels: int = Field(1, ge=1, description="1: grey, 3: colour")
     size: int = Field(28, ge=COARSE, description="height and width in pixels")
@@ -32,6 +34,11 @@ class SyntheticImages(Dataset):
     generator_seed: int | None = Field(
         0, ge=0, description="seed of the data themselves; null: the run's own seed"
     )
+
+    @property
+    @override
+    def samples_known(self) -> int:
+        return self.samples
 
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:

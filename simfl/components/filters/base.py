@@ -12,12 +12,14 @@ In the first round there is no previous update (`reference` is None) and everyth
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 
 STATUS_BYTES = 4
@@ -27,16 +29,21 @@ Update = NDArray[np.float32] | NDArray[np.float64]
 """`(p,)` a client's model minus the model it received, or the global model's last change."""
 
 
+Stage = Literal["client", "server", "none"]
+
+
 class UpdateFilter(Component, ABC):
     """Decides which updates count."""
 
-    needs_updates: ClassVar[bool] = True
-    """Whether it looks at updates at all (meaningless under ``--time-only`` if so)."""
-
     @property
-    def stage(self) -> Literal["client", "server"]:
+    def stage(self) -> Stage:
         """Where it decides: on the client before the upload, or on the server after it."""
         return "client"
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.stage != "none" and not circumstances.trains:
+            yield f"update filter {self.name!r} needs updates, and --time-only computes none"
 
     @abstractmethod
     def keep(self, update: Update, reference: Update | None, round_: int) -> bool:
@@ -47,4 +54,4 @@ class UpdateFilter(Component, ABC):
         return [i for i, update in enumerate(updates) if self.keep(update, reference, round_)]
 
 
-filters: Registry[UpdateFilter] = Registry("filter", "simfl.components.filters")
+filters: Registry[UpdateFilter] = Registry("filter", "simfl.components.filters", "none")

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.filters.base import Update, UpdateFilter, filters
+from simfl.components.filters.base import Stage, Update, UpdateFilter, filters
 
 
 def relevance(update: Update, reference: Update) -> float:
@@ -52,7 +52,7 @@ class Cmfl(UpdateFilter):
 
     @property
     @override
-    def stage(self) -> Literal["client", "server"]:
+    def stage(self) -> Stage:
         return "client" if self.variant == "published" else "server"
 
     def threshold_at(self, round_: int) -> float:

@@ -1,17 +1,18 @@
 """No filter: every update counts, as in FedAvg."""
 
-from typing import ClassVar
-
 from typing_extensions import override
 
-from simfl.components.filters.base import Update, UpdateFilter, filters
+from simfl.components.filters.base import Stage, Update, UpdateFilter, filters
 
 
 @filters.register("none")
 class NoFilter(UpdateFilter):
     """Everything is uploaded and averaged."""
 
-    needs_updates: ClassVar[bool] = False
+    @property
+    @override
+    def stage(self) -> Stage:
+        return "none"
 
     @override
     def keep(self, update: Update, reference: Update | None, round_: int) -> bool:

@@ -1,9 +1,17 @@
 """The seam of models: options -> a fresh `torch.nn.Module`, torch imported only then."""
 
+import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from pydantic import ConfigDict, model_validator
+from typing_extensions import override
+
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
+from simfl.errors import InputError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -14,6 +22,15 @@ class Model(Component, ABC):
 
     A model with buffers (BatchNorm) is refused: the flat parameter vector is the whole model.
     """
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        model = circumstances.architecture if circumstances.tokens else None
+        if model is not None and not model.tokens:
+            yield (
+                f"model {self.name!r} takes no tokens, so it can't be trained on data set "
+                f"{circumstances.dataset!r}"
+            )
 
     @abstractmethod
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
@@ -27,4 +44,75 @@ class Model(Component, ABC):
         """
 
 
-models: Registry[Model] = Registry("model", "simfl.components.models")
+class ModuleModel(Model):
+    """A `torch.nn.Module` of the user's, or a function that makes one: options are its arguments.
+
+    Parameters called `shape` and `classes` are given what the data set has, unless an option says
+    otherwise.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    factory: ClassVar[Callable[..., Any]]
+
+    @model_validator(mode="after")
+    def _has_arguments(self) -> Self:
+        signature = inspect.signature(self.factory)
+        given = {name: None for name in ("shape", "classes") if name in signature.parameters}
+        try:
+            signature.bind(**given | self._options)
+        except TypeError as error:
+            raise ValueError(f"{error}; its arguments are {signature}") from None
+        return self
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return dict(self.__pydantic_extra__ or {})
+
+    @override
+    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
+        from torch import nn
+
+        known = {"shape": shape, "classes": classes}
+        wanted = inspect.signature(self.factory).parameters
+        data = {name: value for name, value in known.items() if name in wanted}
+        module = type(self).factory(**data | self._options)
+        if not isinstance(module, nn.Module):
+            made = type(module).__name__
+            raise InputError(f"model {self.name!r} must be a torch.nn.Module, but it is a {made}")
+        return module
+
+    def __reduce__(self) -> tuple[Callable[..., Model], tuple[dict[str, Any]]]:
+        """Send other processes the name, by which they find the module themselves."""
+        return _again, ({"name": self.name, **self._options},)
+
+
+def _again(options: dict[str, Any]) -> Model:
+    return models.parse(options)
+
+
+class ModelRegistry(Registry[Model]):
+    """Models; a plain `torch.nn.Module`, or a function that makes one, is as good as a `Model`."""
+
+    @override
+    def adopt(self, name: str, found: object) -> object:
+        if isinstance(found, type):
+            from torch import nn
+
+            if not issubclass(found, nn.Module):
+                return found
+        return _adopted(name, found) if callable(found) else found
+
+
+@cache
+def _adopted(name: str, factory: Callable[..., Any]) -> type[Model]:
+    facts = {
+        "factory": staticmethod(factory),
+        "name": name,
+        "__module__": factory.__module__,
+        "__annotations__": {},
+    }
+    return type("ModuleModel", (ModuleModel,), facts)
+
+
+models = ModelRegistry("model", "simfl.components.models")

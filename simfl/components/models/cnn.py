@@ -1,19 +1,16 @@
 """Convolutional network of any depth and width."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.models.base import Model, models
-from simfl.components.models.convolutions import Convolution, convolutional
-
-if TYPE_CHECKING:
-    from torch import nn
+from simfl.components.models.base import models
+from simfl.components.models.convolutions import Convolution, ConvolutionalModel, Layers
 
 
 @models.register("cnn")
-class Cnn(Model):
+class Cnn(ConvolutionalModel):
     """Convolutions with ReLU and max-pooling, then fully connected layers with ReLU."""
 
     channels: tuple[Annotated[int, Field(ge=1)], ...] = Field(
@@ -34,7 +31,7 @@ class Cnn(Model):
     )
 
     @override
-    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
+    def layers(self) -> Layers:
         same = self.padding == "same"
         convolutions = [Convolution(n, self.kernel, same, self.pool) for n in self.channels]
-        return convolutional(self.name, shape, convolutions, self.fc, classes, self.dropout)
+        return Layers(convolutions, self.fc, self.dropout)

@@ -1,10 +1,15 @@
 """What the convolutional models have in common: from a list of layers to a module."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
+from simfl.components.models.base import Model
 from simfl.components.models.shapes import mismatch
+from simfl.core.circumstances import Circumstances
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,17 +57,13 @@ def convolutional(
     Raises:
         InputError: inputs are no pictures, or too small for the convolutions.
     """
+    check_pictures(model, shape, convolutions)
     from torch import nn
 
-    if len(shape) != 3 or min(shape) < 1:
-        raise mismatch(model, "(channels, height, width)", shape)
     channels, *sides = shape
     layers: list[nn.Module] = []
     for convolution in convolutions:
         sides = [convolution.side(side) for side in sides]
-        if min(sides) < 1:
-            least = smallest_side(convolutions)
-            raise mismatch(model, f"(channels, height, width) of {least} pixels or more", shape)
         padding = "same" if convolution.same else 0
         layers += [
             nn.Conv2d(channels, convolution.channels, convolution.kernel, padding=padding),
@@ -82,6 +83,18 @@ def convolutional(
     return nn.Sequential(*layers)
 
 
+def check_pictures(model: str, shape: tuple[int, ...], convolutions: Sequence[Convolution]) -> None:
+    """Make sure that inputs of `shape` are pictures large enough.
+
+    Raises:
+        InputError: they are not.
+    """
+    if len(shape) != 3 or min(shape) < 1:
+        raise mismatch(model, "(channels, height, width)", shape)
+    if min(shape[1:]) < (least := smallest_side(convolutions)):
+        raise mismatch(model, f"(channels, height, width) of {least} pixels or more", shape)
+
+
 def smallest_side(convolutions: Sequence[Convolution]) -> int:
     """Return the least height and width of pictures that these convolutions can take."""
     side = 1
@@ -89,3 +102,32 @@ def smallest_side(convolutions: Sequence[Convolution]) -> int:
         side *= convolution.pool
         side = side if convolution.same else side + convolution.kernel - 1
     return side
+
+
+@dataclass(frozen=True)
+class Layers:
+    """What a `ConvolutionalModel` is made of; see `convolutional`."""
+
+    convolutions: Sequence[Convolution]
+    hidden: Sequence[int]
+    dropout: float = 0.0
+
+
+class ConvolutionalModel(Model, ABC):
+    """Convolutions with ReLU and max-pooling, then fully connected layers with ReLU."""
+
+    @abstractmethod
+    def layers(self) -> Layers:
+        """Return what it is made of."""
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        check_pictures(self.name, circumstances.shape, self.layers().convolutions)
+        return iter(())
+
+    @override
+    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
+        made = self.layers()
+        return convolutional(
+            self.name, shape, made.convolutions, made.hidden, classes, made.dropout
+        )

@@ -4,23 +4,18 @@ The paper says two convolutions and two fully connected layers; the widths are t
 simulator, from which its partitions come too (algorithms.md, E).
 """
 
-from typing import TYPE_CHECKING
-
 from typing_extensions import override
 
-from simfl.components.models.base import Model, models
-from simfl.components.models.convolutions import Convolution, convolutional
-
-if TYPE_CHECKING:
-    from torch import nn
+from simfl.components.models.base import models
+from simfl.components.models.convolutions import Convolution, ConvolutionalModel, Layers
 
 CONVOLUTIONS = (Convolution(20, 5), Convolution(50, 5))
 
 
 @models.register("dp3s_cnn")
-class Dp3sCnn(Model):
+class Dp3sCnn(ConvolutionalModel):
     """Two 5x5 convolutions (20, 50) and one hidden layer (500); 431,080 parameters on MNIST."""
 
     @override
-    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        return convolutional(self.name, shape, CONVOLUTIONS, (500,), classes)
+    def layers(self) -> Layers:
+        return Layers(CONVOLUTIONS, (500,))

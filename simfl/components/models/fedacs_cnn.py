@@ -1,22 +1,17 @@
 """FedACS's network for CIFAR-10, that of PyTorch's tutorial (algorithms.md, E)."""
 
-from typing import TYPE_CHECKING
-
 from typing_extensions import override
 
-from simfl.components.models.base import Model, models
-from simfl.components.models.convolutions import Convolution, convolutional
-
-if TYPE_CHECKING:
-    from torch import nn
+from simfl.components.models.base import models
+from simfl.components.models.convolutions import Convolution, ConvolutionalModel, Layers
 
 CONVOLUTIONS = (Convolution(6, 5), Convolution(16, 5))
 
 
 @models.register("fedacs_cnn")
-class FedacsCnn(Model):
+class FedacsCnn(ConvolutionalModel):
     """Two 5x5 convolutions (6, 16), two hidden layers (120, 84); 62,006 parameters on CIFAR-10."""
 
     @override
-    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        return convolutional(self.name, shape, CONVOLUTIONS, (120, 84), classes)
+    def layers(self) -> Layers:
+        return Layers(CONVOLUTIONS, (120, 84))

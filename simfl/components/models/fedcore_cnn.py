@@ -4,23 +4,18 @@ The released code's main program builds this one; the paper calls it a three-lay
 (algorithms.md, E).
 """
 
-from typing import TYPE_CHECKING
-
 from typing_extensions import override
 
-from simfl.components.models.base import Model, models
-from simfl.components.models.convolutions import Convolution, convolutional
-
-if TYPE_CHECKING:
-    from torch import nn
+from simfl.components.models.base import models
+from simfl.components.models.convolutions import Convolution, ConvolutionalModel, Layers
 
 CONVOLUTIONS = (Convolution(32, 5, same=True), Convolution(64, 5, same=True))
 
 
 @models.register("fedcore_cnn")
-class FedcoreCnn(Model):
+class FedcoreCnn(ConvolutionalModel):
     """Padded 5x5 convolutions (32, 64), one hidden layer (512); 1,663,370 parameters on MNIST."""
 
     @override
-    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        return convolutional(self.name, shape, CONVOLUTIONS, (512,), classes)
+    def layers(self) -> Layers:
+        return Layers(CONVOLUTIONS, (512,))

@@ -1,5 +1,6 @@
 """FedCore's character model for Shakespeare, after FedProx's and FedML's (algorithms.md, E)."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -7,6 +8,7 @@ from typing_extensions import override
 
 from simfl.components.models.base import Model, models
 from simfl.components.models.shapes import mismatch
+from simfl.core.circumstances import Circumstances
 
 if TYPE_CHECKING:
     from torch import nn
@@ -30,13 +32,25 @@ class FedcoreLstm(Model):
     )
 
     @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        self._check(circumstances.shape)
+        if circumstances.tokens is False:
+            yield (
+                f"model {self.name!r} takes tokens, not measurements, so it can't be trained on "
+                f"data set {circumstances.dataset!r}"
+            )
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 1 or shape[0] < 1:
+            raise mismatch(self.name, "(length,), tokens below the number of classes,", shape)
+
+    @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
         from torch import nn
 
         from simfl.components.models.modules.last_output import LastOutput
 
-        if len(shape) != 1 or shape[0] < 1:
-            raise mismatch(self.name, "(length,), tokens below the number of classes,", shape)
+        self._check(shape)
         return nn.Sequential(
             nn.Embedding(classes, self.embedding, padding_idx=self.padding),
             LastOutput(self.embedding, self.hidden, self.layers),

@@ -1,12 +1,14 @@
 """The seam of data partitions: labels -> which rows each client holds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Ids
 
@@ -32,6 +34,19 @@ class Partition(Component, ABC):
     pools_test: ClassVar[bool] = False
     """Whether training and test sets are pooled before dealing (the test set is then cut from each
     client's own rows)."""
+
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        """Make sure that so many samples of so many classes suffice for so many clients.
+
+        Raises:
+            InputError: they don't.
+        """
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if circumstances.samples is not None and not self.pools_test:
+            self.check(circumstances.samples, circumstances.classes, circumstances.devices)
+        return iter(())
 
     @abstractmethod
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:

@@ -31,13 +31,16 @@ class Dirichlet(Partition):
     min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        n = len(source.labels)
-        if n < clients * self.min_samples:
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        if samples < clients * self.min_samples:
             raise InputError(
-                f"partition 'dirichlet' can't deal {n} samples to {clients} clients with at least "
-                f"{self.min_samples} each (min_samples)"
+                f"partition {self.name!r} can't deal {samples} samples to {clients} clients with "
+                f"at least {self.min_samples} each (min_samples)"
             )
+
+    @override
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        self.check(len(source.labels), source.classes, clients)
         rows, owners = [], []
         for members in rows_of_classes(source.labels, source.classes):
             share = rng.dirichlet(np.full(clients, self.alpha))

@@ -34,14 +34,17 @@ class FedcorDirichlet(Partition):
     )
 
     @override
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        if samples < clients:
+            raise InputError(
+                f"partition {self.name!r} can't deal {samples} samples to {clients} clients"
+            )
+
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        self.check(len(source.labels), source.classes, clients)
         members = rows_of_classes(source.labels, source.classes)
         available = np.array([len(rows) for rows in members], dtype=np.int64)
-        if available.sum() < clients:
-            raise InputError(
-                f"partition 'fedcor_dirichlet' can't deal {available.sum()} samples "
-                f"to {clients} clients"
-            )
         present = np.flatnonzero(available)
         demand = available[present].astype(float)
         sizes = None

@@ -1,5 +1,6 @@
 """The data set's own clients: users, roles, or the generator's devices."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -7,6 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
 from simfl.errors import InputError
 
@@ -19,6 +21,26 @@ class Natural(Partition):
         "random", description="which natural clients take part where there are fewer devices"
     )
 
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        """Data sets that deal themselves have as many clients as the fleet has devices."""
+        if not circumstances.has_natural:
+            yield from self._complaint(None, circumstances.devices)
+        elif circumstances.natural is not None:
+            yield from self._complaint(circumstances.natural, circumstances.devices)
+
+    def _complaint(self, natural: int | None, clients: int) -> Iterator[str]:
+        if natural is None:
+            yield (
+                f"partition {self.name!r} needs a data set with clients of its own "
+                "(synthetic, shakespeare); others are dealt by iid, shards, dirichlet, ..."
+            )
+        elif clients > natural:
+            yield (
+                f"partition {self.name!r} has {natural} clients, fewer than "
+                f"the fleet's {clients} devices"
+            )
+
     def choose(self, natural: int, clients: int, rng: np.random.Generator) -> Ids:
         """Return which of `natural` clients take part: `clients` indices, ascending."""
         if self.clients == "first" or clients == natural:
@@ -27,14 +49,7 @@ class Natural(Partition):
 
     @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        if source.natural is None:
-            raise InputError(
-                "partition 'natural' needs a data set with clients of its own "
-                "(synthetic, shakespeare); others are dealt by iid, shards, dirichlet, ..."
-            )
-        if clients > len(source.natural):
-            raise InputError(
-                f"partition 'natural' has {len(source.natural)} clients, fewer than "
-                f"the fleet's {clients} devices"
-            )
-        return [source.natural[i] for i in self.choose(len(source.natural), clients, rng)]
+        natural = source.natural or []
+        for message in self._complaint(len(natural) or None, clients):
+            raise InputError(message)
+        return [natural[i] for i in self.choose(len(natural), clients, rng)]

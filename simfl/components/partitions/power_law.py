@@ -23,15 +23,18 @@ class PowerLaw(Partition):
     min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
 
     @override
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        if samples < clients * self.min_samples:
+            raise InputError(
+                f"partition {self.name!r} can't deal {samples} samples to {clients} clients with "
+                f"at least {self.min_samples} each (min_samples)"
+            )
+
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
         n = len(source.labels)
-        spare = n - clients * self.min_samples
-        if spare < 0:
-            raise InputError(
-                f"partition 'power_law' can't deal {n} samples to {clients} clients with at least "
-                f"{self.min_samples} each (min_samples)"
-            )
+        self.check(n, source.classes, clients)
         law = np.arange(1.0, clients + 1) ** -self.exponent
-        sizes = self.min_samples + apportion(spare, law)
+        sizes = self.min_samples + apportion(n - clients * self.min_samples, law)
         ends = np.cumsum(rng.permutation(sizes))[:-1]
         return np.split(rng.permutation(n), ends)

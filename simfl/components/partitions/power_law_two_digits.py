@@ -3,6 +3,7 @@
 Li et al., arXiv:1812.06127, appendix C; the recipe of the released generator (algorithms.md, D.5).
 """
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import rows_of_classes
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
 from simfl.errors import InputError
 
@@ -37,15 +39,24 @@ class PowerLawTwoDigits(Partition):
     )
 
     @override
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        if clients % classes or classes < 2:
+            raise InputError(
+                f"partition {self.name!r} needs a number of devices that is a multiple of the "
+                f"{classes} classes, but got {clients}"
+            )
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        self.check(0, circumstances.classes, circumstances.devices)
+        return iter(())
+
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        self.check(len(source.labels), source.classes, clients)
         classes = source.classes
         members = rows_of_classes(source.labels, classes)
         reserved = 2 * FLOOR * clients // classes
-        if clients % classes or classes < 2:
-            raise InputError(
-                f"partition 'power_law_two_digits' needs a number of devices that is a multiple of "
-                f"the {classes} classes, but got {clients}"
-            )
         scarce = [label for label, rows in enumerate(members) if len(rows) < reserved]
         if scarce:
             raise InputError(

@@ -23,14 +23,19 @@ class Shards(Partition):
     per_client: int = Field(2, ge=1, description="shards of each client; FedCor: 1 and 2")
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def check(self, samples: int, classes: int, clients: int) -> None:
         shards = clients * self.per_client
-        size = len(source.labels) // shards
-        if size == 0:
+        if samples < shards:
             raise InputError(
-                f"partition 'shards' can't cut {len(source.labels)} samples into {shards} shards "
+                f"partition {self.name!r} can't cut {samples} samples into {shards} shards "
                 f"({clients} clients with {self.per_client} each)"
             )
+
+    @override
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        self.check(len(source.labels), source.classes, clients)
+        shards = clients * self.per_client
+        size = len(source.labels) // shards
         by_label = np.argsort(source.labels, kind="stable")[: shards * size].reshape(shards, size)
         dealt = by_label[rng.permutation(shards)].reshape(clients, self.per_client * size)
         return list(rng.permuted(dealt, axis=1))

@@ -5,14 +5,16 @@ know: sizes that clients reported, losses and updates that arrived, how long ans
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Floats, Ids
 
@@ -101,7 +103,6 @@ class View:
         truth: what no server can know, only there for a selector with `oracle` set: arrays over
             all `n` clients by name, such as `duration_s` (how long a round would take it now) or
             `label_counts` `(n, classes)`.
-        probing_deadline_s: longest a probe may take (None: until all have answered).
         turn: how many selections were made for this round before (replacements are chosen one by
             one where the server does not wait for all).
     """
@@ -186,7 +187,7 @@ class Selector(Component, ABC):
     before training (4 bytes); `squared_loss`, the mean squared per-sample loss while training
     (4 bytes); `gradient`, the mean local gradient at the model they received (a model)."""
     needs_training: ClassVar[bool] = False
-    """Whether it is meaningless under ``--time-only`` (it needs losses, profiles or updates)."""
+    """Whether its choice rests on losses, profiles or updates."""
     oracle: ClassVar[bool] = False
     """Whether it looks at what no server can know; stamped on every output."""
 
@@ -194,15 +195,13 @@ class Selector(Component, ABC):
         True, description="whether what it asks of clients costs bytes and virtual time"
     )
 
-    @property
-    def needs_labels(self) -> bool:
-        """Whether it, an oracle, must be told everybody's true label counts."""
-        return False
-
-    @property
-    def needs_profile(self) -> bool:
-        """Whether it asks for `fc1_profile`, which only models with a hidden layer have."""
-        return False
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.needs_training and not circumstances.trains:
+            yield (
+                f"selector {self.name!r} needs losses, profiles or updates, which --time-only "
+                "never has; use uniform, or run with training"
+            )
 
     def probe(
         self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
@@ -236,4 +235,4 @@ class Selector(Component, ABC):
             setattr(self, key, value)
 
 
-selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors")
+selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors", "uniform")

@@ -5,7 +5,7 @@ Algorithm 1 and Eq. 11 to 14; algorithms.md, A.7.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from typing_extensions import override
 from simfl.components.selectors._determinantal import KDpp, similarity_kernel
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View, selectors
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 
 logger = logging.getLogger(__name__)
@@ -56,10 +57,15 @@ class KDppSelector(Selector):
     _kernel: tuple[Ids, Floats] | None = PrivateAttr(default=None)
     _sampler: tuple[Ids, KDpp] | None = PrivateAttr(default=None)
 
-    @property
     @override
-    def needs_profile(self) -> bool:
-        return self.profile == "fc1"
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        model = circumstances.architecture if self.profile == "fc1" else None
+        if model is not None and not model.hidden:
+            yield (
+                f"selector {self.name!r} needs profiles, outputs of a hidden fully connected "
+                "layer, and the model has none"
+            )
 
     def _answered_before(self, view: View) -> NDArray[np.bool_]:
         answered = np.zeros(view.clients, dtype=bool)

@@ -1,5 +1,6 @@
 """What could be reached if the server knew the truth: upper bounds, not methods."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -7,6 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.selectors.base import Reports, Selector, View, selectors
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 from simfl.errors import RunError
 
@@ -28,10 +30,13 @@ class Oracle(Selector):
         "fastest", description="true durations, or true label counts"
     )
 
-    @property
     @override
-    def needs_labels(self) -> bool:
-        return self.goal == "balanced"
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.goal == "balanced" and circumstances.deals_itself:
+            yield (
+                f"selector {self.name!r} needs everybody's label counts, and data set "
+                f"{circumstances.dataset!r} makes a client's samples only when it trains"
+            )
 
     @override
     def select(

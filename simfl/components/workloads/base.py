@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from simfl.core.registry import Component, Registry
 from simfl.core.work import Plan
@@ -64,12 +63,9 @@ def most(limit: int, fits: Callable[[int], bool]) -> int:
 class Workload(Component, ABC):
     """What a client does when its time may be short."""
 
-    needs_epochs: ClassVar[bool] = False
-    """Whether it is meaningless where local work is counted in steps."""
-
     @abstractmethod
     def plan(self, assignment: Assignment) -> Plan | None:
         """Return the plan, or None if nothing useful fits (the client is skipped)."""
 
 
-workloads: Registry[Workload] = Registry("workload", "simfl.components.workloads")
+workloads: Registry[Workload] = Registry("workload", "simfl.components.workloads", "full")

@@ -6,19 +6,17 @@ clients that can't make even one epoch, this follows the paper: the budget is ro
 ``m + (E - 1) * b <= c * tau`` always holds, and those clients train on a coreset alone.
 """
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
+from simfl.core.circumstances import Circumstances
 from simfl.core.work import Plan
 from simfl.errors import InputError
-
-Method = Annotated[
-    Coreset, BeforeValidator(coresets.parse), PlainSerializer(coresets.dump, return_type=dict)
-]
 
 
 @workloads.register("coreset")
@@ -32,9 +30,7 @@ class CoresetTraining(Workload):
     Cost: ``m + (E - 1) * b + phi * m`` sample-units, no bytes.
     """
 
-    needs_epochs: ClassVar[bool] = True
-
-    method: Method = Field(
+    method: Annotated[Coreset, coresets] = Field(
         "k_medoids",
         validate_default=True,
         description="the coreset component that chooses the samples",
@@ -51,6 +47,11 @@ class CoresetTraining(Workload):
         description="phi: sample-units per sample for the coreset's features (FedCore: 0; "
         "a forward pass: 1/3); raw inputs cost nothing",
     )
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if circumstances.counts_steps:
+            yield f"workload {self.name!r} needs `epochs`, not `steps`"
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:

@@ -4,13 +4,15 @@ Li et al., "FedSAE: A Novel Self-Adaptive Federated Learning Framework in Hetero
 IJCNN 2021, section III-B, Algorithms 2 and 3; algorithms.md, A.9.
 """
 
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, workloads
+from simfl.core.circumstances import Circumstances
 from simfl.core.work import Plan
 
 Outcome = Literal["complete", "half", "fail"]
@@ -60,8 +62,6 @@ class FedSae(Workload):
     Cost: the epochs trained.
     """
 
-    needs_epochs: ClassVar[bool] = True
-
     rule: Literal["ira", "fassa"] = Field("ira", description="how the pair of tasks adapts")
     affordable: Literal["deadline", "drawn"] = Field(
         "deadline",
@@ -81,6 +81,11 @@ class FedSae(Workload):
     _records: dict[int, list[float]] = PrivateAttr(default_factory=dict)
     _talents: dict[int, tuple[float, float]] = PrivateAttr(default_factory=dict)
     _drawn: dict[int, tuple[int, int]] = PrivateAttr(default_factory=dict)
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if circumstances.counts_steps:
+            yield f"workload {self.name!r} needs `epochs`, not `steps`"
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:

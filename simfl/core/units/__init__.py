@@ -1,7 +1,7 @@
 """Quantities with units: text such as ``10 Mbit/s`` <-> a float in base units.
 
-Pint knows the units and their relations; arithmetic is exact (rational), so ``50 ms`` is the very
-float 0.05 and every value survives a round trip as text.
+Arithmetic is exact (rational), so ``50 ms`` is the very float 0.05 and every value survives a round
+trip as text.
 
 Components and scenarios annotate their fields with the types of `simfl.core.units.fields`:
 

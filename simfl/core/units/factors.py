@@ -1,72 +1,78 @@
-"""What units are: pint knows them and their relations; arithmetic is exact (rational)."""
+"""What units are: a table of factors and dimensions; arithmetic is exact (rational)."""
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from simfl.core.units.dimensions import Dimension
 
-if TYPE_CHECKING:
-    import pint
+Powers = frozenset[tuple[str, int]]
+"""The base quantities that a unit measures, each with its power, such as data 1, time -1."""
 
-# Pint's own registry takes ten times as long to build and would read `10 Mb` as megabarn.
-_DEFINITIONS = """
-second = [time] = s = sec = seconds
-millisecond = 1/1000 * second = ms
-microsecond = 1/1000000 * second = us = µs = μs
-minute = 60 * second = min = minutes
-hour = 3600 * second = h = hours
-day = 86400 * second = d = days
-bit = [data] = bits
-byte = 8 * bit = B = bytes
-joule = [energy] = J
-watt = joule / second = W
-sample = [sample] = samples
-flop = [operation] = FLOP
-"""
-_SI = {"k": "1000", "M": "1000000", "G": "1000000000", "T": "1000000000000"}
-_BINARY = {"Ki": "1024", "Mi": "1048576", "Gi": "1073741824", "Ti": "1099511627776"}
-_PREFIXED = {"bit": _SI | _BINARY, "B": _SI | _BINARY, "FLOP": _SI | {"P": "1000000000000000"}}
-_ENERGY = {
-    "mW": "1/1000 * watt", "kW": "1000 * watt", "kJ": "1000 * joule", "MJ": "1000000 * joule",
-    "mJ": "1/1000 * joule", "Wh": "3600 * joule", "mWh": "3600/1000 * joule",
-    "kWh": "3600000 * joule",
-}  # fmt: skip
-
-_UNIT = re.compile(r"[A-Za-zµμ]+(?:/[A-Za-zµμ]+)?")
+_SI = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_MILLI, _MICRO = Fraction(1, 10**3), Fraction(1, 10**6)
 
 
-@cache
-def _registry() -> "pint.UnitRegistry[Any]":
-    import pint  # a quarter of a second, so only once somebody writes a quantity
+def _units(names: str, factor: Fraction | int, **powers: int) -> dict[str, tuple[Fraction, Powers]]:
+    return {name: (Fraction(factor), frozenset(powers.items())) for name in names.split()}
 
-    registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, non_int_type=Fraction)
-    for line in _DEFINITIONS.strip().splitlines():
-        registry.define(line)
-    for unit, prefixes in _PREFIXED.items():
-        for prefix, factor in prefixes.items():
-            registry.define(f"{prefix}{unit} = {factor} * {unit}")
-    for name, definition in _ENERGY.items():
-        registry.define(f"{name} = {definition}")
+
+def _table() -> Mapping[str, tuple[Fraction, Powers]]:
+    table = {
+        **_units("s sec secs second seconds", 1, time=1),
+        **_units("ms millisecond milliseconds", _MILLI, time=1),
+        **_units("ns", _MICRO / 1000, time=1),
+        **_units("us µs μs microsecond microseconds", _MICRO, time=1),
+        **_units("min mins minute minutes", 60, time=1),
+        **_units("h hr hrs hour hours", 3600, time=1),
+        **_units("d day days", 86400, time=1),
+        **_units("uJ µJ", _MICRO, energy=1),
+        **_units("mJ", _MILLI, energy=1),
+        **_units("J joule joules Ws", 1, energy=1),
+        **_units("kJ", 10**3, energy=1),
+        **_units("MJ", 10**6, energy=1),
+        **_units("mWh", 3600 * _MILLI, energy=1),
+        **_units("Wh", 3600, energy=1),
+        **_units("kWh", 3600 * 10**3, energy=1),
+        **_units("MWh", 3600 * 10**6, energy=1),
+        **_units("uW µW", _MICRO, energy=1, time=-1),
+        **_units("mW", _MILLI, energy=1, time=-1),
+        **_units("W watt watts", 1, energy=1, time=-1),
+        **_units("kW", 10**3, energy=1, time=-1),
+        **_units("MW", 10**6, energy=1, time=-1),
+        **_units("sample samples", 1, samples=1),
+        **_units("flop flops", 1, operations=1),
+    }
+    for prefix, factor in (_SI | _BINARY).items():
+        table |= _units(f"{prefix}bit {prefix}bits", factor, data=1)
+        table |= _units(f"{prefix}B {prefix}byte {prefix}bytes", 8 * factor, data=1)
+    for prefix, factor in (_SI | {"P": 10**15}).items():
+        table |= _units(f"{prefix}FLOP {prefix}FLOPs", factor, operations=1)
     for prefix in ("", "k", "M", "G"):
-        registry.define(f"{prefix}bps = {prefix}bit / second")
-    return registry
+        table |= _units(f"{prefix}bps", _SI[prefix], data=1, time=-1)
+    return table
+
+
+_UNITS = _table()
+_UNIT = re.compile(r"([A-Za-zµμ]+)(?:/([A-Za-zµμ]+))?")
 
 
 @cache
-def resolve(unit: str) -> tuple[Fraction, Any] | None:
-    """Return the unit's factor to pint's base units and its dimensionality; None if unknown."""
-    import pint
-
-    if not _UNIT.fullmatch(unit):
+def resolve(unit: str) -> tuple[Fraction, Powers] | None:
+    """Return a unit's factor to seconds, bits and joules, and what it measures; None if unknown."""
+    match = _UNIT.fullmatch(unit)
+    if match is None or not {name for name in match.groups() if name} <= _UNITS.keys():
         return None
-    try:
-        parsed = _registry().parse_units(unit)
-    except pint.UndefinedUnitError:
-        return None
-    factor, _ = _registry().get_base_units(parsed)
-    return Fraction(str(factor)), parsed.dimensionality
+    factor, powers = _UNITS[match[1]]
+    if match[2] is None:
+        return factor, powers
+    divisor, below = _UNITS[match[2]]
+    quotient = dict(powers)
+    for quantity, power in below:
+        quotient[quantity] = quotient.get(quantity, 0) - power
+    return factor / divisor, frozenset(item for item in quotient.items() if item[1])
 
 
 @cache

@@ -9,7 +9,15 @@ import re
 from difflib import get_close_matches
 from fractions import Fraction
 
-from simfl.core.units.dimensions import COMPUTE, DIMENSIONS, FLOP_RATE, SAMPLE_RATE, Dimension
+from simfl.core.units.dimensions import (
+    COMPUTE,
+    DIMENSIONS,
+    DURATION,
+    ENERGY,
+    FLOP_RATE,
+    SAMPLE_RATE,
+    Dimension,
+)
 from simfl.core.units.factors import factor_of, resolve
 from simfl.errors import UnitError
 
@@ -17,8 +25,11 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
 """A number as text, without words such as inf."""
 
 _QUANTITY = re.compile(rf"\s*({NUMBER}|[-+]?\.?(?:inf|nan)\b)\s*(\S.*?)?\s*", re.IGNORECASE)
+LONGEST = 100
+"""Characters of a quantity, at most."""
 _LARGEST = 1e300
 """In base units, so that it can be written in every unit, the smallest included."""
+_PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T"}
 _BITS_OR_BYTES = re.compile(r"([kKmMgGtT]i?)?b(/[a-z]+|ps)?")
 
 
@@ -43,6 +54,8 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
     add_unit = f"add a unit: {', '.join(dimension.units)}"
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise UnitError(f"{expected}, got {value}; {add_unit}")
+    if isinstance(value, str) and len(value) > LONGEST:
+        raise UnitError(f"{expected}, got {value[:30]!r}...")
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise UnitError(f"{expected}, got {value!r}")
@@ -51,7 +64,7 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
         raise UnitError(f"{expected}, got {value!r}; {add_unit}")
     factor = factor_of(unit, dimension)
     if factor is None:
-        raise UnitError(f"{expected}, got {value!r}{_hint(unit, dimension)}")
+        raise UnitError(f"{expected}, got {value!r}{_hint(number, unit, dimension)}")
     if not math.isfinite(float(number)):
         also = ", or 'unlimited'" if unlimited else ""
         raise UnitError(f"expected a finite {_bare(dimension)}{also}, got {value!r}")
@@ -104,16 +117,24 @@ def _bare(dimension: Dimension) -> str:
     return dimension.name.split(" ", 1)[1]
 
 
-def _hint(unit: str, dimension: Dimension) -> str:
+def _hint(number: str, unit: str, dimension: Dimension) -> str:
     """Say what is wrong with a unit that does not fit."""
     fitting = ", ".join(dimension.units)
+    if dimension is DURATION and unit in ("m", "M"):
+        return f"; {unit!r} may mean minutes, months or metres: write '{number} min' for minutes"
+    if dimension is ENERGY and (charge := re.fullmatch("(m?)Ah", unit)):
+        return (
+            f"; {unit!r} is a charge: times the voltage it is an energy, such as {number} {unit} "
+            f"x 3.85 V = {float(number) * 3.85:g} {charge[1]}Wh"
+        )
     if (found := resolve(unit)) is not None:
         for other in DIMENSIONS:
             base = resolve(other.base)
             if base is not None and base[1] == found[1] and other is not dimension:
                 also = f" in {other.base}" if other.name == dimension.name else ""
                 return f", {other.name}{also}; units that fit: {fitting}"
-        return f"; units that fit: {fitting}"
+        meant = f"; did you mean '{unit}/s'?" if factor_of(f"{unit}/s", dimension) else ""
+        return f"{meant}; units that fit: {fitting}"
     if match := _BITS_OR_BYTES.fullmatch(unit):
         prefix, per = (match[1] or "").replace("K", "k").replace("m", "M"), match[2] or ""
         per = "/s" if per == "ps" else per
@@ -122,8 +143,14 @@ def _hint(unit: str, dimension: Dimension) -> str:
         return f"; write '{per_second}'"
     if unit.startswith("KB"):
         return f"; {unit!r} is ambiguous: write 'kB' (1000 bytes) or 'KiB' (1024 bytes)"
+    words = re.sub("kilo|mega|giga|tera", lambda word: _PREFIXES[word[0]], unit.lower())
+    words = re.sub("bytes?", "B", words)
+    if words != unit.lower() and factor_of(words, dimension) is not None:
+        return f"; unknown unit {unit!r}, did you mean {words!r}?"
     known = {name.lower(): name for name in dimension.units}
-    if close := get_close_matches(unit.lower(), known, n=1, cutoff=0.6):
+    # Short units resemble each other by chance: nobody who writes `ks` means `us`.
+    cutoff = 0.6 if len(unit) > 2 else 1.0
+    if close := get_close_matches(unit.lower(), known, n=1, cutoff=cutoff):
         return f"; unknown unit {unit!r}, did you mean '{known[close[0]]}'?"
     return f"; unknown unit {unit!r}, expected one of: {fitting}"
 

@@ -3,7 +3,7 @@
 import re
 from fractions import Fraction
 
-from simfl.core.units.quantity import NUMBER, plain
+from simfl.core.units.quantity import LONGEST, NUMBER, plain
 from simfl.errors import UnitError
 
 
@@ -20,8 +20,8 @@ def parse_share(value: object, maximum: float | None = 1.0) -> float:
     >>> parse_share("30%")
     0.3
     """
-    text = str(value).strip() if not isinstance(value, bool) else ""
-    share = re.fullmatch(rf"({NUMBER})\s*(%?)", text)
+    text = "" if isinstance(value, bool) else str(value).strip()
+    share = re.fullmatch(rf"({NUMBER})\s*(%?)", text) if len(text) <= LONGEST else None
     if share is None:
         raise UnitError(f"expected a share such as '30%' or 0.3, got {value!r}")
     result = float(Fraction(share[1]) / (100 if share[2] else 1)) + 0.0

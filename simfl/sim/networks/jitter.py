@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 from typing_extensions import override
 
 from simfl.core.seeds import Seeds
@@ -52,6 +51,8 @@ class Jitter(Variation):
 
     @override
     def factor(self, device: int, direction: Direction) -> float:
+        from scipy.special import ndtri  # slow to import: scenarios are checked without it
+
         group = self._group(device)
         if not group.sigma:
             return 1.0

@@ -1,6 +1,7 @@
 """Every device has links of its own; cells' links and the server's are shared max-min fairly."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
 from simfl.core.units import LinkRate
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
@@ -75,6 +77,14 @@ class Shared(Network):
             rates is not None
             for rates in [self.rates, *(cell.rates for cell in self.cells.values())]
         )
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if circumstances.folder is not None:
+            for rates in [self.rates, *(cell.rates for cell in self.cells.values())]:
+                if rates is not None:
+                    rates.read(circumstances.folder)
+        return iter(())
 
     @override
     def bind(

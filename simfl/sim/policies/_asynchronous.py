@@ -2,14 +2,15 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.units import Duration
-from simfl.sim.policies.base import Process, RoundPolicy
-from simfl.sim.server.active_clients import ActiveClients
+from simfl.sim.policies.base import Process, RoundPolicy, unless_withheld
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
 
@@ -21,8 +22,6 @@ class Asynchronous(RoundPolicy, ABC):
     client there is never more than one work under way, but there may be several updates in the
     buffer.
     """
-
-    awaits_updates: ClassVar[bool] = True
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients are at work at once; default rounds.clients"
@@ -42,9 +41,13 @@ class Asynchronous(RoundPolicy, ABC):
         """How many updates make an aggregation."""
 
     @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from unless_withheld(self, circumstances)
+
+    @override
     def run(self, server: Server) -> Process:
         size = self.concurrency or server.settings.clients
-        active = ActiveClients(server, size, self.timeout or math.inf)
+        active = server.keep_active(size, self.timeout or math.inf)
         buffer: list[Participation] = []
         server.open_round()
         while not server.finished:

@@ -1,17 +1,16 @@
 """The seam of round policies: the server's own process, which decides whom to wait for."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Generator, Iterator
+from typing import Any, ClassVar
 
 import simpy
 from pydantic import Field
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
-
-if TYPE_CHECKING:
-    from simfl.sim.server.server import Server
+from simfl.sim.server.server import Server
 
 Process = Generator[simpy.Event, Any, None]
 
@@ -23,8 +22,8 @@ class RoundPolicy(Component, ABC):
     device's true speed or its outages to come.  A round is one aggregation.
     """
 
-    awaits_updates: ClassVar[bool] = False
-    """Whether a round ends only once enough updates have come, however long that takes."""
+    has_quorum: ClassVar[bool] = False
+    """Whether it waits for `rounds.min_clients` to be available before a round begins."""
 
     server_time: Duration = Field(
         0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
@@ -36,10 +35,25 @@ class RoundPolicy(Component, ABC):
         return True
 
     @abstractmethod
-    def run(self, server: "Server") -> Process:
+    def run(self, server: Server) -> Process:
         """Run rounds until `server.finished`; a SimPy process."""
 
 
 policies: Registry[RoundPolicy] = Registry(
     "round policy", "simfl.sim.policies", default="synchronous"
 )
+
+
+def main(server: Server, policy: RoundPolicy) -> Process:
+    """Run `policy` until it finishes or virtual time is up; the process that a run waits for."""
+    yield from server.conduct(policy.run(server), policy.server_time)
+
+
+def unless_withheld(policy: RoundPolicy, circumstances: Circumstances) -> Iterator[str]:
+    """Yield the objection of a `policy` whose rounds end only once updates have come."""
+    if circumstances.withheld_by and not circumstances.ends_by & {"time", "bytes"}:
+        yield (
+            f"policy {policy.name!r} needs `rounds.stop` to name a time or bytes: filter "
+            f"{circumstances.withheld_by!r} may keep every update from the server, and it would "
+            "wait forever"
+        )

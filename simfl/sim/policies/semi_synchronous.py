@@ -11,8 +11,7 @@ from pydantic import Field, field_validator
 from typing_extensions import override
 
 from simfl.sim.policies.base import Process, RoundPolicy, policies
-from simfl.sim.server.active_clients import ActiveClients
-from simfl.sim.server.deadlines import Deadline, Stragglers, deadline_s
+from simfl.sim.server.deadlines import Deadline, Stragglers
 from simfl.sim.server.server import Server
 
 
@@ -46,15 +45,14 @@ class SemiSynchronous(RoundPolicy):
 
     @override
     def run(self, server: Server) -> Process:
-        period_s = deadline_s(self.period, server)
-        active = ActiveClients(server, self.concurrency or server.settings.clients, beats=True)
+        period_s = server.deadline_s(self.period)
+        active = server.keep_active(self.concurrency or server.settings.clients, beats=True)
         while not server.finished:
             if not server.under_way:
-                yield from server.wait_for_devices()
+                yield from server.until_somebody()
                 if server.finished:
                     return
-            server.open_round()
-            server.accounting.totals.deadline_s = period_s
+            server.open_round(period_s)
             beat = server.timeline.deadline(server.timeline.now + period_s)
             active.hire()
             yield beat

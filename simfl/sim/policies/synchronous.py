@@ -7,14 +7,14 @@ first 100%.
 """
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.units import Ratio
 from simfl.sim.policies.base import Process, RoundPolicy, policies
-from simfl.sim.server.deadlines import Deadline, deadline_s
+from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
 
@@ -27,6 +27,8 @@ class Synchronous(RoundPolicy):
     its time, bytes and energy are spent, its update is never trained.  Or it is carried over: it
     goes on, and its update is used, stale, in the round in which it arrives.
     """
+
+    has_quorum: ClassVar[bool] = True
 
     deadline: Deadline = Field(
         None, description="how long a round may last: none | a duration | {stragglers: 30%}"
@@ -54,19 +56,18 @@ class Synchronous(RoundPolicy):
 
     @override
     def run(self, server: Server) -> Process:
-        yardstick_s = deadline_s(self.deadline, server)
+        yardstick_s = server.deadline_s(self.deadline)
         limit_s = yardstick_s if self.enforce else math.inf
         wanted = server.settings.clients
+        asked = math.ceil(round(wanted * self.over_select, 9))
         enough = wanted if self.over_select > 1 else None
         carried: list[Participation] = []
         while not server.finished:
-            yield from server.wait_for_devices()
+            yield from server.until_quorum(asked)
             if server.finished:
                 return
-            server.open_round()
-            if yardstick_s < math.inf:
-                server.accounting.totals.deadline_s = yardstick_s
-            chosen = yield from server.select(math.ceil(round(wanted * self.over_select, 9)))
+            server.open_round(None if yardstick_s == math.inf else yardstick_s)
+            chosen = yield from server.select(asked)
             parts = server.send_all(chosen, limit_s)
             yield server.closing(parts, limit_s, enough)
             if self.late == "drop":

@@ -5,17 +5,19 @@ arXiv:2001.09249; algorithms.md, A.13): equal shares of the clients by latency.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
-from simfl.sim.policies.base import Process, RoundPolicy, policies
-from simfl.sim.server.active_clients import TRIES
-from simfl.sim.server.deadlines import Deadline, deadline_s
+from simfl.sim.policies.base import Process, RoundPolicy, policies, unless_withheld
+from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
+from simfl.sim.server.waiting import Attempts
 
 
 @policies.register("tiered")
@@ -37,8 +39,12 @@ class Tiered(RoundPolicy):
     )
 
     @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from unless_withheld(self, circumstances)
+
+    @override
     def run(self, server: Server) -> Process:
-        limit_s = deadline_s(self.deadline, server)
+        limit_s = server.deadline_s(self.deadline)
         server.open_round()
         for tier in range(self.tiers):
             server.spawn(self._pace(server, tier, limit_s))
@@ -48,19 +54,15 @@ class Tiered(RoundPolicy):
     def _pace(self, server: Server, tier: int, limit_s: float) -> Process:
         """Run the rounds of one tier."""
         k = self.clients_per_tier or math.ceil(server.settings.clients / self.tiers)
-        tries = 0
-        while not server.finished:
-            members = self.members(server, tier)
-            if not server.anyone(members):
-                yield server.chance(members)
-                continue
+        attempts = Attempts()
+        while True:
+            members = yield from server.until_somebody(lambda: self.members(server, tier))
+            if server.finished:
+                return
             chosen = yield from server.select(k, members)
             parts = server.send_all(chosen, limit_s, tier=tier)
-            tries = 0 if parts or limit_s < math.inf else tries + 1
-            if tries >= TRIES:
-                tries = 0
-                yield server.pause()
-                continue
+            if attempts.exhausted(bool(parts) or limit_s < math.inf):
+                yield from server.until_change()
             yield server.closing(parts, limit_s)
             yield server.call_off(parts)
             if arrived := [part for part in parts if part.arrived]:

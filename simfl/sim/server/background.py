@@ -7,7 +7,7 @@ import simpy
 
 from simfl.sim.timeline import Timeline
 
-Waiting = Generator[simpy.Event, Any, None]
+Waits = Generator[simpy.Event, Any, None]
 
 
 class Background:
@@ -28,13 +28,13 @@ class Background:
         self._started = [helper for helper in self._started if helper.is_alive]
         return self._started
 
-    def spawn(self, process: Waiting) -> simpy.Process:
+    def spawn(self, process: Waits) -> simpy.Process:
         """Start a process."""
         started = self._timeline.process(self._guarded(process))
         self._started = [*self.alive, started]
         return started
 
-    def _guarded(self, process: Waiting) -> Waiting:
+    def _guarded(self, process: Waits) -> Waits:
         try:
             yield from process
         except (simpy.Interrupt, GeneratorExit):

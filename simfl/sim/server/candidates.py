@@ -31,14 +31,18 @@ class Candidates:
         self._back_s: Floats | None = None  # when who is offline comes back
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
         """Devices that hold samples, ascending."""
+        self.busy = 0
+        """How many have something to do."""
 
     def occupy(self, device: int) -> None:
         """Record that `device` has something to do."""
         self._idle[device] = False
+        self.busy += 1
 
     def release(self, device: int) -> None:
         """Record that `device` is idle again."""
         self._idle[device] = True
+        self.busy -= 1
 
     def dismiss(self, device: int) -> None:
         """Record that `device` will never take part: it has refused."""
@@ -67,12 +71,11 @@ class Candidates:
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
 
-    def anyone(self, among: Ids | None, rng: Callable[[], np.random.Generator]) -> bool:
-        """Return whether somebody (of `among`) can take part now."""
+    def present(self, most: int, among: Ids | None, rng: Callable[[], np.random.Generator]) -> int:
+        """Return how many (of `among`) can take part now; any number from `most` on is `most`."""
         pool = self.able if among is None else among
-        if len(pool) <= _FEW * 68:
-            return len(self.reachable(pool)) > 0
-        return len(self.draw(1, rng(), among)) > 0
+        few = len(pool) <= _FEW * (4 * most + 64)
+        return min(most, len(self.reachable(pool) if few else self.draw(most, rng(), among)))
 
     def next_return_s(self, among: Ids | None = None) -> float:
         """Return the first instant after now at which an offline device comes back (inf: never).
@@ -83,10 +86,20 @@ class Candidates:
         back_s = self._fleet.next_online_s(now)
         if back_s > now:
             return back_s
+        return float(np.min(self._returns_s(self.able if among is None else among), initial=np.inf))
+
+    def returns_s(self, among: Ids | None = None) -> Floats:
+        """Return the instants, ascending, at which idle devices that are offline come back."""
         pool = self.able if among is None else among
+        back_s = self._returns_s(pool[self._idle[pool]])
+        return np.sort(back_s[back_s < np.inf])
+
+    def _returns_s(self, pool: Ids) -> Floats:
+        """Return when those of `pool` come back who are offline (inf: never)."""
+        now = self._timeline.now
         offline = pool[~self._fleet.online(pool, now)]
         if self._back_s is None:
             self._back_s = np.full(len(self._fleet), -np.inf)
         for device in offline[self._back_s[offline] <= now].tolist():  # not looked up yet
             self._back_s[device] = self._fleet.returns_s(device, now)
-        return float(np.min(self._back_s[offline], initial=np.inf))
+        return self._back_s[offline]

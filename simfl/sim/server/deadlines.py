@@ -15,10 +15,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from simfl.core.registry import NESTED
+from simfl.core.registry import nested
 from simfl.core.types import Floats
 from simfl.core.units import Duration, Percent
-from simfl.sim.server.server import Server
 
 
 class Stragglers(BaseModel):
@@ -40,16 +39,8 @@ def _parse(value: Any) -> Stragglers | float | None:
             return Stragglers.model_validate(value)
         duration = _DURATION.validate_python(value)
     except ValidationError as error:
-        raise PydanticCustomError(
-            NESTED,
-            "expected none, a duration such as '30 s', or {{stragglers: 30%}}",
-            {
-                "kind": "deadline",
-                "name": "deadline",
-                "errors": error.errors(include_url=False),
-                "options": ["stragglers"],
-            },
-        ) from None
+        message = "expected none, a duration such as '30 s', or {stragglers: 30%}"
+        raise nested(message, Stragglers, error) from None
     if duration <= 0:
         raise PydanticCustomError("deadline", "a deadline must be above zero")
     return duration
@@ -82,19 +73,6 @@ Deadline = Annotated[
         }
     ),
 ]
-
-
-def deadline_s(deadline: Stragglers | float | None, server: Server) -> float:
-    """Return how long a round may last from its dispatch, seconds (inf: no deadline).
-
-    ``{stragglers: s}`` is the (100 - s)-percentile, linearly interpolated, of the times that the
-    full workload takes each device that holds samples (FedCore, section 3.1; algorithms.md F.2).
-    """
-    if deadline is None:
-        return float("inf")
-    if isinstance(deadline, Stragglers):
-        return percentile(server.nominal_round_s(), 1 - deadline.stragglers)
-    return deadline
 
 
 def percentile(values: Floats, share: float) -> float:

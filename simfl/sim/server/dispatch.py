@@ -1,21 +1,22 @@
 """Work that is sent out: planned, dispatched, called off, and booked once it is over."""
 
 import math
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import simpy
 
 from simfl.components.filters.base import STATUS_BYTES
 from simfl.core.rows import Outcome
 from simfl.sim.coordinator import Coordinator
-from simfl.sim.device import DeviceProcess
+from simfl.sim.device import DeviceProcess, call_off
+from simfl.sim.server.accounting import Accounting
+from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.participation import Participation
-from simfl.sim.server.planning import Moment, Planner
-
-if TYPE_CHECKING:
-    from simfl.sim.server.server import Server
+from simfl.sim.server.planning import Planner
+from simfl.sim.server.settings import Settings
+from simfl.sim.server.state import RunState
 
 Inbox = list[Participation]
 """Participations that are over, in the order in which they ended."""
@@ -25,25 +26,40 @@ class Dispatch:
     """The server's dealings with the devices that train for it.
 
     Args:
-        server: whose.
+        state: of the run.
         coordinator: keeps the orders.
+        candidates: who is there.
         planner: says what a client is to do.
         devices: do it.
+        accounting: books it.
+        filters_updates: whether clients decide after training if their update is worth an upload.
 
     Attributes:
         under_way: who is at work, by client.
+        closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
 
     def __init__(
-        self, server: "Server", coordinator: Coordinator, planner: Planner, devices: DeviceProcess
+        self,
+        state: RunState,
+        coordinator: Coordinator,
+        candidates: Candidates,
+        planner: Planner,
+        devices: DeviceProcess,
+        accounting: Accounting,
+        settings: Settings,
     ) -> None:
         self.under_way: dict[int, Participation] = {}
-        self._server = server
+        self.closes_s = math.inf
+        self._state = state
         self._coordinator = coordinator
+        self._candidates = candidates
         self._planner = planner
         self._devices = devices
+        self._accounting = accounting
+        self._filters_updates = settings.filters_updates
+        self._memory_bytes = settings.memory_bytes
         self._unsettled: dict[tuple[int, int], Participation] = {}
-        self._issues: dict[int, int] = {}
         self._abandoning = False
 
     def send_all(
@@ -63,23 +79,53 @@ class Dispatch:
         """
         sent = []
         for client, copies in chosen.items():
-            part = self._plan(client, limit_s, copies, tier)
-            if part is not None:
+            part, useful = self._planner.participation(client, limit_s, copies, tier)
+            if self._planner.refuses(client):
+                self._refused(part)
+            elif not useful:
+                self._accounting.book(part, "skipped")
+            else:
                 self._start(part, inbox)
                 sent.append(part)
         return sent
 
-    def call_off(self, work: Iterable[simpy.Process | Participation]) -> simpy.Event:
-        """Interrupt those still running; return an event for when all of them have stopped."""
-        processes = [
-            one
-            for each in work
-            if (one := each.process if isinstance(each, Participation) else each) is not None
-        ]
-        for process in processes:
-            if process.is_alive:
-                process.interrupt()
-        return self._server.timeline.all_of(processes)
+    def closing(
+        self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
+    ) -> simpy.Event:
+        """Return an event for when a round may close.
+
+        That is when `enough` of `parts` have arrived or all have stopped, whatever else happens at
+        that very instant included, or `limit_s` from now.  Where nobody was sent, the server
+        learns of it only when the time is up.
+        """
+        timeline = self._state.timeline
+        event = simpy.Event(timeline)
+        arrived, working = 0, len(parts)
+        self.closes_s = timeline.now + limit_s
+
+        def close(_: simpy.Event) -> None:
+            if not event.triggered:
+                event.succeed()
+
+        def count(part: Participation, _: simpy.Event) -> None:
+            nonlocal arrived, working
+            arrived, working = arrived + part.arrived, working - 1
+            if not working or arrived == enough:
+                timeline.deadline(timeline.now).callbacks.append(close)
+
+        for part in parts:
+            assert part.process is not None
+            part.process.callbacks.append(partial(count, part))
+        if limit_s < math.inf:
+            timeline.deadline(self.closes_s).callbacks.append(close)
+        elif not parts:
+            event.succeed()
+        return event
+
+    def call_off(self, parts: Iterable[Participation]) -> simpy.Event:
+        """Interrupt those still at work; return an event for when all of them have stopped."""
+        processes = [part.process for part in parts if part.process is not None]
+        return call_off(self._state.timeline, processes)
 
     def reject_surplus(self, parts: Iterable[Participation], enough: int) -> None:
         """Call late who arrived at the same instant as the last of `enough` but has a higher id."""
@@ -87,6 +133,10 @@ class Dispatch:
         for part in sorted(arrived, key=lambda one: (one.errand.ended_s, one.client))[enough:]:
             part.errand.end = "late"
             self.discard(part, "late")
+
+    def too_stale(self, part: Participation, most: int | None) -> bool:
+        """Return whether more than `most` versions (None: any number) were made since its base."""
+        return most is not None and self._state.version - part.order.base > most
 
     def discard(self, part: Participation, outcome: Outcome) -> None:
         """Book a participation that does not count; its work is never computed."""
@@ -96,64 +146,46 @@ class Dispatch:
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Book a participation that is over, and whose order is settled."""
         del self._unsettled[part.order.key]
-        self._server.accounting.book(part, outcome, staleness)
+        self._accounting.book(part, outcome, staleness)
 
-    def abandon(self, background: Iterable[simpy.Process]) -> Generator[simpy.Event, Any, None]:
+    def abandon(self, background: Sequence[simpy.Process]) -> Generator[simpy.Event, Any, None]:
         """Stop everything under way, the server's own `background` first, and book it."""
         self._abandoning = True
-        yield self.call_off(background)
+        yield call_off(self._state.timeline, background)
         yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))
         for key in sorted(self._unsettled):
             self.book(self._unsettled[key], "unfinished")
 
-    def _plan(self, client: int, limit_s: float, copies: int, tier: int) -> Participation | None:
-        """Return what `client` is to do, None if nothing useful fits and it is skipped."""
-        server = self._server
-        moment = Moment(server.round, server.version, server.timeline.now)
-        part, useful = self._planner.participation(
-            client, self._issues.get(client, 0), moment, limit_s, server.holds_model(client)
-        )
-        part.copies, part.tier = copies, tier
-        if not server.fleet.can_hold(client, server.settings.memory_bytes):
-            self._refused(part)
-            return None
-        if not useful:
-            server.accounting.book(part, "skipped")
-            return None
-        return part
-
     def _refused(self, part: Participation) -> None:
         """Book a refusal for want of memory; the server does not ask this device again."""
-        server = self._server
-        server.candidates.dismiss(part.client)
-        server.timeline.note(
+        self._candidates.dismiss(part.client)
+        self._state.note(
             "refused",
-            round=server.round,
+            round=self._state.round,
             client=part.client,
             reason="memory",
-            needs_bytes=server.settings.memory_bytes,
+            needs_bytes=self._memory_bytes,
         )
-        server.accounting.book(part, "skipped")
-        if not len(server.candidates.able):
-            server.finish("every device has refused")
+        self._accounting.book(part, "skipped")
 
     def _start(self, part: Participation, inbox: Inbox | None) -> None:
         """Send a client to work."""
-        client, plan, server = part.client, part.order.plan, self._server
-        self._issues[client] = part.order.issue + 1
+        client, plan = part.client, part.order.plan
+        self._planner.issued(part.order)
         self._coordinator.issue(part.order)
         self.under_way[client] = self._unsettled[part.order.key] = part
-        server.candidates.occupy(client)
-        server.timeline.note(
+        self._candidates.occupy(client)
+        self._accounting.start(part.errand)
+        self._state.note(
             "dispatched",
-            round=server.round,
+            round=self._state.round,
             client=client,
             units=part.errand.units,
             full_epochs=plan.full_epochs,
             coreset_size=plan.coreset_size,
             coreset_epochs=plan.coreset_epochs,
         )
-        if server.settings.filters_updates:
+        if self._filters_updates:
             part.errand.before_upload = lambda: self._filter(part)
         part.process = self._devices.start(part.errand, lambda units: self._salvage(part, units))
         part.process.callbacks.append(partial(self._ended, part, inbox))
@@ -163,20 +195,20 @@ class Dispatch:
         part.kept_back = not self._coordinator.keeps(part.order)
         if part.kept_back:
             part.errand.upload_bytes = STATUS_BYTES
-        self._server.timeline.note("filtered", client=part.client, kept=not part.kept_back)
+        self._state.note("filtered", client=part.client, kept=not part.kept_back)
 
     def _ended(self, part: Participation, inbox: Inbox | None, process: simpy.Event) -> None:
         """Take note that a device has stopped; what did not arrive is dropped at once."""
         if not process.ok:  # it failed, or was interrupted from outside: the run is over
             return
         del self.under_way[part.client]
-        self._server.candidates.release(part.client)
+        self._candidates.release(part.client)
         if not part.arrived and not self._abandoning:
             reported = part.kept_back and part.errand.end == "arrived"
             self.discard(part, "filtered" if reported else part.errand.end or "unfinished")
         elif inbox is not None:
             inbox.append(part)
-        self._server.stir()
+        self._state.stir()
 
     def _salvage(self, part: Participation, units: float) -> float:
         """Shorten an order to the SGD steps finished after `units`; return their units."""
@@ -185,5 +217,5 @@ class Dispatch:
             return 0.0
         part.order = self._coordinator.amend(shorter)
         part.steps = shorter.plan.stop_after or 0
-        self._server.timeline.note("salvaged", client=part.client, steps=part.steps)
+        self._state.note("salvaged", client=part.client, steps=part.steps)
         return done

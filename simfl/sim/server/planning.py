@@ -1,9 +1,10 @@
 """What a client is to do, in numbers: its plan, its errand, how long that should take."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from simfl.components.selectors.base import Probe
 from simfl.components.workloads.base import Assignment, Workload
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
@@ -12,23 +13,18 @@ from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
 from simfl.sim.server.participation import Participation
-from simfl.sim.server.probing import extras
-from simfl.sim.server.settings import Settings
+from simfl.sim.server.settings import SCALAR_BYTES, Settings
+from simfl.sim.server.state import RunState
 
-
-@dataclass(frozen=True)
-class Moment:
-    """When something is planned: the round being worked for, the model's version, the time."""
-
-    round: int
-    version: int
-    now_s: float
+FORWARD = 1 / 3
+"""Sample-units of a forward pass over one sample."""
 
 
 class Planner:
     """Turns a selected client into an order and an errand.
 
     Args:
+        state: of the run.
         fleet: the devices.
         links: their links.
         workload: what clients do when their time is short.
@@ -37,39 +33,58 @@ class Planner:
     """
 
     def __init__(
-        self, fleet: Fleet, links: Links, workload: Workload, settings: Settings, seeds: Seeds
+        self,
+        state: RunState,
+        fleet: Fleet,
+        links: Links,
+        workload: Workload,
+        settings: Settings,
+        seeds: Seeds,
     ) -> None:
+        self._state = state
         self._fleet = fleet
         self._links = links
         self._workload = workload
         self._settings = settings
         self._seeds = seeds
-        self._extra_units, extra_bytes = extras(settings.wants, settings.prices, fleet)
+        self._extra_units, extra_bytes = _extras(settings, fleet)
         self._upload_bytes = settings.prices.up_bytes + extra_bytes
+        self._issues: dict[int, int] = {}  # by client: orders given so far
+        self._versions: dict[int, int] = {}  # by client: the version that a probe has brought it
 
     def participation(
-        self, client: int, issue: int, moment: Moment, limit_s: float, holds_model: bool
+        self, client: int, limit_s: float, copies: int, tier: int
     ) -> tuple[Participation, bool]:
         """Return the part of `client`, and whether anything useful fits.
 
         Args:
             client: who.
-            issue: how many orders it was given before.
-            moment: now.
             limit_s: what its work is planned for, seconds from now.
-            holds_model: whether it need not download the model.
+            copies: how often it was drawn.
+            tier: which asks it.
         """
-        prices = self._settings.prices
-        download = (prices.correction_bytes or None) if holds_model else prices.down_bytes
+        prices, state = self._settings.prices, self._state
+        corrections = prices.correction_bytes or None
+        download = corrections if self._holds_model(client) else prices.down_bytes
+        issue = self._issues.get(client, 0)
         seed = self._seeds.number("batches", client, issue)
         plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
         samples, size = int(self._fleet.samples[client]), self._settings.batch_size
-        order = WorkOrder(client, issue, moment.round, moment.version, plan or Plan(), seed)
+        order = WorkOrder(client, issue, state.round, state.version, plan or Plan(), seed)
         units = order.plan.units(samples, size) + float(self._extra_units[client])
         errand = Errand(client, download, units, self._upload_bytes)
         steps = order.plan.n_steps(samples, size)
-        part = Participation(moment.round, order, errand, 1, moment.now_s, steps)
+        now_s = state.timeline.now
+        part = Participation(state.round, order, errand, copies, now_s, steps, tier)
         return part, plan is not None
+
+    def refuses(self, client: int) -> bool:
+        """Return whether the device of `client` has too little memory for training."""
+        return not self._fleet.can_hold(client, self._settings.memory_bytes)
+
+    def issued(self, order: WorkOrder) -> None:
+        """Record that a client was given `order`; its next one has another number."""
+        self._issues[order.client] = order.issue + 1
 
     def _assignment(
         self, client: int, limit_s: float, seed: int, download: int | None
@@ -106,6 +121,31 @@ class Planner:
         plan = replace(order.plan, stop_after=steps)
         return replace(order, plan=plan), float(done[steps - 1]) + extra
 
+    def answer(self, probe: Probe, client: int) -> Errand:
+        """Return what answering `probe` means for the device of `client`."""
+        prices = self._settings.prices
+        samples = all_samples = int(self._fleet.samples[client])
+        held = int(self._fleet.validation[client]) or samples
+        if probe.samples is not None:
+            held, samples = min(held, probe.samples), min(samples, probe.samples)
+        nominal = self._settings.nominal.units(all_samples, self._settings.batch_size)
+        units, size = {
+            "loss": (FORWARD * held, SCALAR_BYTES),
+            "fc1_profile": (FORWARD * samples, prices.profile_bytes),
+            "gradient": (float(samples), prices.model_bytes),
+            "update": (nominal, prices.update_bytes),
+            "trial": (nominal, prices.update_bytes),
+        }[probe.report]
+        fresh = probe.model == "trial" or not self._holds_model(client)
+        return Errand(client, prices.model_bytes if fresh else None, units, size)
+
+    def remember_model(self, client: int, version: int) -> None:
+        """Record that `client` holds this version of the model."""
+        self._versions[client] = version
+
+    def _holds_model(self, client: int) -> bool:
+        return self._versions.get(client) == self._state.version
+
     def nominal_round_s(self) -> Floats:
         """Return `(n,)` how long the full workload takes each device, links to itself.
 
@@ -128,3 +168,22 @@ class Planner:
         up_s = np.array([expected_s(i, "up", self._upload_bytes) for i in devices])
         times: Floats = (down_s + units / self._fleet.rate) + up_s
         return times
+
+
+def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
+    """Return what the selector's measurements beside an update cost each participant.
+
+    Returns:
+        `(n,)` sample-units of each device, and bytes on the way up.
+    """
+    units, size = np.zeros(len(fleet)), 0
+    if not settings.prices.charge_probes:
+        return units, size
+    held = np.where(fleet.validation > 0, fleet.validation, fleet.samples)
+    for want in settings.wants:
+        if want == "gradient":
+            units, size = units + fleet.samples, size + settings.prices.model_bytes
+        else:
+            units = units + (FORWARD * held if want == "loss" else 0.0)
+            size += SCALAR_BYTES
+    return units, size

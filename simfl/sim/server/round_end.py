@@ -1,59 +1,72 @@
 """The end of a round: how good the model is, what the round cost, whether the run goes on."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from simfl.sim.coordinator import Aggregated, Coordinator, Evaluation
-
-if TYPE_CHECKING:
-    from simfl.sim.server.server import Server
+from simfl.sim.server.accounting import Accounting
+from simfl.sim.server.settings import Settings
+from simfl.sim.server.state import RunState
 
 
 class RoundEnd:
     """Judges models and stops runs.
 
     Args:
-        server: whose.
+        state: of the run.
         coordinator: evaluates.
+        accounting: writes the round's row.
+        settings: when to evaluate, and when to stop.
     """
 
-    def __init__(self, server: "Server", coordinator: Coordinator) -> None:
-        self._server = server
+    def __init__(
+        self,
+        state: RunState,
+        coordinator: Coordinator,
+        accounting: Accounting,
+        settings: Settings,
+    ) -> None:
+        self._state = state
         self._coordinator = coordinator
+        self._accounting = accounting
+        self._settings = settings
         self._round = 0
         self._judged = 0
         self._reached: set[float] = set()
 
     def close(self, facts: Aggregated) -> None:
         """Evaluate if due, write the round's row and check the stopping rules."""
-        server = self._server
-        stop, self._round = server.settings.stop, server.round
-        why = None
-        if server.round == stop.rounds:
-            why = "rounds"
-        elif stop.size is not None and server.accounting.total_bytes >= stop.size:
-            why = "bytes"
-        elif stop.time_s is not None and server.timeline.now >= stop.time_s:
-            why = "time"
+        state, self._round = self._state, self._state.round
+        why = self._why_stop()
         evaluation = None
-        if why is not None or server.round % server.settings.evaluate_every == 0:
+        if why is not None or state.round % self._settings.evaluate_every == 0:
             evaluation = self._judge()
         finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
         mean_loss = sum(finite) / len(finite) if finite else None
-        server.accounting.close(evaluation, mean_loss, facts.gemd)
+        self._accounting.close(evaluation, mean_loss, facts.gemd)
         if evaluation is not None:
             self._note_targets(evaluation.accuracy)
-            if stop.accuracy is not None and evaluation.accuracy >= stop.accuracy:
-                server.finish("accuracy")
+            least = self._settings.stop.accuracy
+            if least is not None and evaluation.accuracy >= least:
+                state.finish("accuracy")
         if why is not None:
-            server.finish(why)
+            state.finish(why)
+
+    def _why_stop(self) -> str | None:
+        """Return which rule ends the run now, whatever an evaluation would say."""
+        stop, state = self._settings.stop, self._state
+        if state.round == stop.rounds:
+            return "rounds"
+        if stop.size is not None and self._accounting.total_bytes >= stop.size:
+            return "bytes"
+        if stop.time_s is not None and state.timeline.now >= stop.time_s:
+            return "time"
+        return None
 
     def _judge(self) -> Evaluation | None:
         evaluation = self._coordinator.evaluate(self._round)
         if evaluation is not None:
-            self._judged = self._server.version
-            self._server.timeline.note(
+            self._judged = self._state.version
+            self._state.note(
                 "evaluated",
                 round=self._round,
                 accuracy=evaluation.accuracy,
@@ -62,18 +75,18 @@ class RoundEnd:
         return evaluation
 
     def _note_targets(self, accuracy: float) -> None:
-        for target in self._server.settings.targets:
+        for target in self._settings.targets:
             if accuracy >= target and target not in self._reached:
                 self._reached.add(target)
-                self._server.timeline.note(
+                self._state.note(
                     "target",
                     accuracy=target,
                     round=self._round,
-                    bytes=self._server.accounting.total_bytes,
-                    energy_j=self._server.accounting.total_energy_j,
+                    bytes=self._accounting.total_bytes,
+                    energy_j=self._accounting.total_energy_j,
                 )
 
     def close_run(self) -> None:
         """Judge the last model, if nobody has."""
-        if self._judged < self._server.version and (evaluation := self._judge()) is not None:
+        if self._judged < self._state.version and (evaluation := self._judge()) is not None:
             self._note_targets(evaluation.accuracy)

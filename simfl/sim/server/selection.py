@@ -1,8 +1,8 @@
 """Choosing clients: what the selector asks is asked, and takes its time, before it chooses."""
 
 from collections import Counter
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from typing import Any
 
 import numpy as np
 import simpy
@@ -11,29 +11,48 @@ from simfl.components.selectors.base import Reports, View
 from simfl.core.types import Ids
 from simfl.errors import RunError
 from simfl.sim.coordinator import Coordinator
-from simfl.sim.server.probing import ask
-
-if TYPE_CHECKING:
-    from simfl.sim.server.server import Server
+from simfl.sim.server.accounting import Accounting
+from simfl.sim.server.candidates import Candidates
+from simfl.sim.server.probing import Probing
+from simfl.sim.server.state import RunState
+from simfl.sim.server.waiting import Waiting
 
 
 class Selection:
     """The server's dealings with its selector.
 
     Args:
-        server: whose.
+        state: of the run.
         coordinator: asks the selector.
+        candidates: who is there.
+        waiting: waits for them.
+        probing: asks them.
+        accounting: records who was chosen.
+        view: (k, among, round, turn) -> what the selector may look at.
 
     Attributes:
         under_way: selections under way (they may take time, for probes).
-        asking: probes under way.
     """
 
-    def __init__(self, server: "Server", coordinator: Coordinator) -> None:
-        self._server = server
+    def __init__(
+        self,
+        state: RunState,
+        coordinator: Coordinator,
+        candidates: Candidates,
+        waiting: Waiting,
+        probing: Probing,
+        accounting: Accounting,
+        view: Callable[[int, Ids | None, int, int], View],
+    ) -> None:
+        self._state = state
         self._coordinator = coordinator
+        self._candidates = candidates
+        self._waiting = waiting
+        self._probing = probing
+        self._accounting = accounting
+        self._view = view
         self._turn = 0
-        self.under_way = self.asking = 0
+        self.under_way = 0
 
     def restart(self) -> None:
         """Count the selections of a new round."""
@@ -53,56 +72,41 @@ class Selection:
             while True:
                 chosen = yield from self._choose(k, among)
                 if not chosen:  # everybody left while being asked
-                    yield from self._server.wait_for_devices(among)
-                if chosen or self._server.finished:
+                    yield from self._waiting.until_somebody(lambda: among)
+                if chosen or self._state.finished:
                     return chosen
         finally:
             self.under_way -= 1
 
+    def find_nobody(self, k: int) -> None:
+        """Record that `k` were wanted when nobody could take part."""
+        self._accounting.fall_short(k)
+
     def _choose(self, k: int, among: Ids | None) -> Generator[simpy.Event, Any, Counter[int]]:
-        server, turn = self._server, self._turn
-        self._turn += 1
         # Rounds may end while questions are out; the selection remains that of its own.
-        round_ = server.round
+        round_, turn = self._state.round, self._turn
+        self._turn += 1
         view = self._view(k, among, round_, turn)
         reports: tuple[Reports, ...] = ()
         while (probe := self._coordinator.next_probe(view, reports)) is not None:
-            self.asking += 1
-            try:
-                took = yield from ask(server, probe)
-            finally:
-                self.asking -= 1
+            took = yield from self._probing.ask(probe)
             answer = self._coordinator.answer(probe, list(took), list(took.values()), view)
             reports += (answer,)
             view = self._view(k, among, round_, turn)
-            if not server.anyone(among):
+            if not self._waiting.anyone(among):
                 return Counter()
         chosen = Counter(self._coordinator.select(view, reports, k))
+        self._check(chosen)
+        self._accounting.select(k, chosen)
+        return chosen
+
+    def _check(self, chosen: Counter[int]) -> None:
+        """Assert that somebody was chosen, and that all of them can take part now."""
         asked = np.array(sorted(chosen), dtype=np.int64)
-        able = server.candidates.reachable(asked) if len(asked) else asked
+        able = self._candidates.reachable(asked) if len(asked) else asked
         if not len(asked) or len(able) < len(asked):
             absent = sorted(set(asked.tolist()) - set(able.tolist()))
             raise RunError(
-                f"in round {server.round} the selector chose "
+                f"in round {self._state.round} the selector chose "
                 + (f"clients that can't take part now: {absent}" if absent else "nobody")
             )
-        server.timeline.note(
-            "selected", round=server.round, asked=k, clients=list(chosen.elements())
-        )
-        server.accounting.totals.selected += len(chosen)
-        return chosen
-
-    def _view(self, k: int, among: Ids | None, round_: int, turn: int) -> View:
-        server = self._server
-        everybody = server.candidates.able if among is None else among
-        return View(
-            round_,
-            server.timeline.now,
-            server.history,
-            available=lambda: server.candidates.reachable(everybody),
-            draw=lambda count, rng: server.candidates.draw(count, rng, among),
-            model_bytes=server.settings.prices.model_bytes,
-            k=k,
-            truth=server.truth,
-            turn=turn,
-        )

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simfl.core.work import Plan
-from simfl.sim.server.probing import Prices
+
+SCALAR_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,44 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Prices:
+    """What things cost.
+
+    Attributes:
+        model_bytes: size of the model on the way down.
+        update_bytes: size of a (compressed) update on the way up.
+        profile_bytes: size of an FC-1 profile.
+        charge_probes: whether probes cost anything.
+        correction_bytes: size of what corrects a participant's gradients, on the way down.
+        report_bytes: size of what it reports of its gradients, on the way up.
+    """
+
+    model_bytes: int
+    update_bytes: int
+    profile_bytes: int = 0
+    charge_probes: bool = True
+    correction_bytes: int = 0
+    report_bytes: int = 0
+
+    @property
+    def down_bytes(self) -> int:
+        """What a participant without the model downloads."""
+        return self.model_bytes + self.correction_bytes
+
+    @property
+    def up_bytes(self) -> int:
+        """What a participant uploads, measurements for the selector aside."""
+        return self.update_bytes + self.report_bytes
+
+
+@dataclass(frozen=True)
 class Settings:
     """What the server was told.
 
     Attributes:
         clients: how many to select per round.
+        min_clients: how many must be available before a round begins (None: as many as are to be
+            asked, or as many as there will ever be).
         epochs: nominal local epochs.
         steps: nominal local steps, instead of epochs.
         batch_size: of local training.
@@ -47,6 +81,7 @@ class Settings:
     prices: Prices
     wants: Sequence[str] = ()
     memory_bytes: int = 0
+    min_clients: int | None = None
     filters_updates: bool = False
 
     @property

@@ -10,7 +10,7 @@ from simfl.components.aggregators import Aggregator, aggregators
 from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.fednova import FedNova
 from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
-from simfl.errors import InputError
+from simfl.testing.circumstances import circumstances
 
 NAMES = aggregators.names()
 MEANS = ["fedavg", {"name": "fedavgm", "momentum": 0}, "fednova", {"name": "fedbuff", "lr": 1.0}]
@@ -145,11 +145,12 @@ def test_fednova_learns_of_local_training() -> None:
     assert reach(pulled, 4) == FedNova(proximal=0.125)._reach(7)  # the rate was cut
     assert reach(heavy, momentum=0) == reach(pulled, proximal=0) == 7
     both = LocalTraining(8, schedule, momentum=0.5, proximal=0.5)
-    with pytest.raises(InputError, match="can't both be above 0"):
-        reach(both)
+    [told] = FedNova().objections(circumstances(training=both))
+    assert "can't both be above 0" in told
     assert reach(both, momentum=0) == reach(pulled)
-    with pytest.raises(InputError, match=r"below 1, but it is 1\.5"):
-        reach(LocalTraining(8, schedule, proximal=3.0))
+    far = LocalTraining(8, schedule, proximal=3.0)
+    [told] = FedNova().objections(circumstances(training=far))
+    assert "below 1, but it is 1.5" in told
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7])

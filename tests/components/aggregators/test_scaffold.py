@@ -7,7 +7,8 @@ from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.scaffold import Scaffold
 from simfl.core.types import Params
 from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
-from simfl.errors import InputError, RunError
+from simfl.errors import RunError
+from simfl.testing.circumstances import circumstances
 
 SGD = LocalTraining(8, Schedule(0.1))
 
@@ -83,9 +84,10 @@ def test_state_goes_on_where_it_was() -> None:
 @pytest.mark.parametrize("extra", [{"momentum": 0.9}, {"proximal": 0.1}, {"clip": 1.0}])
 def test_only_plain_sgd(extra: dict[str, float]) -> None:
     local = LocalTraining(8, Schedule(0.1), **extra)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=f"can't go with {next(iter(extra))} "):
-        Scaffold().prepare(local, 4)
-    Scaffold().prepare(LocalTraining(8, Schedule(0.1), weight_decay=0.1), 4)
+    [told] = Scaffold().objections(circumstances(training=local))
+    assert f"can't go with {next(iter(extra))} " in told
+    decays = LocalTraining(8, Schedule(0.1), weight_decay=0.1)
+    assert not list(Scaffold().objections(circumstances(training=decays)))
 
 
 def test_stale_updates_are_refused() -> None:

@@ -65,7 +65,7 @@ def test_published_with_nobody_relevant_keeps_nobody() -> None:
 def test_no_filter_keeps_everything() -> None:
     nothing = filters.get("none")()
     assert nothing.choose([U, -U], G, 7) == [0, 1]
-    assert not nothing.needs_updates
+    assert nothing.stage == "none"
 
 
 def test_bad_options_are_refused() -> None:

@@ -11,6 +11,7 @@ from simfl.components.workloads import Workload, workloads
 from simfl.components.workloads.base import Assignment, most
 from simfl.core.work import Plan
 from simfl.errors import InputError
+from simfl.testing.circumstances import circumstances
 
 
 def assignment(
@@ -156,7 +157,8 @@ def test_what_is_planned_fits_and_one_sample_more_would_not(
 
 
 def test_coreset_needs_epochs() -> None:
-    assert workloads.get("coreset").needs_epochs
+    [told] = workloads.parse("coreset").objections(circumstances(counts_steps=True))
+    assert "needs `epochs`" in told
     with pytest.raises(InputError, match="needs training epochs"):
         plan("coreset", 1, 1, 10, steps=5)
 

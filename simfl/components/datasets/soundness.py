@@ -1,0 +1,41 @@
+"""What every data set must hold, whoever made it."""
+
+import numpy as np
+
+from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.errors import InputError
+
+
+def sound(dataset: Dataset, corpus: Corpus) -> Corpus:
+    """Return `corpus`, which `dataset` loaded.
+
+    Raises:
+        InputError: there are no training samples, or samples that nothing could be learned from.
+    """
+    name = f"data set {dataset.name!r}"
+    if not len(corpus.train):
+        raise InputError(f"{name} has no training samples")
+    shape, classes = dataset.shape()
+    for part, samples in (("training", corpus.train), ("test", corpus.test)):
+        if len(samples.x) != len(samples.y):
+            raise InputError(
+                f"{name} has {len(samples.x)} {part} samples, but {len(samples.y)} labels of them"
+            )
+        if samples.x.shape[1:] != tuple(shape):
+            raise InputError(
+                f"{name} says that inputs have shape {tuple(shape)}, but its {part} samples have "
+                f"{samples.x.shape[1:]}"
+            )
+        if len(samples):
+            _check_values(f"{name}: {part} samples", samples, classes)
+    return corpus
+
+
+def _check_values(what: str, samples: Samples, classes: int) -> None:
+    # One pass, and no copy: NaN and infinity survive a sum, which can't overflow in float64.
+    if samples.x.dtype.kind == "f" and not np.isfinite(samples.x.sum(dtype=np.float64)):
+        raise InputError(f"{what} hold NaN or infinity")
+    low, high = int(samples.y.min()), int(samples.y.max())
+    if low < 0 or high >= classes:
+        odd = low if low < 0 else high
+        raise InputError(f"{what} have a label {odd}, but labels are 0 to {classes - 1}")

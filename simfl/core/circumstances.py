@@ -1,0 +1,89 @@
+"""What a component may know of the scenario it stands in, to say what it can't go with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from simfl.core.work import LocalTraining
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What can be known of a model without training it.
+
+    Attributes:
+        hidden: units of its first hidden fully connected layer (0: it has none).
+        tokens: whether its inputs are tokens, whole numbers.
+    """
+
+    hidden: int
+    tokens: bool
+
+
+def _unknown() -> Architecture | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Plain facts of a scenario and of how it is to be run; what costs something is asked for.
+
+    Attributes:
+        trains: whether anything is trained (not under ``--time-only``).
+        devices: of the whole fleet.
+        clients: wanted per round.
+        ends_by: which of `rounds`, `time`, `bytes` and `accuracy` end a run.
+        policy: name of the round policy.
+        tiers: how many tiers of clients it has (1: none).
+        may_be_stale: whether an update can be older than the model it meets.
+        withheld_by: name of a filter with which clients keep updates from the server, or empty.
+        training: how clients train.
+        counts_steps: whether local work is counted in steps, not in epochs.
+        dataset: name of the data set.
+        partition: name of the partition.
+        tokens: whether inputs are tokens, whole numbers (None: not known before they are loaded).
+        has_natural: whether the data set has clients of its own.
+        deals_itself: whether the data set makes each client's samples when they are asked for.
+        input_of: returns the shape of one input and the number of classes.
+        samples: training samples of the data set (None: not known before they are loaded).
+        natural: how many clients of its own it has (None: not known before they are loaded).
+        folder: where files are that are named relatively (None: don't look at any yet).
+        look: looks into the model.
+    """
+
+    trains: bool
+    devices: int
+    clients: int
+    ends_by: frozenset[str]
+    policy: str
+    tiers: int
+    may_be_stale: bool
+    withheld_by: str
+    training: LocalTraining
+    counts_steps: bool
+    dataset: str
+    partition: str
+    tokens: bool | None
+    has_natural: bool
+    deals_itself: bool
+    input_of: Callable[[], tuple[tuple[int, ...], int]]
+    samples: int | None = None
+    natural: int | None = None
+    folder: Path | None = None
+    look: Callable[[], Architecture | None] = _unknown
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one input."""
+        return self.input_of()[0]
+
+    @cached_property
+    def classes(self) -> int:
+        """Number of classes."""
+        return self.input_of()[1]
+
+    @cached_property
+    def architecture(self) -> Architecture | None:
+        """What is known of the model (None: nothing yet)."""
+        return self.look()

@@ -1,0 +1,84 @@
+"""What a scenario leaves to defaults that decide its result: said, so that nobody is surprised."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from simfl.scenario.scenario import Scenario
+from simfl.scenario.yaml import Location, dotted
+
+
+class Assumption(NamedTuple):
+    """Something that was assumed, not given: where it could be, and what holds instead."""
+
+    path: Location
+    value: str
+
+    def __str__(self) -> str:
+        return f"{dotted(self.path)}: {self.value}"
+
+
+DECISIVE = {
+    "data": ("partition",),
+    "training": ("epochs", "batch_size"),
+    "rounds": ("clients", "stop"),
+}
+"""Besides those of the fleet: keys whose defaults decide what comes out, by section."""
+
+
+def assumptions(scenario: Scenario) -> list[Assumption]:
+    """Return what `scenario` does not say and its result depends on, in the order of its keys."""
+    return [*_of_seeds(scenario), *_of_learning(scenario), *_of_fleet(scenario)]
+
+
+def _of_seeds(scenario: Scenario) -> Iterator[Assumption]:
+    if len(scenario.seeds) == 1:
+        seed = scenario.seeds[0]
+        yield Assumption(("seeds",), f"one run, with seed {seed} (several: 0-{max(seed - 1, 1)})")
+    elif not scenario.seeds and not _says(scenario, "seed"):
+        yield Assumption(("seed",), f"{scenario.seed}, and one run")
+
+
+def _of_learning(scenario: Scenario) -> Iterator[Assumption]:
+    written = {} if scenario._document is None else scenario._document.data
+    for section, keys in DECISIVE.items():
+        part = getattr(scenario, section)
+        for key in keys:
+            given = written.get(section)
+            # Where there is a document it knows best: some defaults are filled in before reading.
+            known = isinstance(given, dict) and given.get(key) is not None
+            if known or (not written and _says(part, key)):
+                continue
+            if key != "epochs" or scenario.training.steps is None:
+                yield Assumption((section, key), _told(getattr(part, key)))
+    optimizer = scenario.training.optimizer
+    if not _says(optimizer, "lr"):
+        yield Assumption(("training", "optimizer", "lr"), f"{optimizer.lr:g}")
+
+
+def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:
+    defaults = {
+        "compute": "100 samples/s",
+        "downlink": "unlimited",
+        "uplink": "unlimited",
+        "latency": "0 s",
+        "availability": "always online",
+    }
+    for index, group in enumerate(scenario.fleet):
+        for key, value in defaults.items():
+            if not _says(group, key) and key not in group.traced:
+                yield Assumption(("fleet", index, key), value)
+
+
+def _says(part: BaseModel, key: str) -> bool:
+    return key in part.model_fields_set
+
+
+def _told(value: object) -> str:
+    """Return a value as a user would write it, in a few words."""
+    if isinstance(value, BaseModel):
+        name = getattr(value, "name", "")
+        options = value.model_dump(mode="json", exclude_none=True)
+        return str(name) or ", ".join(f"{number} {key}" for key, number in options.items())
+    return str(value)

@@ -1,0 +1,94 @@
+"""Aggregation: the next model is made of what arrived, and the round closes."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from simfl.components.selectors.base import History
+from simfl.core.rows import Outcome
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
+from simfl.sim.server.background import Waits
+from simfl.sim.server.dispatch import Dispatch
+from simfl.sim.server.participation import Participation
+from simfl.sim.server.round_end import RoundEnd
+from simfl.sim.server.state import RunState
+
+
+class Aggregation:
+    """Makes models.
+
+    Args:
+        state: of the run.
+        coordinator: computes.
+        dispatch: settles the orders.
+        round_end: closes the round.
+        history: what the server remembers of its clients.
+
+    Attributes:
+        takes_s: how long the server takes for one.
+    """
+
+    def __init__(
+        self,
+        state: RunState,
+        coordinator: Coordinator,
+        dispatch: Dispatch,
+        round_end: RoundEnd,
+        history: History,
+    ) -> None:
+        self.takes_s = 0.0
+        self._state = state
+        self._coordinator = coordinator
+        self._dispatch = dispatch
+        self._round_end = round_end
+        self._history = history
+        self._free_s = 0.0
+
+    def aggregate(self, arrived: Sequence[Participation], selected: Iterable[int] = ()) -> Waits:
+        """Make the next model of what arrived (nothing arrived: keep the model); close the round.
+
+        Args:
+            arrived: participations whose updates count, in any order.
+            selected: everybody who was asked (those who arrived are added).
+        """
+        state = self._state
+        if arrived and self.takes_s > 0:
+            # One aggregation at a time: it begins when the one before is done.
+            self._free_s = max(self._free_s, state.timeline.now) + self.takes_s
+            yield state.timeline.at(self._free_s)
+        arrived = sorted(arrived, key=lambda part: part.order.key)
+        arrivals = [
+            Arrival(p.order, state.version - p.order.base, p.copies, p.duration_s, p.tier)
+            for p in arrived
+        ]
+        facts = Aggregated()
+        if arrivals:
+            asked = sorted({*selected, *(part.client for part in arrived)})
+            facts = self._coordinator.aggregate(state.round, asked, arrivals)
+            state.version += len(arrivals) > len(set(facts.discarded))
+            self._note(facts)
+        for part, arrival in zip(arrived, arrivals, strict=True):
+            outcome: Outcome = "discarded" if part.order.key in facts.discarded else "arrived"
+            self._dispatch.book(part, outcome, arrival.staleness)
+            if outcome == "arrived":
+                self._remember(part, facts.losses.get(part.client, math.nan))
+        self._round_end.close(facts)
+
+    def _note(self, facts: Aggregated) -> None:
+        self._state.note(
+            "aggregated",
+            round=self._state.round,
+            version=self._state.version,
+            losses={str(client): loss for client, loss in facts.losses.items()},
+            discarded=[list(key) for key in sorted(facts.discarded)],
+            gemd=facts.gemd,
+        )
+
+    def _remember(self, part: Participation, loss: float) -> None:
+        history, client = self._history, part.client
+        history.participations[client] += 1
+        history.last_round[client] = self._state.round
+        history.duration_s[client] = part.duration_s
+        if np.isfinite(loss):
+            history.loss[client] = loss

@@ -1,0 +1,68 @@
+"""What the devices that take no part draw, without asking each of them."""
+
+from simfl.sim.device import Errand
+from simfl.sim.fleet import Fleet
+from simfl.sim.server.state import RunState
+
+
+class IdleEnergy:
+    """Idle energy of all devices online, less that of those that take part.
+
+    The first is looked at now and then, and changes evenly in between; the second is exact once a
+    participation is booked, and until then that of a device that never leaves.
+
+    Args:
+        state: of the run.
+        fleet: the devices.
+    """
+
+    def __init__(self, state: RunState, fleet: Fleet) -> None:
+        self._state = state
+        self._fleet = fleet
+        self._looked_s, self._online_w = 0.0, fleet.idle_w(0.0)
+        self._online_j = 0.0
+        self._told_j = 0.0
+        self._booked_j = 0.0
+        # Of who takes part: the power w of each, and the sum of w * when it started.
+        self._at_work: dict[int, Errand] = {}
+        self._watts = self._watts_by_start = 0.0
+
+    def start(self, errand: Errand) -> None:
+        """Record that a device takes part from now on, and no longer waits for what was before."""
+        if (watts := self._fleet.group(errand.device).power.idle) == 0:
+            return
+        now_s = self._state.timeline.now
+        if (before := self._at_work.get(errand.device)) is not None:
+            before.free_s = min(before.free_s, now_s)
+            self.end(before)
+        self._at_work[errand.device] = errand
+        self._watts += watts
+        self._watts_by_start += watts * now_s
+
+    def end(self, errand: Errand) -> None:
+        """Record that a device no longer takes part, if it did."""
+        if self._at_work.get(errand.device) is not errand:
+            return
+        del self._at_work[errand.device]
+        watts = self._fleet.group(errand.device).power.idle
+        online_s = sum(errand.spent_s.values()) + errand.waited_s(self._state.timeline.now)
+        self._booked_j += watts * online_s
+        self._watts -= watts
+        self._watts_by_start -= watts * errand.started_s
+
+    def look(self) -> None:
+        """See how many are online."""
+        now_s, before_w = self._state.timeline.now, self._online_w
+        if now_s > self._looked_s:
+            self._online_w = self._fleet.idle_w(now_s)
+            self._online_j += (before_w + self._online_w) / 2 * (now_s - self._looked_s)
+            self._looked_s = now_s
+
+    def tell(self) -> float:
+        """Return the joules since last time; what is below zero, by lack of looks, comes later."""
+        self.look()
+        taking_part_j = self._watts * self._looked_s - self._watts_by_start
+        total_j = self._online_j - self._booked_j - taking_part_j
+        fresh_j = max(total_j - self._told_j, 0.0)
+        self._told_j += fresh_j
+        return fresh_j

@@ -1,0 +1,42 @@
+"""Where a run stands: the round, the model's version, whether it is over."""
+
+import simpy
+
+from simfl.sim.timeline import Timeline
+
+
+class RunState:
+    """What every part of the server may know of the others' work.
+
+    Attributes:
+        timeline: the clock.
+        note: its mouth for the log.
+        round: number of the aggregation being worked for, 1-based.
+        version: aggregations that changed the model, so far.
+        why_finished: which stopping rule was met, if any.
+        change: what fires when next somebody stops working or comes back, or the run is finished.
+    """
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.note = timeline.note
+        self.round = 0
+        self.version = 0
+        self.why_finished: str | None = None
+        self.change = simpy.Event(timeline)
+
+    @property
+    def finished(self) -> bool:
+        """Whether a stopping rule has been met."""
+        return self.why_finished is not None
+
+    def finish(self, why: str) -> None:
+        """End the run, for the first reason given."""
+        if self.why_finished is None:
+            self.why_finished = why
+            self.stir()
+
+    def stir(self, _: simpy.Event | None = None) -> None:
+        """Let everybody who waits for a change look again."""
+        change, self.change = self.change, simpy.Event(self.timeline)
+        change.succeed()

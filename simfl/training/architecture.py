@@ -1,0 +1,54 @@
+"""What can be known of a model before it is trained: does it fit the data, and what is in it?"""
+
+import torch
+from torch import nn
+
+from simfl.components.models.base import Model
+from simfl.core.blame import users_code
+from simfl.core.circumstances import Architecture
+from simfl.errors import InputError
+from simfl.training.flat import Layout, build, example_input, takes_tokens
+from simfl.training.measure import profile_layer
+
+INPUTS = 2
+"""Enough to see that the first dimension of the outputs is that of the inputs."""
+
+
+def architecture_of(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
+    """Build `model` without memory for its numbers, send inputs through it, and look at it.
+
+    Raises:
+        InputError: it can't be built or trained for such inputs, or its own code raises.
+    """
+    try:
+        with torch.device("meta"):
+            return _look(model, shape, classes)
+    except InputError:
+        raise
+    except Exception:  # not all that a module may do goes without numbers
+        pass
+    with users_code(f"model {model.name!r}", type(model)):
+        return _look(model, shape, classes)
+
+
+def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
+    module = build(model, shape, classes).eval()
+    if not Layout.of(module).size:
+        raise InputError(f"model {model.name!r} has no parameters to train")
+    with torch.no_grad():
+        outputs = module(example_input(module, shape, INPUTS))
+    if not isinstance(outputs, torch.Tensor) or outputs.shape != (INPUTS, classes):
+        told = getattr(outputs, "shape", type(outputs).__name__)
+        raise InputError(
+            f"model {model.name!r} must map {INPUTS} inputs to logits of shape "
+            f"({INPUTS}, {classes}), one for each class, but gives "
+            f"{tuple(told) if isinstance(told, torch.Size) else told}"
+        )
+    return Architecture(_hidden(module), takes_tokens(module))
+
+
+def _hidden(module: nn.Module) -> int:
+    try:
+        return profile_layer(module).out_features
+    except InputError:
+        return 0

@@ -1,0 +1,77 @@
+"""Data sets that nothing can be learned from are refused before anything is written."""
+
+from pathlib import Path
+
+import pytest
+from tiny import RunTiny
+
+from simfl.errors import InputError
+
+MODULE = """\
+from typing import Literal
+import numpy as np
+from simfl.components.datasets.base import Corpus, Dataset, Samples
+
+
+class Mine(Dataset):
+    odd: str = ""
+
+    def shape(self):
+        return (3,), 2
+
+    def load(self, folder, seeds):
+        x, y = np.ones((80, 3), np.float32), np.arange(80) % 2
+        tx, ty = x[:10], y[:10]
+        if self.odd == "nan":
+            x[7, 1] = np.nan
+        if self.odd == "infinite test":
+            tx = tx + np.inf
+        if self.odd == "no test":
+            tx, ty = tx[:0], ty[:0]
+        if self.odd == "nothing":
+            x, y = x[:0], y[:0]
+        if self.odd == "label":
+            y = y + 1
+        if self.odd == "short":
+            y = y[:-1]
+        if self.odd == "shape":
+            x = x[:, :2]
+        if self.odd == "raises":
+            raise KeyError("no such column")
+        return Corpus(Samples(x, y), Samples(tx, ty), 2)
+"""
+
+CASES = {
+    "nan": "training samples hold NaN or infinity",
+    "infinite test": "test samples hold NaN or infinity",
+    "no test": "leaves no test samples to evaluate",
+    "nothing": "has no training samples",
+    "label": "have a label 2, but labels are 0 to 1",
+    "short": "has 80 training samples, but 79 labels",
+    "shape": r"inputs have shape \(3,\), but its training samples have \(2,\)",
+    "raises": r"raised KeyError: 'no such column' \(.*user_dataset.py:30\)",
+}
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "user_dataset.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+
+
+def changes(odd: str) -> dict[str, object]:
+    return {"data.dataset": {"name": "user_dataset:Mine", "odd": odd}}
+
+
+def test_sound_data_are_learned_from(run_tiny: RunTiny) -> None:
+    assert run_tiny(changes("")).summary["rounds"] == 4
+
+
+@pytest.mark.parametrize(("odd", "message"), CASES.items())
+def test_unsound_data_are_refused(
+    odd: str, message: str, run_tiny: RunTiny, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=f"data set 'user_dataset:Mine'.*{message}"):
+        run_tiny(changes(odd))
+    assert not list(tmp_path.iterdir())

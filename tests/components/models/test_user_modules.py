@@ -1,0 +1,127 @@
+"""Plain `torch.nn.Module`s as models, and what is told of those that can't be trained."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny import TINY, RunTiny
+
+from simfl import Scenario
+from simfl.components.models.base import models
+from simfl.errors import InputError
+from simfl.scenario.checks import complaints
+
+MODULE = """\
+import torch
+from torch import nn
+
+
+class Plain(nn.Module):
+    def __init__(self, width: int = 4, shape=None, classes: int = 2) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Flatten(), nn.LazyLinear(width) if shape is None
+            else nn.Linear(shape[0] * shape[1] * shape[2], width), nn.ReLU(),
+            nn.Linear(width, classes))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def make(width: int):
+    return Plain(width, (1, 6, 6), 10)
+
+
+def narrow():
+    return Plain(4, (1, 6, 6), 3)
+
+
+def normalised():
+    return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(36), nn.Linear(36, 10))
+
+
+def nothing():
+    return nn.Flatten()
+
+
+def a_number():
+    return 3
+
+
+def broken():
+    return 1 / 0
+
+
+class Stubborn(Plain):
+    def forward(self, x):
+        raise KeyError("what")
+
+
+class NoTensor(Plain):
+    def forward(self, x):
+        return [super().forward(x)]
+
+
+class CountsOnTheCpu(Plain):
+    def forward(self, x):
+        return super().forward(x) + x.sum().item()
+"""
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "user_modules.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def scenario(model: object) -> Scenario:
+    return Scenario.from_dict({**TINY, "model": model})
+
+
+def test_a_class_is_trained_as_it_is(run_tiny: RunTiny) -> None:
+    model = {"name": "user_modules:Plain", "width": 8}
+    mine, built_in = run_tiny({"model": model}), run_tiny()
+    assert mine.rounds.end_s.tolist() == built_in.rounds.end_s.tolist()  # as many parameters
+    assert mine.summary["final_accuracy"] == built_in.summary["final_accuracy"]
+
+
+@pytest.mark.parametrize("name", ["make", "CountsOnTheCpu"])
+def test_what_can_be_trained_is_not_objected_to(name: str) -> None:
+    options = {"width": 5} if name == "make" else {}
+    assert not complaints(scenario({"name": f"user_modules:{name}", **options}))
+
+
+def test_it_is_written_and_sent_to_others_by_name() -> None:
+    model = models.parse({"name": "user_modules:make", "width": 3})
+    assert models.dump(model) == {"name": "user_modules:make", "width": 3}
+    assert pickle.loads(pickle.dumps(model)) == model == models.parse(models.dump(model))
+
+
+CASES: dict[str, str] = {
+    "narrow": r"logits of shape \(2, 10\), one for each class, but gives \(2, 3\)",
+    "normalised": r"keeps buffers \(1.running_mean.*track_running_stats=False",
+    "nothing": "has no parameters to train",
+    "a_number": "must be a torch.nn.Module, but it is a int",
+    "broken": r"raised ZeroDivisionError: division by zero \(.*user_modules.py:38\)",
+    "Stubborn": r"raised KeyError: 'what' \(.*user_modules.py:43\)",
+    "NoTensor": "but gives list",
+}
+
+
+@pytest.mark.parametrize(("name", "message"), CASES.items())
+def test_what_cannot_be_trained_is_told(name: str, message: str, run_tiny: RunTiny) -> None:
+    with pytest.raises(InputError, match=f"model: .*{message}"):
+        run_tiny({"model": f"user_modules:{name}"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "missing a required argument: 'width'; its arguments are"),
+        ({"width": 3, "depth": 2}, "unexpected keyword argument 'depth'"),
+    ],
+)
+def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        scenario({"name": "user_modules:make", **options})

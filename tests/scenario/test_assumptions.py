@@ -1,0 +1,82 @@
+"""What a scenario does not say is said."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simfl import Scenario
+from simfl.cli import main
+from simfl.scenario.assumptions import assumptions
+
+BARE: dict[str, Any] = {
+    "data": {"dataset": "synthetic_images"},
+    "model": "mlp",
+    "fleet": {"count": 30},
+}
+
+
+def told(**changes: Any) -> dict[str, str]:
+    found = assumptions(Scenario.from_dict(BARE | changes))
+    return dict(str(assumption).split(": ", 1) for assumption in found)
+
+
+def test_a_bare_scenario_assumes_everything() -> None:
+    assert told() == {
+        "seed": "0, and one run",
+        "data.partition": "iid",
+        "training.epochs": "1",
+        "training.batch_size": "32",
+        "training.optimizer.lr": "0.1",
+        "rounds.clients": "10",
+        "rounds.stop": "100 rounds",
+        "fleet[0].compute": "100 samples/s",
+        "fleet[0].downlink": "unlimited",
+        "fleet[0].uplink": "unlimited",
+        "fleet[0].latency": "0 s",
+        "fleet[0].availability": "always online",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "gone"),
+    [
+        ({"seed": 0}, {"seed"}),
+        ({"seeds": [0, 1]}, {"seed"}),
+        ({"training": {"steps": 3}}, {"training.epochs"}),
+        ({"training": {"optimizer": {"lr": 0.1}}}, {"training.optimizer.lr"}),
+        ({"rounds": {"clients": 10}}, {"rounds.clients"}),
+        ({"rounds": {"stop": {"rounds": 100}}}, {"rounds.stop"}),
+        ({"data": {"dataset": "synthetic_images", "partition": "iid"}}, {"data.partition"}),
+        ({"fleet": {"count": 30, "compute": "100 samples/s"}}, {"fleet[0].compute"}),
+        (
+            {"fleet": {"count": 30, "device": "raspberry-pi-4"}},
+            {"fleet[0].compute", "fleet[0].downlink", "fleet[0].uplink", "fleet[0].latency"},
+        ),
+    ],
+)
+def test_what_is_given_is_not_assumed(changes: dict[str, Any], gone: set[str]) -> None:
+    assert told().keys() - told(**changes).keys() <= gone
+    assert told().keys() - told(**changes).keys()
+
+
+def test_a_single_number_of_seeds_is_one_seed() -> None:
+    assert told(seeds=3)["seeds"] == "one run, with seed 3 (several: 0-2)"
+
+
+def test_a_scenario_written_out_assumes_nothing_of_its_devices() -> None:
+    full = Scenario.from_dict(Scenario.from_dict(BARE).to_dict())
+    assert not assumptions(full)
+
+
+@pytest.mark.parametrize("command", ["validate", "fleet"])
+def test_commands_say_it(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(Scenario.from_dict(BARE).to_yaml())
+    assert main([command, str(file)]) == 0
+    assert "assumed" not in capsys.readouterr().out
+    file.write_text("data: {dataset: synthetic_images}\nmodel: mlp\nfleet: {count: 30}\n")
+    assert main([command, str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "assumed, not given:" in out
+    assert "fleet[0].compute: 100 samples/s" in out

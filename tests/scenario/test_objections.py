@@ -1,0 +1,195 @@
+"""What can't go together is told with its place, before anything is trained."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simfl import Options, Scenario, run
+from simfl.core.registry import Component
+from simfl.errors import InputError, ScenarioError
+from simfl.scenario import Document, expand
+from simfl.scenario.checks import components, refuse
+from simfl.scenario.kinds import KINDS, registry
+from simfl.testing.circumstances import circumstances
+
+PICTURES = "data: {dataset: {name: synthetic_images, samples: 240, size: 6}}"
+GOOD = f"""\
+{PICTURES}
+model: mlp
+fleet: {{count: 8}}
+rounds: {{clients: 4, stop: {{rounds: 3}}}}
+"""
+
+
+def told(text: str, folder: Path, **how: bool) -> list[str]:
+    """Return what is told of a scenario, a line each."""
+    file = folder / "s.yaml"
+    file.write_text(text)
+    try:
+        refuse(expand(Document.load(file)), **how)
+    except ScenarioError as error:
+        return [line.removeprefix(f"{file}:") for line in str(error).splitlines()]
+    return []
+
+
+def test_nothing_is_told_of_a_good_scenario(tmp_path: Path) -> None:
+    assert told(GOOD, tmp_path) == told(GOOD, tmp_path, trains=False) == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "executors"])
+def test_defaults_of_every_component_are_fine_with_somebody(kind: str) -> None:
+    """Whoever objects to ordinary circumstances says so in words, and names itself."""
+    for name in registry(kind).names():
+        try:
+            component = registry(kind).parse(name)
+        except ValueError:  # it has options without a default
+            continue
+        try:
+            messages = list(component.objections(circumstances()))
+        except InputError as error:
+            messages = [str(error)]
+        assert all(repr(name) in message for message in messages)
+
+
+NATURAL = "data: {dataset: {name: synthetic, clients: 30}}"
+CASES = {
+    "more devices than natural clients": (
+        GOOD.replace(PICTURES, NATURAL).replace("count: 8", "count: 200"),
+        "1:7: data.partition: partition 'natural' has 30 clients, fewer than the fleet's 200",
+    ),
+    "no natural clients": (
+        GOOD.replace("size: 6}", "size: 6}, partition: natural"),
+        "1:77: data.partition: partition 'natural' needs a data set with clients of its own",
+    ),
+    "too few samples": (
+        GOOD.replace("size: 6}", "size: 6}, partition: dirichlet").replace("count: 8", "count: 99"),
+        "1:77: data.partition: partition 'dirichlet' can't deal 240 samples to 99 clients",
+    ),
+    "no multiple of the classes": (
+        GOOD.replace("size: 6}", "size: 6}, partition: power_law_two_digits"),
+        "1:77: data.partition: partition 'power_law_two_digits' needs a number of devices that",
+    ),
+    "no pictures": (
+        GOOD.replace(PICTURES, NATURAL).replace("model: mlp", "model: cnn"),
+        "2:8: model: model 'cnn' takes inputs of shape (channels, height, width)",
+    ),
+    "pictures too small": (
+        GOOD.replace("model: mlp", "model: fedacs_cnn"),
+        "2:8: model: model 'fedacs_cnn' takes inputs of shape (channels, height, width) of 16",
+    ),
+    "no tokens": (
+        GOOD.replace(PICTURES, NATURAL).replace("model: mlp", "model: fedcore_lstm"),
+        "2:8: model: model 'fedcore_lstm' takes tokens, not measurements",
+    ),
+    "no hidden layer": (
+        GOOD.replace("model: mlp", "model: logistic_regression") + "selection: k_dpp\n",
+        "5:12: selection: selector 'k_dpp' needs profiles",
+    ),
+    "nobody counts labels": (
+        GOOD.replace(PICTURES, "data: {dataset: generated}").replace("mlp", "logistic_regression")
+        + "selection: {name: oracle, goal: balanced}\n",
+        "5:12: selection: selector 'oracle' needs everybody's label counts",
+    ),
+    "no trace": (
+        GOOD.replace("count: 8", "count: 8, availability: {name: trace, file: none.csv}"),
+        "3:33: fleet[0].availability: can't read the availability trace",
+    ),
+    "wrong columns": (
+        GOOD.replace("count: 8", "count: 8, availability: {name: trace, file: s.yaml}"),
+        "3:33: fleet[0].availability: ",
+    ),
+    "no rates": (
+        GOOD + "network: {rates: {file: none.csv}}\n",
+        "5:10: network: can't read",
+    ),
+    "within a component": (
+        GOOD.replace(
+            "count: 8",
+            "count: 8, availability: {name: outages, between: 1 h, lasting: 1 min, "
+            "base: {name: trace, file: none.csv}}",
+        ),
+        "3:85: fleet[0].availability.base: can't read the availability trace",
+    ),
+    "never online": (
+        GOOD.replace("count: 8", "count: 8, availability: {name: markov, p_become_on: 0}"),
+        "3:8: fleet: no device is ever online",
+    ),
+    "tiers": (
+        GOOD.replace("clients: 4", "clients: 4, policy: {name: tiered, tiers: 6}")
+        + "aggregation: fedat\n",
+        "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but the policy has 6",
+    ),
+    "nothing to test on": (
+        GOOD.replace("size: 6}", "size: 6}, partition: power_law_two_digits, test_share: 0")
+        .replace("count: 8", "count: 10"),
+        "1:111: data.test_share: must be above 0",
+    ),
+    "updates withheld": (
+        GOOD.replace("clients: 4", "clients: 4, policy: tiered") + "training: {filter: cmfl}\n",
+        "4:30: rounds.policy: policy 'tiered' needs `rounds.stop` to name a time or bytes",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), CASES.values(), ids=CASES)
+def test_it_is_told_with_its_place(text: str, message: str, tmp_path: Path) -> None:
+    [line] = told(text, tmp_path)
+    assert line.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["rounds.stop.rounds=null", "rounds.stop.accuracy=90%"],
+        ["selection=power_of_choice"],
+        ["training.filter=cmfl"],
+    ],
+)
+def test_time_only_is_refused_alike_by_checking_and_running(
+    changes: list[str], tmp_path: Path
+) -> None:
+    scenario = Scenario.from_dict({**Document.parse(GOOD).data}, overrides=changes)
+    refuse(expand(scenario))
+    with pytest.raises(ScenarioError) as checked:
+        refuse(expand(scenario), trains=False)
+    with pytest.raises(InputError) as refused:
+        run(scenario, tmp_path / "out", Options(time_only=True))
+    assert str(checked.value) == str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_variant_is_named_unless_all_are_meant(tmp_path: Path) -> None:
+    variants = "variants:\n  a: {model: fedacs_cnn}\n  b: {training.epochs: 2}\n"
+    [line] = told(GOOD + variants, tmp_path)
+    assert line.endswith("(in variant 'a')")
+    [line] = told(GOOD.replace("mlp", "fedacs_cnn") + variants.replace("fedacs_cnn", "dp3s_cnn")
+                  .replace("a: {model: dp3s_cnn}", "a: {}"), tmp_path)  # fmt: skip
+    assert "in variant" not in line
+
+
+def test_all_components_are_asked(tmp_path: Path) -> None:
+    data: dict[str, Any] = Document.parse(GOOD).data | {"training": {"workload": "coreset"}}
+    names = {".".join(map(str, path)) for path, _ in components(Scenario.from_dict(data))}
+    assert {"training.workload.method", "fleet.0.availability", "rounds.policy"} <= names
+
+
+def test_a_component_that_raises_is_told_as_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "odd_objector.py").write_text(
+        "from simfl.components.selectors.uniform import Uniform\n"
+        "class Odd(Uniform):\n"
+        "    def objections(self, circumstances):\n"
+        "        yield str(1 / 0)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=r"raised ZeroDivisionError: .*odd_objector.py:4\)"):
+        Scenario.from_dict({**Document.parse(GOOD).data, "selection": "odd_objector:Odd"})
+
+
+def test_a_component_objects_to_nothing_of_its_own_accord() -> None:
+    class Plain(Component):
+        pass
+
+    assert not list(Plain().objections(circumstances()))

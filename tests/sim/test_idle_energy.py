@@ -1,0 +1,117 @@
+"""`power.idle`: of those who take part and wait, and of everybody else."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
+
+from simfl.components.selectors.base import Probe
+from simfl.sim.fleet import Power
+from simfl.sim.server.settings import Stop
+
+IDLE = Power(idle=0.5)
+SAME = Power(idle=2.0, download=2.0, compute=2.0, upload=2.0)
+"""A device that draws the same whatever it does."""
+
+
+def test_who_has_delivered_waits_for_the_round_to_end():
+    """Devices need 10 and 20 s, so the first waits for 10 s; two others sit by for 20 s."""
+    world = make(make_fleet(4, [1, 0.5, 1, 1], power=IDLE), clients=2)
+    assert [row.energy_j for row in world.clients] == [5.0, 0.0]
+    assert world.rounds[0].energy_j == 5.0
+    assert world.rounds[0].idle_energy_j == 2 * 0.5 * 20
+
+
+def test_the_round_ends_with_the_aggregation():
+    policy = {"name": "synchronous", "server_time": "4 s"}
+    world = make(make_fleet(1, power=IDLE), policy)
+    assert world.clients[0].energy_j == 0.5 * 4
+    assert world.rounds[0].idle_energy_j == 0.0
+
+
+def test_who_leaves_after_delivering_waits_no_longer():
+    sessions = [[(0.0, 13.0), (16.0, INF)], ALWAYS]
+    world = make(make_fleet(2, [1, 0.5], sessions=sessions, power=IDLE))
+    assert world.clients[0].energy_j == 0.5 * 3
+
+
+def test_who_is_chosen_anew_no_longer_waits():
+    """Of two a second and a fifth of it each, three make a buffer: nobody is ever idle."""
+    world = make(make_fleet(2, [10, 2], power=IDLE), {"name": "fedbuff", "buffer": 3})
+    assert [row.client for row in world.clients if row.outcome == "arrived"] == [0, 0, 0]
+    assert [row.energy_j for row in world.clients] == [0.0] * 4
+    assert world.rounds[0].idle_energy_j == pytest.approx(0.0, abs=1e-12)
+
+
+def test_who_has_answered_waits_for_the_others():
+    coordinator = FakeCoordinator(probes=[lambda _: Probe("update", [0, 1])])
+    world = make(make_fleet(2, [1, 0.5], power=IDLE), coordinator=coordinator)
+    (facts,) = [facts for _, kind, facts in world.events if kind == "probed"]
+    assert facts["energy_j"] == 0.5 * 10
+    assert world.rounds[0].energy_j == 0.5 * 10 * 2
+
+
+def test_who_comes_and_goes_is_counted_while_it_is_there():
+    """Online from the 20th second on: half of them at the round's two ends, on average."""
+    world = make(
+        make_fleet(2, [0.25, 1], sessions=[ALWAYS, [(20.0, INF)]], power=IDLE),
+        clients=1,
+        min_clients=1,
+    )
+    assert world.rounds[0].end_s == 40.0
+    assert world.rounds[0].idle_energy_j == 0.5 * 40 * (0 + 1) / 2
+
+
+def test_large_groups_are_looked_at_by_sample():
+    n = 3001
+    sessions = [ALWAYS if i % 2 else [] for i in range(n)]
+    world = make(make_fleet(n, sessions=sessions, power=IDLE), clients=1)
+    assert world.rounds[0].idle_energy_j / (0.5 * 10) == pytest.approx(n / 2, rel=0.05)
+
+
+POLICIES = [
+    "synchronous",
+    {"name": "synchronous", "deadline": "9 s", "late": "carry", "server_time": "1 s"},
+    {"name": "synchronous", "over_select": "150%"},
+    {"name": "fedbuff", "buffer": 3, "concurrency": 3, "max_staleness": 1},
+    {"name": "fedasync", "timeout": "7 s", "server_time": "1 s"},
+    {"name": "semi_synchronous", "period": "5 s"},
+    {"name": "tiered", "tiers": 2, "deadline": "9 s"},
+]
+
+
+@settings(deadline=None, max_examples=80)
+@given(data=st.data())
+def test_every_joule_of_a_fleet_that_is_always_on_is_in_one_column(data):
+    n = data.draw(st.integers(1, 6))
+    rates = data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 10 / 3]), min_size=n, max_size=n))
+    policy = data.draw(st.sampled_from(POLICIES))
+    asks = policy in POLICIES[:3] and data.draw(st.booleans())  # rounds that wait for answers
+    probes = [lambda _: Probe("loss", list(range(n)))] if asks else []
+    world = make(
+        make_fleet(n, rates, 8000.0, 4000.0, 0.5, power=SAME),
+        policy,
+        clients=data.draw(st.integers(1, n)),
+        coordinator=FakeCoordinator(probes=probes),
+        stop=Stop(rounds=6, time_s=80.0),
+    )
+    if not world.rounds:
+        return
+    end_s = world.rounds[-1].end_s
+    told_j = math.fsum(row.energy_j + row.idle_energy_j for row in world.rounds)
+    # Not booked by then: who is at work still, or has delivered what is not yet aggregated.
+    booked = next(i for i, (_, kind, facts) in reversed(list(enumerate(world.events)))
+                  if kind == "round_end")  # fmt: skip
+    open_j = open_energy_j(world.events[booked:], end_s)
+    assert told_j + open_j == pytest.approx(n * SAME.idle * end_s, rel=1e-9)
+
+
+def open_energy_j(events, end_s):
+    """Return what those who are booked after `end_s` have spent by then."""
+    spans: dict[int, list[float]] = {}
+    for _, kind, facts in events:
+        if kind == "participation" and facts["row"].outcome != "skipped":
+            spans.setdefault(facts["row"].client, []).append(facts["row"].selected_s)
+    return SAME.idle * sum(max(end_s - min(starts), 0.0) for starts in spans.values())
