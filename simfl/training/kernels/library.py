@@ -103,19 +103,26 @@ class Library:
 
 @cache
 def library() -> Library:
-    """Return the library for this processor; every level computes the same bits.
+    """Return the library for this processor; every level computes the same bits."""
+    found = ctypes.CDLL(path())
+    return Library(found, levels(found)[0])
+
+
+def path() -> str:
+    """Return where the library is.
 
     Raises:
         ImportError: simfl was not installed, only its sources are there.
     """
-    folder = Path(__file__).parent
     for suffix in EXTENSION_SUFFIXES:
-        if (path := folder / f"_native{suffix}").exists():
-            found = ctypes.CDLL(str(path))
-            return Library(found, {4: "v4", 3: "v3"}.get(found.simfl_level(), "any"))
-    raise ImportError(
-        "simfl's compiled kernel is not built; `pip install -e .` in its folder builds it"
-    )
+        if (file := Path(__file__).with_name(f"_native{suffix}")).exists():
+            return str(file)
+    raise ImportError("simfl's compiled kernel is not built: run `pip install -e .` in its folder")
+
+
+def levels(found: ctypes.CDLL) -> list[str]:
+    """Return the instruction sets that this processor can run, the fastest first."""
+    return [*[f"v{level}" for level in (4, 3) if level <= found.simfl_level()], "any"]
 
 
 def pointer(array: NDArray[np.generic] | None) -> int | None:
