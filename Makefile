@@ -6,7 +6,12 @@ endif
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-all check format bench bench-peers golden clean
+CPU_INDEX := https://download.pytorch.org/whl/cpu
+PIP := pip install --quiet --disable-pip-version-check
+# PyTorch's CPU builds where their index can be had; elsewhere the plain index has to do.
+FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('$(CPU_INDEX)/torch/', timeout=3)"
+
+.PHONY: help demo test test-all test-pythons test-minimum coverage check format bench bench-peers golden lock dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -14,8 +19,9 @@ help: ## list the targets
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch torchvision
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@extra=; if $(BIN)/python $(FIND_CPU) >/dev/null 2>&1; then extra="--extra-index-url $(CPU_INDEX)"; fi; \
+	set -x; $(BIN)/$(PIP) --constraint constraints.txt $$extra torch torchvision
+	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 demo: .venv/ready ## simulate the quickstart and compare its four variants
@@ -26,6 +32,41 @@ test: .venv/ready ## the default test suite (minutes)
 
 test-all: .venv/ready ## slow tests too
 	$(BIN)/pytest -m ''
+
+test-pythons: ## the default tests on Python 3.11 to 3.13, as far as they are here
+	@for version in 3.11 3.12 3.13; do \
+	  if ! python$$version -c '' 2>/dev/null; then echo "python$$version is not here: skipped"; continue; fi; \
+	  echo "python$$version" && python$$version -m venv build/python$$version && \
+	  build/python$$version/bin/$(PIP) --constraint constraints.txt torch torchvision && \
+	  build/python$$version/bin/$(PIP) --editable '.[dev]' && \
+	  build/python$$version/bin/python -m pytest -n auto || exit 1; \
+	done
+
+MINIMA := import re, tomllib; wants = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
+  print("\n".join(re.sub(r">=([\d.]+).*", r"==\1.*", want) for want in wants))
+test-minimum: ## the default tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv build/minimum
+	$(PYTHON) -c '$(MINIMA)' > build/minimum.txt
+	@if build/minimum/bin/$(PIP) --requirement build/minimum.txt; then \
+	  build/minimum/bin/$(PIP) --requirement build/minimum.txt --editable '.[dev]' && \
+	  build/minimum/bin/python -m pytest -n auto; \
+	else echo "the oldest versions can't be had from this index: skipped"; fi
+
+coverage: .venv/ready ## the default tests, and which lines none of them reaches
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+lock: ## write constraints.txt anew: every version of a fresh environment, PyTorch's as they were
+	$(PYTHON) -m venv --clear build/lock
+	grep -E '^(torch|torchvision)==' constraints.txt > build/pins.txt
+	build/lock/bin/$(PIP) --constraint build/pins.txt torch torchvision
+	build/lock/bin/$(PIP) --constraint build/pins.txt --editable '.[dev]'
+	build/lock/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
+
+dist: .venv/ready ## wheel and source distribution, into dist/
+	$(BIN)/python -c "from setuptools import build_meta as b; b.build_sdist('dist'); b.build_wheel('dist')"
 
 check: .venv/ready ## format, lint, types and the floors of the architecture
 	$(BIN)/ruff format --check .
@@ -50,4 +91,4 @@ golden: .venv/ready ## rewrite the golden event logs; read the diff like code
 	SIMFL_GOLDEN=write $(BIN)/pytest tests/runs/test_golden.py
 
 clean: ## remove what was built and run
-	rm -rf .venv build *.egg-info runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist .coverage* *.egg-info runs .pytest_cache .mypy_cache .ruff_cache

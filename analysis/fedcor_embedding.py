@@ -5,7 +5,7 @@
     python analysis/fedcor_embedding.py runs/embedding/default/seed-1 --data-dir DIR
 
 Prints the mean cosine of embeddings of clients with the same main label minus that of clients with
-different ones, after the warm-up (algorithms.md, G.6: above 0.3 is expected).
+different ones, after the warm-up (docs/algorithms.md, G.6: above 0.3 is expected).
 """
 
 import argparse
@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.runs.folder import DIAGNOSTICS, SCENARIO
+from simfl.coordinators.base import DIAGNOSTICS
+from simfl.runs.folder import SCENARIO
 from simfl.scenario import Scenario
 from simfl.training.executors import executors
 

@@ -4,7 +4,7 @@
     python analysis/fedcore_table1.py runs/fedcore-synthetic
 
 Reads run folders only.  The paper heads its columns Synthetic(1,1), (.5,.5) and (0,0); the printed
-numbers fit the data only if the outer two are exchanged (algorithms.md, H.3).
+numbers fit the data only if the outer two are exchanged (docs/algorithms.md, H.3).
 """
 
 import sys

@@ -5,7 +5,7 @@ No entry point is needed: in the folder where this file lies, scenarios can say
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,11 +17,10 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.availability.base import Availability, OnlineSchedule
+from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.units import Duration, LinkRate
-from simfl.core.work import LocalTraining
-from simfl.errors import InputError
 from simfl.sim.networks.base import Direction, Links, Network, Transfer
 from simfl.sim.policies.base import Process, RoundPolicy
 from simfl.sim.server.server import Server
@@ -37,9 +36,10 @@ class Nesterov(Aggregator):
     _step: Params | None = PrivateAttr(None)
 
     @override
-    def prepare(self, local: LocalTraining, clients: int) -> None:
-        if local.momentum:
-            raise InputError("aggregator 'Nesterov' is a momentum already")
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        if circumstances.training.momentum:
+            yield "aggregator 'Nesterov' is a momentum already"
 
     @override
     def correction(self, client: int) -> Params | None:
@@ -47,7 +47,8 @@ class Nesterov(Aggregator):
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        self._step = np.mean([one.update for one in contributions], axis=0).astype(np.float32)
+        updates = [one.update for one in contributions for _ in range(one.copies)]
+        self._step = np.mean(updates, axis=0).astype(np.float32)
         return model + self._step
 
 

@@ -6,6 +6,7 @@ SimflError
 │   ├── NameNotFound  an unknown component, with the nearest valid name
 │   └── ScenarioError a scenario that can't be run, with every problem and its place
 ├── RunError          the run itself failed: exit code 1, the run folder stays readable
+│   └── ComponentError  a component raised, or returned what it must not
 └── Interrupted       the user stopped it: exit code 130, it can be resumed
 """
 
@@ -43,6 +44,10 @@ class ScenarioError(InputError):
 
 class RunError(SimflError):
     """A run that could not go on."""
+
+
+class ComponentError(RunError):
+    """A component, such as a user's selector, raised or returned what its contract forbids."""
 
 
 class Interrupted(SimflError):

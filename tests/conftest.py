@@ -1,6 +1,6 @@
 """What tests of the whole share: tiny scenarios, run in a temporary folder."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,19 @@ import pytest
 from tiny import TINY, RunTiny
 
 from simfl import Options, Result, Scenario, run
+from simfl.errors import InputError
+
+
+@pytest.fixture
+def caught() -> Callable[..., None]:
+    """Assert that a contract's `test` fails on the class `fault`, but not on the `sound` one."""
+
+    def check(contract: type, test: str, fault: type, sound: type) -> None:
+        getattr(type("Suite", (contract,), {"create": sound})(), test)()
+        with pytest.raises((AssertionError, InputError, ExceptionGroup)):
+            getattr(type("Suite", (contract,), {"create": fault})(), test)()
+
+    return check
 
 
 @pytest.fixture

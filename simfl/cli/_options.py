@@ -28,6 +28,10 @@ RayAddress = Annotated[
 Report = Annotated[
     bool, typer.Option("--report/--no-report", help="Write report.html and trace.json.")
 ]
+AllowCode = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Import any module:Class that the scenario names; it runs."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON.")]
 

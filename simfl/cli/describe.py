@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli._options import AllowCode
 from simfl.cli.app import app
 
 
@@ -12,12 +13,15 @@ def describe(
     kind: Annotated[str, typer.Argument(help="Such as selectors (or selector).")],
     name: Annotated[str, typer.Argument(help="Such as fedcor.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Describe a component: what it does, its options, defaults, units and source."""
     import json
     from dataclasses import asdict
 
+    from simfl.core.code import importing
     from simfl.scenario.describe import Description
 
-    found = Description.find(kind, name)
+    with importing("anything" if allow_code else "nothing"):
+        found = Description.find(kind, name)
     typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False) if as_json else str(found))

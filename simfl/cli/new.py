@@ -11,20 +11,34 @@ from simfl.cli.app import app
 @app.command("new")
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="What to write.")],
+    example: Annotated[
+        str | None, typer.Option("--from", help="A scenario that comes with simfl: quickstart, ...")
+    ] = None,
 ) -> None:
     """Write a commented scenario to start from, and the schema by which editors complete it."""
+    import re
     from importlib.resources import files
 
     from simfl.cli.schema import BESIDE, schema
-    from simfl.errors import InputError
+    from simfl.errors import InputError, NameNotFound
     from simfl.scenario.document import safe_name
 
     text = files("simfl.cli").joinpath("starter.yaml").read_text(encoding="utf-8")
+    if example is not None:
+        shipped = {
+            Path(str(place)).stem: place
+            for place in files("simfl.cli.scenarios").iterdir()
+            if place.name.endswith(".yaml")
+        }
+        if example not in shipped:
+            raise NameNotFound("scenario", example, shipped)
+        text = shipped[example].read_text(encoding="utf-8")
+    named = re.compile(r"^name: \S+", re.MULTILINE)
     try:
         # Never overwrites, even if the file appears this very moment.
         with file.open("x", encoding="utf-8") as out:
             out.write(f"# yaml-language-server: $schema={BESIDE}\n")
-            out.write(text.replace("name: starter", f"name: {safe_name(file.stem)}", 1))
+            out.write(named.sub(f"name: {safe_name(file.stem)}", text, count=1))
     except FileExistsError:
         raise InputError(f"{file} exists already; choose another name") from None
     except OSError as error:

@@ -44,12 +44,14 @@ def run_command(
         bool,
         typer.Option("--resume", help="Keep finished runs and go on with interrupted ones."),
     ] = False,
+    allow_code: shared.AllowCode = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
     """Simulate a scenario: every variant with every seed."""
     from simfl.cli._progress import Meter, display
+    from simfl.core.code import importing
     from simfl.errors import InputError, Interrupted
     from simfl.runs.run import run
     from simfl.scenario import Document
@@ -76,7 +78,8 @@ def run_command(
 
         document = Document.load(file).set(*(changes or ()))
         try:
-            results = run(document, out, how, overwrite, chosen, listen, go_on)
+            with importing("anything" if allow_code else "beside"):
+                results = run(document, out, how, overwrite, chosen, listen, go_on)
         except KeyboardInterrupt:
             raise Interrupted("interrupted; the same command with --resume goes on") from None
     tell(results, quiet, as_json)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli._options import AllowCode
 from simfl.cli._preview import tell_assumptions
 from simfl.cli.app import app
 
@@ -18,8 +19,10 @@ def validate(
     time_only: Annotated[
         bool, typer.Option("--time-only", help="Check that it can run without training.")
     ] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Check scenarios: exit code 0, or 2 and every error with its line."""
+    from simfl.core.code import importing
     from simfl.errors import ScenarioError
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse
@@ -29,7 +32,8 @@ def validate(
     for file in files:
         try:
             document = Document.load(file).set(*(changes or ()))
-            runs = expand(document)
+            with importing("anything" if allow_code else "nothing"):
+                runs = expand(document)
             refuse(runs, trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))

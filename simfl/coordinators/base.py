@@ -1,6 +1,7 @@
 """What every coordinator is made of: the ledger, the selector and its random streams."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,30 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
+from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Coordinator
+
+MODEL = "model.pt"
+DIAGNOSTICS = "selector.npz"
+"""What the selector wants to show: FedCor's embeddings, FedACS's duels and rewards."""
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Who chooses, by which random numbers, and how a choice is judged.
+
+    Attributes:
+        selector: fresh.
+        seeds: the run's root of randomness.
+        label_counts: `(n, classes)` for the GEMD of each round, or None.
+    """
+
+    selector: Selector
+    seeds: Seeds
+    label_counts: NDArray[np.int64] | None = None
 
 
 class BaseCoordinator(Coordinator):
@@ -20,24 +41,16 @@ class BaseCoordinator(Coordinator):
 
     Args:
         execute: computes what the ledger collects.
-        selector: fresh.
-        seeds: the run's root of randomness.
-        label_counts: `(n, classes)` for the GEMD of each round, or None.
+        choosing: who chooses.
     """
 
-    def __init__(
-        self,
-        execute: Execute,
-        selector: Selector,
-        seeds: Seeds,
-        label_counts: NDArray[np.int64] | None = None,
-    ) -> None:
+    def __init__(self, execute: Execute, choosing: Choosing) -> None:
         self.ledger = Ledger(execute)
-        self._selector = selector
-        self._seeds = seeds
-        self._label_counts = label_counts
+        self._selector = choosing.selector
+        self._seeds = choosing.seeds
+        self._label_counts = counts = choosing.label_counts
         # `(1, classes)`, added up once: a large fleet's takes a while.
-        self._everybody = None if label_counts is None else label_counts.sum(axis=0, keepdims=True)
+        self._everybody = None if counts is None else counts.sum(axis=0, keepdims=True)
 
     @override
     def issue(self, order: WorkOrder) -> WorkOrder:
@@ -55,25 +68,53 @@ class BaseCoordinator(Coordinator):
         """Count `orders` as computed: they were, before the run was interrupted."""
         self.ledger.replay(orders)
 
+    def replay_early(self, order: WorkOrder) -> None:
+        """Count `order` as computed for a client's update filter, before the interruption."""
+        self.ledger.replay([order])
+
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         rng = self._seeds.stream("probe", *_moment(view), len(reports))
-        return self._selector.probe(view, reports, rng)
+        with blaming(self._selector, f"asking clients in round {view.round}"):
+            probe = self._selector.probe(view, reports, rng)
+            if probe is not None:
+                asked = _check_clients(probe.clients, view.clients)
+                expect(len(set(asked)) == len(asked), "distinct clients", asked)
+            return probe
 
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         rng = self._seeds.stream("selection", *_moment(view))
-        return [int(client) for client in self._selector.select(view, reports, k, rng)]
+        with blaming(self._selector, f"choosing clients in round {view.round}"):
+            chosen = _check_clients(self._selector.select(view, reports, k, rng), view.clients)
+            expect(len(chosen) <= k, f"up to {k} clients", chosen)
+            return chosen
 
-    def diagnostics(self) -> dict[str, NDArray[Any]]:
-        """Return what the selector wants to show of its state."""
-        return self._selector.diagnostics()
+    def artifacts(self) -> dict[str, bytes]:
+        """Return files for the run's folder, by name, once the run has ended."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that a checkpoint must keep (nothing: replay alone will do)."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
 
     def gemd(self, clients: Sequence[int]) -> float | None:
         """Return the GEMD of `clients` (None where labels are not known)."""
         if self._label_counts is None or self._everybody is None or not clients:
             return None
         return gemd(self._label_counts[np.array(clients)], self._everybody)
+
+
+def _check_clients(found: object, clients: int) -> list[int]:
+    """Return ids as they should be: whole numbers, of clients that there are."""
+    ids = np.asarray(found)
+    whole = ids.ndim == 1 and (not len(ids) or ids.dtype.kind in "iu")
+    expect(whole, "ids of clients, `(k,)` whole numbers", found)
+    expect(np.all((ids >= 0) & (ids < clients)), f"ids below {clients}", found)
+    return [int(client) for client in ids]
 
 
 def _moment(view: View) -> tuple[int, ...]:

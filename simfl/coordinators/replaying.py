@@ -12,8 +12,7 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.coordinators.training import TrainingCoordinator
+from simfl.coordinators.base import BaseCoordinator
 from simfl.core.work import WorkOrder
 from simfl.errors import RunError
 from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
@@ -27,31 +26,33 @@ class ReplayingCoordinator(Coordinator):
     Args:
         live: takes over; its ledger is kept up to date all the while.
         events: what was recorded up to the checkpoint.
-        take_over: restores the state of `live`; called once, when the records are used up.
+        take_over: restores the state of `live`; called once, as soon as the records are used up:
+            whoever saves a checkpoint after that finds the state that belongs to it.
     """
 
     def __init__(
         self,
-        live: TrainingCoordinator | TimeOnlyCoordinator,
+        live: BaseCoordinator,
         events: Iterable[dict[str, Any]],
         take_over: Callable[[], None],
     ) -> None:
         self._live = live
         self._decisions = [event for event in events if event["event"] in _DECISIONS]
         self._next = 0
-        self._take_over: Callable[[], None] | None = take_over
+        self._take_over = take_over
+        if not self._replaying:
+            take_over()
 
     def _recorded(self, kind: str) -> dict[str, Any] | None:
         """Return the next record if it is a `kind`; None once all are used up."""
-        if self._next >= len(self._decisions):
-            if self._take_over is not None:
-                self._take_over()
-                self._take_over = None
+        if not self._replaying:
             return None
         record = self._decisions[self._next]
         if record["event"] != kind:
             raise RunError(f"replay wanted a {kind!r} but the log has {record['event']!r}")
         self._next += 1
+        if not self._replaying:
+            self._take_over()
         return record
 
     @property
@@ -120,7 +121,7 @@ class ReplayingCoordinator(Coordinator):
     @override
     def keeps(self, order: WorkOrder) -> bool:
         record = self._recorded("filtered")
-        if record is None or not isinstance(self._live, TrainingCoordinator):
+        if record is None:
             return self._live.keeps(order)
         self._live.replay_early(order)
         return bool(record["kept"])

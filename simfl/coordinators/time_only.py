@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.selectors.base import Probe, Reports, Selector, View
-from simfl.coordinators.base import BaseCoordinator
-from simfl.core.seeds import Seeds
+from simfl.components.selectors.base import Probe, Reports, View
+from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 
@@ -16,13 +14,8 @@ from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 class TimeOnlyCoordinator(BaseCoordinator):
     """Answers the server without a tensor: unknown losses, no evaluation."""
 
-    def __init__(
-        self,
-        selector: Selector,
-        seeds: Seeds,
-        label_counts: NDArray[np.int64] | None = None,
-    ) -> None:
-        super().__init__(lambda orders: [], selector, seeds, label_counts)
+    def __init__(self, choosing: Choosing) -> None:
+        super().__init__(lambda orders: [], choosing)
 
     @override
     def answer(

@@ -1,7 +1,8 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,63 +12,91 @@ from typing_extensions import override
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
-from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View
-from simfl.coordinators.base import BaseCoordinator
-from simfl.coordinators.uplink import Uplink
-from simfl.core.seeds import Seeds
+from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
+from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
+from simfl.core.guard import blaming, check_vector
 from simfl.core.types import Corrections, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.training.executors.base import Executor
 
-Evaluate = Callable[[Params], Evaluation]
+
+@dataclass(frozen=True)
+class GlobalModel:
+    """The model that is learnt.
+
+    Attributes:
+        initial: `(p,)` where it begins.
+        layers: sizes of its tensors, in the order of the flat vector.
+        judge: returns how good one is.
+        dump: returns one as a file.
+    """
+
+    initial: Params
+    layers: tuple[int, ...]
+    judge: Callable[[Params], Evaluation]
+    dump: Callable[[Params], bytes]
+
+
+class UpdatePath:
+    """What becomes of updates on their way up.
+
+    Attributes:
+        compressor: how they are compressed.
+        filter: which of them count.
+        owed: per client `(p,)` what compression lost so far, with error feedback.
+    """
+
+    def __init__(self, compressor: Compressor, update_filter: UpdateFilter) -> None:
+        self.compressor = compressor
+        self.filter = update_filter
+        self.owed: dict[int, Params] = {}
+
+    def send(self, client: int, update: Params, seed: int) -> Params:
+        """Return what the server receives of `update`, drawn from the participation's `seed`."""
+        if self.compressor.error_feedback:
+            update = update + self.owed.get(client, np.float32(0))
+        rng = np.random.Generator(np.random.Philox(key=seed))
+        with blaming(self.compressor, f"compressing the update of client {client}"):
+            received = check_vector(self.compressor.compress(update, rng), update)
+        if self.compressor.error_feedback:
+            self.owed[client] = update - received
+        return received
 
 
 class TrainingCoordinator(BaseCoordinator):
     """A coordinator that trains.
 
     Args:
+        choosing: who chooses.
         executor: computes orders and measures; already started.
-        selector: fresh.
         aggregator: fresh.
-        initial: `(p,)` the initial model.
-        evaluate: model -> quality.
-        seeds: the run's root of randomness.
+        model: what is learnt.
+        path: what becomes of updates on their way to the server.
         nominal: the full workload, for probes that train.
-        compressor: of the updates on their way up.
-        update_filter: which updates count.
-        layers: sizes of the model's tensors, in the order of the flat vector.
-        label_counts: `(n, classes)` for the GEMD of each round, or None.
     """
 
     def __init__(
         self,
+        choosing: Choosing,
         executor: Executor,
-        selector: Selector,
         aggregator: Aggregator,
-        initial: Params,
-        evaluate: Evaluate,
-        seeds: Seeds,
+        model: GlobalModel,
+        path: UpdatePath,
         nominal: Plan,
-        compressor: Compressor,
-        update_filter: UpdateFilter,
-        layers: Sequence[int] = (),
-        label_counts: NDArray[np.int64] | None = None,
     ) -> None:
-        super().__init__(self._execute, selector, seeds, label_counts)
+        super().__init__(self._execute, choosing)
         self.version = 0
         self._executor = executor
         self._aggregator = aggregator
-        self._models: dict[int, Params] = {0: initial}
+        self._global = model
+        self._models: dict[int, Params] = {0: model.initial}
         self._trial: Params | None = None
         self._asked: dict[tuple[int, int], int] = {}  # which model a selection's question is about
-        self._evaluate = evaluate
         self._nominal = nominal
-        self._uplink = Uplink(compressor)
-        self._filter = update_filter
+        self._path = path
         self._early: dict[tuple[int, int], tuple[WorkOrder, WorkResult | None]] = {}
-        self._last_change: NDArray[np.float32] | None = None
-        self._layers = tuple(layers)
+        self._last_change: Params | None = None
 
     @property
     def model(self) -> Params:
@@ -126,7 +155,9 @@ class TrainingCoordinator(BaseCoordinator):
         discarded = [result.order.key for result in results if not _is_sound(result)]
         if good:
             contributions = self._kept([self._received(r, by_key) for r in good], round_)
-            model = self._aggregator.aggregate(self.model, contributions)
+            with blaming(self._aggregator, f"aggregating in round {round_}"):
+                model = self._aggregator.aggregate(self.model, contributions)
+                model = check_vector(model, self.model)
             self._observe(round_, selected, contributions, by_key)
             self._last_change = model - self.model
             self.version += 1
@@ -144,7 +175,8 @@ class TrainingCoordinator(BaseCoordinator):
         [result] = self.ledger.collect([order])
         self._early[order.key] = order, result
         update = result.params - self._models[order.base]
-        return self._filter.keep(update, self._last_change, order.round)
+        with blaming(self._path.filter, f"judging the update of client {order.client}"):
+            return bool(self._path.filter.keep(update, self._last_change, order.round))
 
     @override
     def drop(self, order: WorkOrder) -> None:
@@ -152,9 +184,9 @@ class TrainingCoordinator(BaseCoordinator):
         if self._early.pop(order.key, None) is None:
             super().drop(order)
 
+    @override
     def replay_early(self, order: WorkOrder) -> None:
-        """Count `order` as computed for the update filter, before the run was interrupted."""
-        self.ledger.replay([order])
+        super().replay_early(order)
         self._early[order.key] = order, None
 
     @override
@@ -175,19 +207,20 @@ class TrainingCoordinator(BaseCoordinator):
     ) -> Contribution:
         """Return `result` as the server receives it."""
         order, base = result.order, self._models[result.order.base]
-        if self._uplink.compressor.name != "none":
-            received = self._uplink.send(order.client, result.params - base, order.seed)
+        if self._path.compressor.name != "none":
+            received = self._path.send(order.client, result.params - base, order.seed)
             result = replace(result, params=base + received)
         arrival = arrivals[order.key]
         return Contribution(result, base, arrival.staleness, arrival.copies, arrival.tier)
 
     def _kept(self, contributions: list[Contribution], round_: int) -> list[Contribution]:
         """Return those that the server's update filter lets through."""
-        if self._filter.stage != "server":
+        if self._path.filter.stage != "server":
             return contributions
         updates = [contribution.update for contribution in contributions]
-        kept = self._filter.choose(updates, self._last_change, round_)
-        return [contributions[index] for index in kept]
+        with blaming(self._path.filter, f"judging updates in round {round_}"):
+            kept = self._path.filter.choose(updates, self._last_change, round_)
+            return [contributions[index] for index in kept]
 
     def _observe(
         self,
@@ -203,21 +236,20 @@ class TrainingCoordinator(BaseCoordinator):
         updates = None
         if self._selector.needs_updates:
             updates = np.stack([c.update.astype(np.float32) for c in contributions])
-        self._selector.observe(
-            RoundOutcome(
-                round=round_,
-                selected=np.array(sorted(set(selected)), dtype=np.int64),
-                arrived=np.array([r.order.client for r in results], dtype=np.int64),
-                losses=np.array([r.loss for r in results]),
-                durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
-                updates=updates,
-                extras={
-                    name: np.stack([r.extras[name] for r in results])
-                    for name in self._selector.wants
-                },
-                layers=self._layers,
-            )
+        outcome = RoundOutcome(
+            round=round_,
+            selected=np.array(sorted(set(selected)), dtype=np.int64),
+            arrived=np.array([r.order.client for r in results], dtype=np.int64),
+            losses=np.array([r.loss for r in results]),
+            durations_s=np.array([arrivals[r.order.key].duration_s for r in results]),
+            updates=updates,
+            extras={
+                name: np.stack([r.extras[name] for r in results]) for name in self._selector.wants
+            },
+            layers=self._global.layers,
         )
+        with blaming(self._selector, f"learning from round {round_}"):
+            self._selector.observe(outcome)
 
     def _forget_old_models(self) -> None:
         early = [order for order, _ in self._early.values()]
@@ -238,38 +270,50 @@ class TrainingCoordinator(BaseCoordinator):
         """
         if not self._aggregator.corrects or any(order.issue < 0 for order in orders):
             return None
-        found = {order.key: self._aggregator.correction(order.client) for order in orders}
+        with blaming(self._aggregator, "correcting gradients"):
+            found = {order.key: self._aggregator.correction(order.client) for order in orders}
         given = {key: vector for key, vector in found.items() if vector is not None}
         return given or None
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        return self._evaluate(self.model)
+        return self._global.judge(self.model)
 
+    @override
+    def artifacts(self) -> dict[str, bytes]:
+        files = {MODEL: self._global.dump(self.model)}
+        with blaming(self._selector, "showing its state"):
+            shown = self._selector.diagnostics()
+        if shown:
+            buffer = io.BytesIO()
+            np.savez(buffer, **shown)  # type: ignore[arg-type]  # names of arrays
+            files[DIAGNOSTICS] = buffer.getvalue()
+        return files
+
+    @override
     def state_dict(self) -> dict[str, Any]:
-        """Return everything that a checkpoint must keep."""
         return {
             "version": self.version,
             "models": dict(self._models),
             "trial": self._trial,
-            "owed": dict(self._uplink.owed),
+            "owed": dict(self._path.owed),
             "last_change": self._last_change,
             "selector": self._selector.state_dict(),
             "aggregator": self._aggregator.state_dict(),
         }
 
+    @override
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
         self.version = state["version"]
         self._models = dict(state["models"])
         self._trial = state["trial"]
-        self._uplink.owed = dict(state["owed"])
+        self._path.owed = dict(state["owed"])
         self._last_change = state["last_change"]
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])
 
 
 def _is_sound(result: WorkResult) -> bool:
-    """Whether neither the update nor the loss has left the finite numbers (algorithms.md, 0.1)."""
+    """Whether the update and the loss are finite numbers still (docs/algorithms.md, 0.1)."""
     diverged = result.steps > 0 and not np.isfinite(result.loss)
     return bool(np.isfinite(result.params).all()) and not diverged

@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from simfl.core.circumstances import Circumstances
+from simfl.core.code import named_class
 from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
 
@@ -38,6 +39,8 @@ class Component(BaseModel):
     )
 
     name: ClassVar[str] = ""
+    experimental: ClassVar[bool] = False
+    """Whether its options and results may still change from one version to the next."""
 
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         """Yield what it can't go with, a clause each: ``workload 'coreset' needs `epochs` ...``.
@@ -146,9 +149,10 @@ class Registry(Generic[C]):
             return self._classes[name]
         if ":" not in name:
             raise NameNotFound(self.kind, name, self._classes)
-        module, _, attribute = name.partition(":")
         try:
-            found = getattr(importlib.import_module(module), attribute)
+            found = named_class(name)
+        except InputError as error:
+            raise InputError(f"{self.kind} {name!r} {error}") from None
         except Exception as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
         found = self.adopt(name, found)

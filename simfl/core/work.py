@@ -201,7 +201,7 @@ class Augmentation:
 
 @dataclass(frozen=True, slots=True)
 class LocalTraining:
-    """How every client of a run trains: SGD as in ``torch.optim.SGD`` (see algorithms.md, B.1).
+    """How every client of a run trains: SGD as in ``torch.optim.SGD`` (docs/algorithms.md, B.1).
 
     Attributes:
         batch_size: mini-batch size; the short last batch is kept.

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from simfl.build.builder import Builder
 from simfl.components.selectors.base import Reports, Selector, View
+from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
@@ -141,7 +142,7 @@ def survey(builder: Builder) -> FleetFacts:
     """
     selector = builder.scenario.selection
     timeline = Timeline()
-    server = builder.server(timeline, _Asking(selector.fresh(), builder.seeds))
+    server = builder.server(timeline, _Asking(Choosing(selector.fresh(), builder.seeds)))
     fleet, prices = builder.fleet, builder.settings.prices
     round_s = server.nominal_round_s(everybody=True)
     down_s = fleet.transfer_s(prices.down_bytes, fleet.downlink_bps)

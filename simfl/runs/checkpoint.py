@@ -1,17 +1,25 @@
-"""Checkpoints: what resuming can't replay, saved whole between two rounds."""
+"""Checkpoints: what resuming can't replay, saved whole between two rounds.
+
+A file is the SHA-256 of its rest, and the rest is what PyTorch makes of a state of arrays, numbers,
+text and containers, with the name of the run that it belongs to.  The last two are kept.
+"""
 
 import io
+import logging
 import time
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simfl.errors import RunError
-from simfl.runs.folder import CHECKPOINT, write_atomically
+from simfl.runs.folder import CHECKPOINT, PROVENANCE, SCENARIO, read_json, write_atomically
 
-FILE = "state.pt"
+FILE, PREVIOUS = "state.pt", "previous.pt"
+_DIGEST_BYTES = sha256().digest_size
+_LOG = logging.getLogger(__name__)
 
 
 class Checkpoints:
@@ -27,7 +35,8 @@ class Checkpoints:
     def __init__(
         self, folder: Path, state: Callable[[], Mapping[str, Any]], every_s: float = 5.0
     ) -> None:
-        self._path = folder / CHECKPOINT / FILE
+        self._folder = folder
+        self._run = run_name(folder)
         self._state = state
         self._every_s = every_s
         self._due = time.monotonic() + every_s
@@ -40,46 +49,89 @@ class Checkpoints:
     def save(self, events: int) -> None:
         """Save the state; `events` is the length of the log that it belongs to."""
         began = time.monotonic()
-        save(self._path, {"events": events, **self._state()})
+        state = {"run": self._run, "events": events, "coordinator": self._state()}
+        save(self._folder / CHECKPOINT, state)
         ended = time.monotonic()
         self._due = ended + (max(self._every_s, 50 * (ended - began)) if self._every_s else 0.0)
 
 
-def save(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state of arrays, numbers, text and containers, whole or not at all.
+def run_name(folder: Path) -> dict[str, Any]:
+    """Return what tells the run in `folder` from others whose state it must not take over.
 
     Raises:
-        RunError: it holds something else, which could not be read again; or the disk is full.
+        InputError: the folder can't be read.
+    """
+    from simfl import __version__
+
+    provenance = read_json(folder / PROVENANCE)
+    return {
+        "variant": provenance["variant"],
+        "seed": provenance["seed"],
+        "scenario": sha256((folder / SCENARIO).read_bytes()).hexdigest(),
+        "simfl": __version__,
+    }
+
+
+def save(folder: Path, state: Mapping[str, Any]) -> None:
+    """Write a state into the checkpoint `folder`, whole or not at all, and keep the one before it.
+
+    Raises:
+        RunError: it holds what could not be read again; or the disk is full.
     """
     import torch
 
     buffer = io.BytesIO()
     torch.save(_to_tensors(dict(state)), buffer)
-    path.parent.mkdir(exist_ok=True)
-    write_atomically(path, buffer.getvalue())
+    data = buffer.getvalue()
+    folder.mkdir(exist_ok=True)
+    if (folder / FILE).exists():
+        (folder / FILE).replace(folder / PREVIOUS)
+    write_atomically(folder / FILE, sha256(data).digest() + data)
 
 
-def load(folder: Path) -> dict[str, Any] | None:
-    """Return the last saved state of the run in `folder`, or None if there is none.
+def load(folder: Path, recorded: int) -> dict[str, Any] | None:
+    """Return the last sound state of the run in `folder`; None: there is none, start over.
 
-    Raises:
-        RunError: the file is damaged.
+    A state that can't be used is told of in the log, at level WARNING.
+
+    Args:
+        folder: the run's folder.
+        recorded: events in its log.
     """
+    run = run_name(folder)
+    for name in (FILE, PREVIOUS):
+        path = folder / CHECKPOINT / name
+        if not path.exists():
+            continue
+        try:
+            state = _read(path)
+            _check(state, run, recorded)
+        except Exception as error:
+            _LOG.warning("%s is not used, and the run goes on from further back: %s", path, error)
+        else:
+            return state
+    return None
+
+
+def _read(path: Path) -> dict[str, Any]:
     import torch
 
-    path = folder / CHECKPOINT / FILE
-    if not path.exists():
-        return None
-    try:
-        # weights_only: a run folder from somebody else can't run code here.
-        state = torch.load(path, weights_only=True)
-        found: dict[str, Any] = _to_arrays(state)
-        found["events"], found["coordinator"]
-    except Exception as error:
-        raise RunError(
-            f"{path} is damaged ({type(error).__name__}); delete it to go on from the beginning"
-        ) from error
-    return found
+    data = path.read_bytes()
+    digest, data = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    if sha256(data).digest() != digest:
+        raise RunError("it is damaged")
+    # weights_only: a run folder from somebody else can't run code here.
+    state: dict[str, Any] = _to_arrays(torch.load(io.BytesIO(data), weights_only=True))
+    return state
+
+
+def _check(state: Mapping[str, Any], run: Mapping[str, Any], recorded: int) -> None:
+    for name, value in run.items():
+        if state["run"].get(name) != value:
+            raise RunError(f"it is of another run ({name} {state['run'].get(name)}, not {value})")
+    # The machine went down between the two.
+    if state["events"] > recorded:
+        raise RunError(f"it is ahead of the log: {state['events']} events, {recorded} recorded")
 
 
 def _to_tensors(value: Any) -> Any:

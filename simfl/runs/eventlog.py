@@ -142,10 +142,7 @@ class GrowingFile:
                 written += os.write(self._descriptor, block[written:])
         except OSError as error:
             os.ftruncate(self._descriptor, self._end)
-            raise RunError(
-                f"can't write {self.path}: {error.strerror}; once that is mended, "
-                f"`simfl resume {self.path.parent}` goes on from the last checkpoint"
-            ) from error
+            raise RunError(f"can't write {self.path}: {error.strerror}") from error
         # One statement without a call: no interruption comes between.
         self._waiting, self._end = [], self._end + written
 

@@ -3,29 +3,28 @@
 import csv
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from simfl.coordinators.base import DIAGNOSTICS, MODEL
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import InputError, RunError
 from simfl.runs.eventlog import GrowingFile, encode
+from simfl.runs.lock import LOCK, locked
+from simfl.scenario.yaml import read_yaml
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
-SCENARIO, PROVENANCE, SUMMARY, MODEL = (
-    "scenario.yaml",
-    "provenance.json",
-    "summary.json",
-    "model.pt",
-)
+SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
-DIAGNOSTICS = "selector.npz"
-"""What the selector wants to show: FedCor's embeddings, FedACS's duels and rewards."""
-
 
 _RESULTS = (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
+
+
+_SHOWN = 8
+"""Differences between scenarios that are told."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -74,14 +73,42 @@ def is_run(folder: Path) -> bool:
     return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
 
 
-def check_free(folder: Path, scenario: str, time_only: bool, overwrite: bool) -> None:
-    """Refuse to run into `folder` if something would be lost.
+def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
+    """Return whether the run in `folder` is kept: finished, or with `go_on` to be resumed.
 
-    A finished run of the very same scenario may be replaced: it would come out the same.  Anything
-    else is only replaced when asked.
+    Args:
+        folder: of a run to be done; it need not exist.
+        scenario: the resolved one.
+        time_only: no training.
+        go_on: an interrupted run is resumed.
 
     Raises:
-        InputError: the folder holds something that should not be lost.
+        InputError: what the folder holds would be lost, or another process is at it.
+    """
+    check_ours(folder)
+    if not is_run(folder):
+        return False
+    if differing := differences(folder, scenario, time_only):
+        raise InputError(
+            f"{folder} holds the results of a different scenario:\n{differing}\n"
+            "give --overwrite to replace them, or another --out or name"
+        )
+    if is_finished(folder):
+        return True
+    with locked(folder):
+        if not go_on:
+            raise InputError(
+                f"{folder} holds an unfinished run; go on with --resume or `simfl resume "
+                f"{folder}`, or give --overwrite or another --out"
+            )
+    return True
+
+
+def check_ours(folder: Path) -> None:
+    """Refuse a `folder` that holds what is none of ours.
+
+    Raises:
+        InputError: it does.
     """
     if folder.is_file():
         raise InputError(f"{folder} is a file; give another --out")
@@ -91,28 +118,44 @@ def check_free(folder: Path, scenario: str, time_only: bool, overwrite: bool) ->
         raise InputError(
             f"{folder} is not a run folder: it holds {sorted(foreign)[0]}; give another --out"
         )
-    if not is_run(folder) or overwrite:
+
+
+def differences(folder: Path, scenario: str, time_only: bool) -> str:
+    """Return what a resolved scenario has in another way than the run in `folder`, for people.
+
+    Empty if nothing: at most `_SHOWN` lines of a path, the value there and the value asked for.
+    """
+    if (written := (folder / SCENARIO).read_text(encoding="utf-8")) == scenario:
+        there, asked = dict[str, Any](), dict[str, Any]()
+    else:
+        there, asked = (
+            dict(_leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
+        )
+        if there == asked:
+            asked = {"scenario.yaml": "written by another version"}
+    there["--time-only"] = read_json(folder / PROVENANCE)["time_only"]
+    asked["--time-only"] = time_only
+    paths = [path for path in {**there, **asked} if there.get(path) != asked.get(path)]
+    lines = [f"  {path}: {_shown(there, path)} there, {_shown(asked, path)} now" for path in paths]
+    more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "\n".join([*lines[:_SHOWN], *more])
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path of everything in `value` that is neither a list nor a mapping."""
+    if not isinstance(value, dict | list):
+        yield path, value
         return
-    if not is_finished(folder):
-        raise InputError(
-            f"{folder} holds an unfinished run; go on with --resume or `simfl resume {folder}`, or "
-            "give --overwrite or another --out"
-        )
-    if not is_same(folder, scenario, time_only):
-        raise InputError(
-            f"{folder} holds the results of a different scenario; give --overwrite to replace "
-            "them, or another --out or name"
-        )
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(item, f"{path}.{key}" if path else str(key))
 
 
-def is_same(folder: Path, scenario: str, time_only: bool) -> bool:
-    """Whether the run in `folder` is one of this resolved scenario."""
-    same = (folder / SCENARIO).read_text(encoding="utf-8") == scenario
-    return same and read_json(folder / PROVENANCE)["time_only"] == time_only
+def _shown(values: Mapping[str, Any], path: str) -> str:
+    return json.dumps(values[path]) if path in values else "nothing"
 
 
 def _ours(name: str) -> bool:
-    files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT)
+    files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT, LOCK)
     return name in files or name.endswith(".partial")
 
 

@@ -2,8 +2,10 @@
 
 import gc
 import hashlib
+import logging
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,19 +13,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simfl.build.builder import Builder, versions
+from simfl.build.builder import Builder
 from simfl.errors import InputError
-from simfl.runs.checkpoint import load as load_checkpoint
 from simfl.runs.folder import (
     PROVENANCE,
     SCENARIO,
-    check_free,
+    check_ours,
     is_finished,
     is_run,
-    is_same,
+    keeps,
     prepare,
     read_json,
 )
+from simfl.runs.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.result import Result
 from simfl.runs.simulate import simulate
@@ -31,6 +33,8 @@ from simfl.scenario import Document, Scenario, expand
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor, executors
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,12 @@ def run(
         scenario: what to run.
         out: the folder of run folders (None: ``runs/NAME``).
         options: how to run.
-        overwrite: replace what is in the run folders.
+        overwrite: replace what is in the run folders; else finished runs of the same scenario are
+            reused, and told of in the log, at level WARNING.
         seeds: instead of the scenario's own.
         listen: returns who is to be told of everything that happens in a run, e.g. for a progress
             line.
-        go_on: keep finished runs of the same scenario and resume interrupted ones.
+        go_on: resume interrupted runs.
 
     Raises:
         InputError: the scenario can't be run; nothing was written.
@@ -94,10 +99,7 @@ def run(
         [(job.variant, job.scenario.seed, job.scenario) for job in todo],
         trains=not options.time_only,
     )
-    kept = [go_on and _is_begun(job, options) for job in todo]
-    for job, keep in zip(todo, kept, strict=True):
-        if not keep:
-            check_free(job.folder, job.scenario.to_yaml(), options.time_only, overwrite)
+    kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
     if options.executor == "ray" and len(todo) > 1:
         _spread(todo, kept, options)
         return [Result(job.folder) for job in todo]
@@ -127,8 +129,18 @@ def _spread(todo: Sequence[Job], kept: Sequence[bool], options: Options) -> None
     at_once(calls, options.executor_options.get("address"), options.workers)
 
 
-def _is_begun(job: Job, options: Options) -> bool:
-    return is_run(job.folder) and is_same(job.folder, job.scenario.to_yaml(), options.time_only)
+def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
+    if overwrite:
+        check_ours(job.folder)
+        return False
+    kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
+    if kept and is_finished(job.folder):
+        _LOG.warning(
+            "%s holds this very run, finished: its results are reused; --overwrite computes them "
+            "again",
+            job.folder,
+        )
+    return kept
 
 
 def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> Result:
@@ -138,8 +150,9 @@ def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> R
     builder = _builder(job.scenario, options, executor)
     try:
         builder.check()  # before anything is written
-        prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
-        return simulate(job.folder, builder, listeners, None, options.checkpoint_every_s)
+        with locked(job.folder):
+            prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
+            return simulate(job.folder, builder, listeners, options.checkpoint_every_s)
     finally:
         executor.close()
 
@@ -155,7 +168,7 @@ def resume(
         listeners: told of everything, what is replayed included.
 
     Raises:
-        InputError: `folder` holds no run.
+        InputError: `folder` holds no run, or another process is at it.
         RunError: the replay differs from the log.
     """
     if not is_run(folder):
@@ -170,8 +183,8 @@ def resume(
     executor = options.make_executor()
     builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
     try:
-        every_s = options.checkpoint_every_s
-        return simulate(folder, builder, listeners, load_checkpoint(folder), every_s)
+        with locked(folder):
+            return simulate(folder, builder, listeners, options.checkpoint_every_s)
     finally:
         executor.close()
 
@@ -195,7 +208,7 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "executor": executors.dump(executor),
         "device": options.device,
         "threads_per_worker": 1,
-        "versions": versions(),
+        "versions": _versions(),
         "machine": {
             "system": platform.platform(),
             "processor": platform.machine(),
@@ -204,3 +217,11 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "scenario_sha256": hashlib.sha256(job.scenario.to_yaml().encode()).hexdigest(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
+    from importlib.metadata import version
+
+    packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
+    return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}

@@ -1,25 +1,20 @@
 """One run: the clock from its start to its end, and what came of it in the run's folder."""
 
 import gc
-import io
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from simfl.build.builder import Builder
+from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.coordinators.training import TrainingCoordinator
-from simfl.runs.checkpoint import Checkpoints
+from simfl.errors import RunError
+from simfl.runs import checkpoint as checkpoints
 from simfl.runs.eventlog import decode, whole_lines
 from simfl.runs.folder import (
-    DIAGNOSTICS,
     EVENTS,
-    MODEL,
     PROVENANCE,
     SUMMARY,
     Recorder,
@@ -36,19 +31,16 @@ from simfl.sim.timeline import Listener, Timeline
 
 
 def simulate(
-    folder: Path,
-    builder: Builder,
-    listeners: Sequence[Listener],
-    checkpoint: Mapping[str, Any] | None,
-    every_s: float,
+    folder: Path, builder: Builder, listeners: Sequence[Listener], every_s: float
 ) -> Result:
     """Run the clock to the end and write what came of it.
+
+    What was recorded before is replayed: up to the last checkpoint without training.
 
     Args:
         folder: of the run, with what was recorded of it before, if anything.
         builder: makes its parts.
         listeners: told of everything, what is replayed included.
-        checkpoint: where to take over from the records (None: from the start, training again).
         every_s: host seconds between checkpoints, at least.
 
     Raises:
@@ -57,67 +49,96 @@ def simulate(
     began = time.perf_counter()
     scenario, coordinator, timeline = builder.scenario, builder.coordinator, Timeline()
     summary = Summary(scenario.evaluation.targets, scenario.devices)
-    recorded = whole_lines(folder / EVENTS)
-    # A checkpoint is ahead of the log if the machine went down between the two: start over then.
-    if checkpoint is not None and checkpoint["events"] > len(recorded):
-        checkpoint = None
-    with closing(Recorder(folder)) as recorder:
-        server = builder.server(timeline, _coordinator(coordinator, checkpoint, recorded))
-        timeline.listen(recorder.listen)
-        timeline.listen(summary.listen)
-        if isinstance(coordinator, TrainingCoordinator):
-            skip = 0 if checkpoint is None else checkpoint["events"]
-            saves = Checkpoints(folder, lambda: {"coordinator": coordinator.state_dict()}, every_s)
-            timeline.listen(_saver(saves, skip, recorder, server))
-        for listener in listeners:
-            timeline.listen(listener)
-        with _few_collections():
-            policy = scenario.rounds.policy.fresh()
-            timeline.run(until=timeline.process(main(server, policy)))
-        coordinator.ledger.check()
-    if isinstance(coordinator, TrainingCoordinator):
-        write_atomically(folder / MODEL, _model_bytes(builder, coordinator))
-        if shown := coordinator.diagnostics():
-            write_atomically(folder / DIAGNOSTICS, _arrays_bytes(shown))
-    ledger = coordinator.ledger
-    write_json(
-        folder / SUMMARY,
-        {
-            "name": scenario.name,
-            "seed": scenario.seed,
-            "finished": server.why_finished,
-            "time_only": builder.time_only,
-            "oracle": scenario.selection.oracle,
-            **summary.as_dict(),
-            "trainings": {
-                "issued": ledger.issued,
-                "computed": 0 if builder.time_only else ledger.computed,
-                "dropped": ledger.dropped,
-                "open": len(ledger.open),
-            },
-            "events_sha256": recorder.events.digest,
-        },
-    )
-    provenance = read_json(folder / PROVENANCE)
-    host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
-    write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
+    with _telling_how_to_go_on(folder, timeline):
+        with closing(Recorder(folder)) as recorder:
+            server = _recorded_server(folder, builder, timeline, recorder, every_s)
+            for listener in (summary.listen, *listeners):
+                timeline.listen(listener)
+            with _few_collections():
+                policy = scenario.rounds.policy.fresh()
+                timeline.run(until=timeline.process(main(server, policy)))
+            coordinator.ledger.check()
+        for name, data in coordinator.artifacts().items():
+            write_atomically(folder / name, data)
+        write_json(folder / SUMMARY, _summary(builder, server, summary, recorder))
+        provenance = read_json(folder / PROVENANCE)
+        host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
+        write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
     return Result(folder)
 
 
+@contextmanager
+def _telling_how_to_go_on(folder: Path, timeline: Timeline) -> Iterator[None]:
+    try:
+        yield
+    except RunError as error:
+        raise type(error)(
+            f"{error}\nit was at {timeline.now:g} s of virtual time; once that is mended, "
+            f"`simfl resume {folder}` goes on from the last checkpoint"
+        ) from error
+
+
+def _recorded_server(
+    folder: Path, builder: Builder, timeline: Timeline, recorder: Recorder, every_s: float
+) -> Server:
+    """Return a server that goes on from the last checkpoint, and whose events are recorded."""
+    coordinator, recorded = builder.coordinator, whole_lines(folder / EVENTS)
+    if not coordinator.state_dict():
+        timeline.listen(recorder.listen)
+        return builder.server(timeline, coordinator)
+    checkpoint = checkpoints.load(folder, len(recorded))
+    server = builder.server(timeline, _coordinator(coordinator, checkpoint, recorded))
+    timeline.listen(recorder.listen)
+    skip = 0 if checkpoint is None else checkpoint["events"]
+    saves = checkpoints.Checkpoints(folder, coordinator.state_dict, every_s)
+    timeline.listen(_saver(saves, skip, recorder, server))
+    return server
+
+
+def _summary(
+    builder: Builder, server: Server, summary: Summary, recorder: Recorder
+) -> dict[str, Any]:
+    ledger = builder.coordinator.ledger
+    return {
+        "name": builder.scenario.name,
+        "seed": builder.scenario.seed,
+        "finished": server.why_finished,
+        "time_only": builder.time_only,
+        "oracle": builder.scenario.selection.oracle,
+        **summary.as_dict(),
+        "trainings": {
+            "issued": ledger.issued,
+            "computed": 0 if builder.time_only else ledger.computed,
+            "dropped": ledger.dropped,
+            "open": len(ledger.open),
+        },
+        "events_sha256": recorder.events.digest,
+    }
+
+
 def _coordinator(
-    coordinator: TrainingCoordinator | TimeOnlyCoordinator,
-    checkpoint: Mapping[str, Any] | None,
-    recorded: Sequence[str],
+    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Sequence[str]
 ) -> Coordinator:
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
-    if checkpoint is None or not isinstance(coordinator, TrainingCoordinator):
+    if checkpoint is None:
         return coordinator
     past = [decode(line) for line in recorded[: checkpoint["events"]]]
-    state = checkpoint["coordinator"]
-    return ReplayingCoordinator(coordinator, past, lambda: coordinator.load_state_dict(state))
+
+    def take_over() -> None:
+        try:
+            coordinator.load_state_dict(checkpoint["coordinator"])
+        except Exception as error:
+            raise RunError(
+                "what a checkpoint holds does not fit the components any more "
+                f"({type(error).__name__}: {error}); delete the folder `checkpoint`"
+            ) from error
+
+    return ReplayingCoordinator(coordinator, past, take_over)
 
 
-def _saver(saves: Checkpoints, skip: int, recorder: Recorder, server: Server) -> Listener:
+def _saver(
+    saves: checkpoints.Checkpoints, skip: int, recorder: Recorder, server: Server
+) -> Listener:
     """Return what saves the state now and then, once more than `skip` events are recorded."""
 
     def offer(_time_s: float, kind: str, _facts: dict[str, Any]) -> None:
@@ -145,22 +166,3 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def _arrays_bytes(arrays: Mapping[str, Any]) -> bytes:
-    """Return an .npz file of named arrays."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def _model_bytes(builder: Builder, coordinator: TrainingCoordinator) -> bytes:
-    import torch
-
-    from simfl.training.flat import build, state_dict
-
-    shape, classes = builder.scenario.data.dataset.shape()
-    module = build(builder.scenario.model, shape, classes)
-    buffer = io.BytesIO()
-    torch.save(state_dict(module, coordinator.model), buffer)
-    return buffer.getvalue()

@@ -33,8 +33,8 @@ def assumptions(scenario: Scenario) -> list[Assumption]:
 
 
 def _of_seeds(scenario: Scenario) -> Iterator[Assumption]:
-    if len(scenario.seeds) == 1:
-        seed = scenario.seeds[0]
+    written = {} if scenario._document is None else scenario._document.data
+    if isinstance(seed := written.get("seeds"), int):  # how many, or which?
         yield Assumption(("seeds",), f"one run, with seed {seed} (several: 0-{max(seed - 1, 1)})")
     elif not scenario.seeds and not _says(scenario, "seed"):
         yield Assumption(("seed",), f"{scenario.seed}, and one run")

@@ -123,7 +123,9 @@ class _Model:
 
             self._looked = True
             try:
-                shape, classes = self._scenario.data.dataset.shape()
+                dataset = self._scenario.data.dataset
+                with users_code(f"data set {dataset.name!r}", type(dataset)):
+                    shape, classes = dataset.shape()
                 self._found = architecture_of(self._scenario.model, shape, classes)
             except InputError as error:
                 self.problem = str(error)

@@ -66,10 +66,11 @@ class Description:
         own = [name for name in component.model_fields if name in component.__annotations__]
         names = [*own, *(name for name in component.model_fields if name not in own)]
         module = sys.modules[component.__module__]
+        marked = "Experimental: options and results may still change.\n\n"
         return cls(
             kind,
             component.name,
-            _text(component),
+            marked * component.experimental + _text(component),
             _text(module),
             component.__module__,
             [_option(name, component.model_fields[name]) for name in names],
@@ -138,8 +139,9 @@ def _why(device: DeviceClass, number: str) -> str:
 
 
 def summary(component: type[Component]) -> str:
-    """Return the first sentence of a component's description, in one line."""
-    return " ".join(_text(component).partition("\n\n")[0].split())
+    """Return the first paragraph of a component's description, in one line."""
+    marked = "(experimental) " if component.experimental else ""
+    return marked + " ".join(_text(component).partition("\n\n")[0].split())
 
 
 def _text(documented: object) -> str:

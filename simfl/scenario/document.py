@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
+from simfl.core.code import is_code
 from simfl.errors import ScenarioError
 from simfl.scenario.yaml import MOST_BYTES, Location, Marks, Place, read_yaml
 
@@ -161,10 +162,11 @@ def parse_path(text: str, source: str) -> Location:
 
 
 def file_names(data: object) -> Iterator[str]:
-    """Yield the files that plain data name, under keys such as `file`."""
+    """Yield the files that plain data name, under keys such as `file`, and the modules."""
     if isinstance(data, Mapping):
         for key, value in data.items():
-            if isinstance(value, str) and (key == "file" or str(key).endswith("_file")):
+            names_file = key == "file" or str(key).endswith("_file")
+            if isinstance(value, str) and (names_file or is_code(value)):
                 yield value
             yield from file_names(value)
     elif isinstance(data, Sequence) and not isinstance(data, str):

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from simfl.core.code import beside
 from simfl.core.registry import NESTED
 from simfl.errors import ScenarioError, nearest
 from simfl.scenario.checks import objections
@@ -51,7 +52,8 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     if "name" not in data and document.folder is not None:
         data["name"] = safe_name(Path(document.source).stem)
     try:
-        scenario = Scenario.model_validate(data, context={"folder": folder})
+        with beside(folder):
+            scenario = Scenario.model_validate(data, context={"folder": folder})
     except ValidationError as error:
         told = _unfold(error.errors(include_url=False), (), Scenario)
         return None, _merge(document, list(islice(told, MOST_PROBLEMS)))

@@ -1,62 +1,21 @@
-"""The contract of every client selector, as a test suite to inherit.
-
-In a plugin's own tests one line is enough::
-
-    class TestMine(SelectorContract):
-        create = MySelector
-
-Needs pytest and hypothesis.
-"""
+"""The contract of every client selector, as a test suite to inherit: see `contract`."""
 
 import copy
 import pickle
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.components.selectors.base import Selector
 from simfl.core.types import Ids
+from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, plain, same
 from simfl.testing.fake_server import FakeServer
 
-RELAXED = settings(
-    deadline=None,
-    max_examples=12,
-    phases=[phase for phase in Phase if phase is not Phase.explain],
-    suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
-)
-SEEDS = st.integers(0, 2**16)
 
-
-def plain(value: Any) -> bool:
-    """Return whether `value` can be saved, and comes back as it was.
-
-    That is: whether it consists of arrays of numbers, numbers, strings, and dicts, lists and tuples
-    of these; a `Counter` or a named tuple would come back as a mere dict or tuple.
-    """
-    if type(value) is dict:
-        return all(plain(item) for pair in value.items() for item in pair)
-    if type(value) in (list, tuple):
-        return all(plain(item) for item in value)
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.dtype.kind in "biuf"
-    return value is None or type(value) in (bool, int, float, str)
-
-
-def same(a: Any, b: Any) -> bool:
-    """Return whether two states are equal, NaN being equal to NaN."""
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray):
-        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-    return bool(a == b) or (a != a and b != b)
-
-
-class SelectorContract:
+class SelectorContract(ComponentContract):
     """What holds for every selector; inherit and set `create`."""
 
     create: Callable[[], Selector]

@@ -12,6 +12,7 @@ import simpy
 from simfl.components.availability.base import OnlineSchedule, availabilities
 from simfl.components.selectors.base import selectors
 from simfl.components.workloads.base import workloads
+from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.rows import ClientRow, RoundRow
 from simfl.core.seeds import Seeds
@@ -116,6 +117,7 @@ def simulate(
     )
     settings = Settings(
         clients=clients or len(fleet),
+        min_clients=1,
         epochs=1,
         steps=None,
         batch_size=1,
@@ -125,7 +127,7 @@ def simulate(
         targets=(),
         prices=Prices(size, size),
     )
-    coordinator = TimeOnlyCoordinator(selectors.parse(selector).fresh(), seeds)
+    coordinator = TimeOnlyCoordinator(Choosing(selectors.parse(selector).fresh(), seeds))
     server = Server(
         timeline, fleet, links, coordinator, workloads.parse("full").fresh(), settings, seeds
     )

@@ -1,8 +1,8 @@
 """Random crops and flips of the images that a client trains on.
 
-As FedACS's code does on CIFAR-10 (algorithms.md, 0.8): torchvision's ``RandomCrop(size, padding)``
-and ``RandomHorizontalFlip``, drawn anew for each sample of each epoch.  What is padded has the
-value 0 of normalised images.
+As FedACS's code does on CIFAR-10 (docs/algorithms.md, 0.8): torchvision's ``RandomCrop(size,
+padding)`` and ``RandomHorizontalFlip``, drawn anew for each sample of each epoch.  What is padded
+has the value 0 of normalised images.
 """
 
 import torch

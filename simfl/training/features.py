@@ -1,4 +1,4 @@
-"""Per-sample features that coresets are chosen by (algorithms.md, B.3).
+"""Per-sample features that coresets are chosen by (docs/algorithms.md, B.3).
 
 `last_layer_gradient` is the gradient of a sample's loss with respect to the last linear layer's
 bias and weight, ``[d, d (x) h]`` with `h` that layer's input and `d = p - y` for a softmax output

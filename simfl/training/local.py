@@ -29,7 +29,7 @@ def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
 
     First every client runs its epochs over all samples (or its exact number of steps), then those
     whose plan says so choose a coreset at the parameters reached and run the rest over it, with a
-    fresh optimizer (algorithms.md, B.3).  Plans without full epochs choose it at the base model.
+    fresh optimizer (docs/algorithms.md, B.3).  Plans without full epochs choose it at the base.
 
     Args:
         task: the learning task.

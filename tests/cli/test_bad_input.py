@@ -135,7 +135,9 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_the_scenario_to_break_is_good(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(GOOD)
     assert main(["validate", "s.yaml"]) == 0
-    assert capsys.readouterr() == ("s.yaml: ok (2 variants, 2 seeds)\n", "")
+    out, err = capsys.readouterr()
+    assert out.startswith("s.yaml: ok (2 variants, 2 seeds)\n")
+    assert err == ""
 
 
 @pytest.mark.parametrize("name", BROKEN)

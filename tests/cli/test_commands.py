@@ -49,7 +49,7 @@ def test_components_may_lie_in_the_current_folder(tmp_path: Path) -> None:
     )
     words = [sys.executable, "-P", "-c", RUN, "validate", "s.yaml"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout == "s.yaml: ok (1 variant, 1 seed)\n", done.stderr
+    assert done.stdout.startswith("s.yaml: ok (1 variant, 1 seed)\n"), done.stderr
 
 
 def cpu_seconds(*words: str, code: str = RUN) -> float:
@@ -85,9 +85,8 @@ def test_new_writes_a_scenario_that_is_valid(
     assert json.loads(Path(schema).read_text()) == json.loads(printed(capsys, "schema"))
     assert "\nname: my-first " in text
     assert text.count("#") > 10, "commented"
-    assert (
-        printed(capsys, "validate", "my first.yaml") == "my first.yaml: ok (3 variants, 1 seed)\n"
-    )
+    told = printed(capsys, "validate", "my first.yaml")
+    assert told.startswith("my first.yaml: ok (3 variants, 1 seed)\n")
 
 
 def test_new_never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -184,7 +184,9 @@ class TestOverwriting:
         run(file, "--out", "o", *change, code=2)
         error = capsys.readouterr().err
         assert "--overwrite" in error
-        if state == "unfinished":
+        if state == "finished":
+            assert "rounds.clients: 5 there, 6 now" in error
+        else:
             assert "simfl resume o/default/seed-0" in error
         assert contents(Path("o")) == before
         run(file, "-q", "--out", "o", "--overwrite", *change)
@@ -193,7 +195,7 @@ class TestOverwriting:
 
     def test_pages_of_an_earlier_run_do_not_stay(self, file: Path) -> None:
         run(file, "-q", "--out", "o")
-        run(file, "-q", "--out", "o", "--no-report")
+        run(file, "-q", "--out", "o", "--no-report", "--overwrite")
         assert not Path("o/default/seed-0/report.html").exists()
         assert not Path("o/default/seed-0/trace.json").exists()
 

@@ -6,7 +6,8 @@ from simfl.components.aggregators import aggregators
 from simfl.components.compressors import compressors
 from simfl.components.filters import filters
 from simfl.components.selectors.base import History, Probe, Selector, View
-from simfl.coordinators.training import TrainingCoordinator
+from simfl.coordinators.base import Choosing
+from simfl.coordinators.training import GlobalModel, TrainingCoordinator, UpdatePath
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Arrival, Evaluation
@@ -36,15 +37,14 @@ class PlusOne:
 
 def learner(report: str) -> TrainingCoordinator:
     return TrainingCoordinator(
+        Choosing(Asking(report=report), Seeds(0)),
         PlusOne(),
-        Asking(report=report),
         aggregators.parse("fedavg"),
-        np.zeros(1, dtype=np.float32),
-        lambda params: Evaluation(0.5, 0.5),
-        Seeds(0),
+        GlobalModel(
+            np.zeros(1, dtype=np.float32), (1,), lambda _: Evaluation(0.5, 0.5), np.ndarray.tobytes
+        ),
+        UpdatePath(compressors.parse("none"), filters.parse("none")),
         Plan(1),
-        compressors.parse("none"),
-        filters.parse("none"),
     )
 
 

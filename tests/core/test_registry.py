@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from simfl import Scenario
 from simfl.components.selectors import selectors
+from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError
 
 MINE = """
@@ -70,6 +72,23 @@ def test_a_module_with_a_mistake_is_told_of(mine: str, tmp_path: Path) -> None:
     (tmp_path / "somebodys_own.py").write_text("def :")
     with pytest.raises(ScenarioError, match=r"selection: .*can't be imported: SyntaxError"):
         Scenario.from_dict({"fleet": {"count": 3}, "selection": f"{mine}:Plain"})
+
+
+def test_what_is_experimental_is_said_so() -> None:
+    from simfl.scenario.describe import Description, summary
+
+    class Steady(Component):
+        """Does something."""
+
+    class Trial(Steady):
+        """Does something new."""
+
+        experimental: ClassVar[bool] = True
+
+    assert summary(Steady) == "Does something."
+    assert summary(Trial) == "(experimental) Does something new."
+    assert "Experimental" in str(Description.of(Trial, "trial"))
+    assert "Experimental" not in str(Description.of(Steady, "trial"))
 
 
 def test_an_abstract_class_is_no_component() -> None:

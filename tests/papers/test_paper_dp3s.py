@@ -17,5 +17,7 @@ def test_cohorts_of_the_k_dpp_are_balanced() -> None:
     command = [sys.executable, str(SCRIPT), "--data-dir", os.environ["SIMFL_DATA"]]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
-    assert found["uniform"] == pytest.approx(0.66095, abs=0.02)  # closed form, algorithms.md G.2
+    assert found["uniform"] == pytest.approx(
+        0.66095, abs=0.02
+    )  # closed form, docs/algorithms.md G.2
     assert found["k_dpp"] < 0.1

@@ -1,4 +1,4 @@
-"""FedCore's Table 1: normalised times, stragglers and budgets (algorithms.md, F.4), untrained."""
+"""FedCore's Table 1: normalised times, stragglers, budgets (docs/algorithms.md, F.4), untrained."""
 
 import json
 from pathlib import Path

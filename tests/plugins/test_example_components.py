@@ -7,6 +7,11 @@ from tiny import TINY
 
 from simfl import Scenario, resume, run
 from simfl.errors import ScenarioError
+from simfl.testing.aggregators import AggregatorContract
+from simfl.testing.availability import AvailabilityContract
+from simfl.testing.contract import ComponentContract
+from simfl.testing.networks import NetworkContract
+from simfl.testing.policies import PolicyContract
 
 FOLDER = Path(__file__).parents[2] / "examples"
 CHANGES = (
@@ -34,6 +39,25 @@ def test_all_at_once(tmp_path: Path) -> None:
     assert (result.folder / "events.jsonl").read_bytes() == log
 
 
-def test_prepare_may_refuse() -> None:
+def suites() -> dict[str, type[ComponentContract]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        import components
+    contracts = {
+        components.Nesterov: AggregatorContract,
+        components.FirstFew: PolicyContract,
+        components.Satellite: NetworkContract,
+        components.Shifts: AvailabilityContract,
+    }
+    return {
+        f"Test_{component.__name__}": type(component.__name__, (contract,), {"create": component})
+        for component, contract in contracts.items()
+    }
+
+
+globals().update(suites())
+
+
+def test_a_component_may_object() -> None:
     with pytest.raises(ScenarioError, match="aggregation: aggregator 'Nesterov' is a momentum"):
         Scenario.from_dict(TINY, overrides=[*CHANGES, "training.optimizer.momentum=0.9"])

@@ -32,7 +32,7 @@ def test_in_the_median_never_is_later_than_any_round() -> None:
 
 
 def test_fedacs_table_from_its_own_rounded_entries() -> None:
-    """algorithms.md, G.3: speed-up 270/130 = 2.08; relative improvement 65.1 %."""
+    """docs/algorithms.md, G.3: speed-up 270/130 = 2.08; relative improvement 65.1 %."""
     lines = [line("IID", 0.740, 85), line("baseline", 0.697, 270), line("FedACS", 0.725, 130)]
     gained = {one.variant: one.figures for one in against(lines, "baseline", "IID")}
     assert gained["FedACS"]["rounds_speedup_to_65%"].mean == pytest.approx(2.08, abs=0.005)

@@ -17,7 +17,7 @@ from tiny import TINY
 from simfl import Options, Scenario
 from simfl.cli import main as cli
 from simfl.errors import RunError
-from simfl.runs.checkpoint import FILE
+from simfl.runs.checkpoint import FILE, PREVIOUS, load, save
 from simfl.runs.folder import CHECKPOINT
 from simfl.runs.run import jobs, resume, run_one
 
@@ -205,15 +205,40 @@ def test_a_log_shorter_than_its_checkpoint_starts_over(cut) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", None])
-def test_a_damaged_checkpoint_is_an_error_that_says_what_to_do(cut, damage: bytes | None) -> None:
+@pytest.mark.parametrize("names", [(FILE,), (FILE, PREVIOUS)])
+def test_a_damaged_checkpoint_is_told_of_and_the_run_goes_on_from_further_back(
+    cut, caplog: pytest.LogCaptureFixture, names: tuple[str, ...], damage: bytes | None
+) -> None:
     folder, expected = cut
-    path = folder / CHECKPOINT / FILE
-    data = path.read_bytes()
-    path.write_bytes(data[: len(data) // 2] if damage is None else damage)
-    with pytest.raises(RunError, match=r"state\.pt is damaged .*; delete it"):
-        resume(folder)
-    path.unlink()
+    for name in names:
+        path = folder / CHECKPOINT / name
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if damage is None else damage)
     assert contents(resume(folder).folder) == expected
+    assert [record.args[0].name for record in caplog.records] == list(names)
+    assert all("it is damaged" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_flipped_bits_in_a_checkpoint_change_no_result(cut, seed: int) -> None:
+    folder, expected = cut
+    rng = np.random.default_rng(seed)
+    path = folder / CHECKPOINT / FILE
+    data = bytearray(path.read_bytes())
+    data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+    path.write_bytes(data)
+    assert contents(resume(folder).folder) == expected
+
+
+@pytest.mark.parametrize("part", ["models", "selector", "aggregator", "owed", "version"])
+def test_a_state_that_does_not_fit_is_refused_in_plain_words(cut, part: str) -> None:
+    folder, _ = cut
+    state = load(folder, recorded=10**9)
+    assert state is not None
+    del state["coordinator"][part]
+    save(folder / CHECKPOINT, state)
+    with pytest.raises(RunError, match=r"does not fit .*delete the folder `checkpoint`"):
+        resume(folder)
 
 
 def test_a_changed_log_is_an_error_that_shows_both_lines(cut) -> None:
@@ -277,7 +302,7 @@ def test_no_room_for_a_checkpoint_is_a_clear_error(
 
     with monkeypatch.context() as patch:
         patch.setattr("simfl.runs.checkpoint.write_atomically", full)
-        with pytest.raises(RunError, match=r"state\.pt: No space left"):
+        with pytest.raises(RunError, match=r"state\.pt: No space left.*\n.*`simfl resume "):
             run_one(job, EAGER)
     assert resume(job.folder).summary["rounds"] == 4
 

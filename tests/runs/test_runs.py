@@ -157,8 +157,33 @@ def test_an_interrupted_scenario_goes_on_where_it_stopped(tmp_path: Path) -> Non
 
 def test_a_time_only_run_does_not_replace_a_trained_one(tmp_path: Path) -> None:
     run(Scenario.from_dict(TINY), tmp_path)
-    with pytest.raises(InputError, match="--overwrite"):
+    words = r"(?s)--time-only: false there, true now.*--overwrite"
+    with pytest.raises(InputError, match=words):
         run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+
+
+def test_a_finished_run_is_reused_and_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    [first] = run(Scenario.from_dict(TINY), tmp_path)
+    began = first.provenance["started"], (first.folder / "model.pt").stat().st_mtime_ns
+    [again] = run(Scenario.from_dict(TINY), tmp_path)
+    assert (again.provenance["started"], (again.folder / "model.pt").stat().st_mtime_ns) == began
+    assert "its results are reused; --overwrite computes them again" in caplog.text
+    [anew] = run(Scenario.from_dict(TINY), tmp_path, overwrite=True)
+    assert (anew.folder / "model.pt").stat().st_mtime_ns != began[1]
+
+
+def test_what_differs_from_the_results_there_is_told(tmp_path: Path) -> None:
+    run(Scenario.from_dict(TINY), tmp_path)
+    changed = ["rounds.clients=3", "fleet.uplink=2 Mbit/s", "rounds.stop.time=1 h"]
+    with pytest.raises(InputError) as told:
+        run(Scenario.from_dict(TINY, overrides=changed), tmp_path)
+    assert str(told.value).splitlines()[1:-1] == [
+        '  fleet.0.uplink: "1 Mbit/s" there, "2 Mbit/s" now',
+        "  rounds.clients: 4 there, 3 now",
+        '  rounds.stop.time: nothing there, "1 h" now',
+    ]
 
 
 def test_diverged_updates_are_discarded_and_the_model_survives(run_tiny: RunTiny) -> None:

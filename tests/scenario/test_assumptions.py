@@ -62,6 +62,7 @@ def test_what_is_given_is_not_assumed(changes: dict[str, Any], gone: set[str]) -
 
 def test_a_single_number_of_seeds_is_one_seed() -> None:
     assert told(seeds=3)["seeds"] == "one run, with seed 3 (several: 0-2)"
+    assert "seeds" not in told(seeds=[3])
 
 
 def test_a_scenario_written_out_assumes_nothing_of_its_devices() -> None:

@@ -134,7 +134,7 @@ SIZES = np.array([10, 20, 30, 40, 400])
 
 
 def test_speed_by_data_size_is_fedcores() -> None:
-    """algorithms.md F.1: c_i = 1 + .25 (m_i - mean m) / std_pop(m), deterministic."""
+    """docs/algorithms.md F.1: c_i = 1 + .25 (m_i - mean m) / std_pop(m), deterministic."""
     draw = COMPUTE.validate_python(
         {"distribution": "data_size", "mean": "1 samples/s", "std": "0.25 samples/s"}
     )

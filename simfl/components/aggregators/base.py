@@ -71,8 +71,9 @@ class Aggregator(Component, ABC):
         """Return the next model `(p,)`; `contributions` is never empty and sorted by order."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what `load_state_dict` needs."""
-        return dict(self.__pydantic_private__ or {})
+        """Return what `load_state_dict` needs; it stays as it is while the run goes on."""
+        state = self.__pydantic_private__ or {}
+        return {key: dict(v) if isinstance(v, dict) else v for key, v in state.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""

@@ -24,8 +24,8 @@ class OnOff(Availability):
     Cost: O(1) per question, whatever the instant.
     """
 
-    on: Duration = Field(gt=0, description="mean length of a session")
-    off: Duration = Field(gt=0, description="mean time between sessions")
+    on: Duration = Field(gt=0, examples=["2 h"], description="mean length of a session")
+    off: Duration = Field(gt=0, examples=["6 h"], description="mean time between sessions")
 
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:

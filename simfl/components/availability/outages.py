@@ -25,8 +25,10 @@ class Outages(Availability):
     base: Annotated[Availability, availabilities] = Field(
         "always", validate_default=True, description="availability without outages"
     )
-    between: Duration = Field(gt=0, description="mean time from the end of an outage to the next")
-    lasting: Duration = Field(gt=0, description="mean length of an outage")
+    between: Duration = Field(
+        gt=0, examples=["12 h"], description="mean time from the end of an outage to the next"
+    )
+    lasting: Duration = Field(gt=0, examples=["1 h"], description="mean length of an outage")
 
     @property
     @override

@@ -3,7 +3,7 @@
 A coreset's weighted gradient differs from the full one by at most the sum of every sample's
 distance to its medoid (Eq. 3-5), which k-medoids makes small.  The solver is FasterPAM (Schubert &
 Rousseeuw, 2021, Information Systems 101, algorithm 3) of the `kmedoids` package, on one thread;
-beyond `max_rows` rows CLARA (Kaufman & Rousseeuw, 1990, chapter 3).  See algorithms.md, B.3.
+beyond `max_rows` rows CLARA (Kaufman & Rousseeuw, 1990, chapter 3).  See docs/algorithms.md, B.3.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Shakespeare by role: predict the next character of what one character of a play says.
 
 Caldas et al., "LEAF: A Benchmark for Federated Settings", arXiv:1812.01097; FedProx's release takes
-a fifth of it (algorithms.md, D.7).
+a fifth of it (docs/algorithms.md, D.7).
 """
 
 import gzip

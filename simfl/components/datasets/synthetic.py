@@ -2,7 +2,7 @@
 
 Li et al., "Federated Optimization in Heterogeneous Networks" (FedProx), arXiv:1812.06127, section
 5.1; the stream of random numbers is that of the released generator, which FedCore seeds with 0
-(algorithms.md, D.6).
+(docs/algorithms.md, D.6).
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """CMFL: don't upload updates that run against the global trend.
 
 Luping, Wei & Li, "CMFL: Mitigating Communication Overhead for Federated Learning", ICDCS 2019,
-section IV; and the variant that FedACS's authors measured under that name (algorithms.md, A.11).
+section IV; and the variant that FedACS's authors measured as such (docs/algorithms.md, A.11).
 """
 
 import math

@@ -1,7 +1,7 @@
 """FL-DP3S's network for MNIST and Fashion-MNIST.
 
 The paper says two convolutions and two fully connected layers; the widths are those of FAVOR's
-simulator, from which its partitions come too (algorithms.md, E).
+simulator, from which its partitions come too (docs/algorithms.md, E).
 """
 
 from typing_extensions import override

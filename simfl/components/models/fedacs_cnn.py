@@ -1,4 +1,4 @@
-"""FedACS's network for CIFAR-10, that of PyTorch's tutorial (algorithms.md, E)."""
+"""FedACS's network for CIFAR-10, that of PyTorch's tutorial (docs/algorithms.md, E)."""
 
 from typing_extensions import override
 

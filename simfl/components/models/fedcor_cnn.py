@@ -1,6 +1,6 @@
 """FedCor's and FedGP's network for CIFAR-10.
 
-Tang et al., arXiv:2103.13822, section 5 (algorithms.md, E).
+Tang et al., arXiv:2103.13822, section 5 (docs/algorithms.md, E).
 """
 
 from typing_extensions import override

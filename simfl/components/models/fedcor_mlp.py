@@ -1,6 +1,7 @@
 """FedCor's and FedGP's perceptron for Fashion-MNIST.
 
-Tang et al., arXiv:2103.13822, section 5; dropout is in the released code only (algorithms.md, E).
+Tang et al., arXiv:2103.13822, section 5; dropout is only in the released code
+(docs/algorithms.md, E).
 """
 
 from typing import TYPE_CHECKING

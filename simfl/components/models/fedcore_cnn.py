@@ -1,7 +1,7 @@
 """FedCore's network for MNIST.
 
 The released code's main program builds this one; the paper calls it a three-layer CNN
-(algorithms.md, E).
+(docs/algorithms.md, E).
 """
 
 from typing_extensions import override

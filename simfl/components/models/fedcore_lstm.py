@@ -1,4 +1,4 @@
-"""FedCore's character model for Shakespeare, after FedProx's and FedML's (algorithms.md, E)."""
+"""FedCore's model of Shakespeare's characters, as FedML's (docs/algorithms.md, E)."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

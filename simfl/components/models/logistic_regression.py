@@ -1,4 +1,4 @@
-"""Multinomial logistic regression, the convex model of FedProx and FedCore (algorithms.md, E)."""
+"""Logistic regression, the convex model of FedProx and FedCore (docs/algorithms.md, E)."""
 
 from typing import TYPE_CHECKING, Literal
 

@@ -29,8 +29,9 @@ def label_counts(dealt: Sequence[Ids], labels: Ids, classes: int) -> NDArray[np.
 def skew(counts: NDArray[np.int64]) -> Floats:
     """Return how far each client's labels are from the federation's, `(clients,)` in [0, 2).
 
-    It is the group earth mover's distance of FL-DP3S (equation 15; algorithms.md, G.2) of the group
-    that holds this client alone: the L1 distance of the label distributions.  NaN: no samples.
+    It is the group earth mover's distance of FL-DP3S (equation 15; docs/algorithms.md, G.2) of
+    the group that holds this client alone: the L1 distance of the label distributions.  NaN: no
+    samples.
     """
     everywhere = counts.sum(axis=0) / max(counts.sum(), 1)
     sizes = counts.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 """FedCor's Dirichlet partition: label mixtures first, then the sizes that fit the data set.
 
 Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Heterogeneous Federated
-Learning", arXiv:2103.13822, equations 146-149 (algorithms.md, D.2).
+Learning", arXiv:2103.13822, equations 146-149 (docs/algorithms.md, D.2).
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """MNIST with two digits per client and power-law sizes, as in FedProx and FedCore.
 
-Li et al., arXiv:1812.06127, appendix C; the recipe of the released generator (algorithms.md, D.5).
+Li et al., arXiv:1812.06127, appendix C; the released generator's recipe (docs/algorithms.md, D.5).
 """
 
 from collections.abc import Iterator

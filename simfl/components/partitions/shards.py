@@ -1,7 +1,7 @@
 """Label shards: each client sees only a few labels.
 
 McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data", 2017,
-section 3; 1SPC and 2SPC in FedCor, Tang et al., arXiv:2103.13822 (algorithms.md, D.1).
+section 3; 1SPC and 2SPC in FedCor, Tang et al., arXiv:2103.13822 (docs/algorithms.md, D.1).
 """
 
 import numpy as np

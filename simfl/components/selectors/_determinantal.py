@@ -1,7 +1,7 @@
 """Exact sampling from a k-DPP, stable for thousands of items.
 
 Kulesza & Taskar, "k-DPPs: Fixed-Size Determinantal Point Processes", ICML 2011, Algorithms 1 and 2;
-algorithms.md, A.7.
+docs/algorithms.md, A.7.
 """
 
 import math

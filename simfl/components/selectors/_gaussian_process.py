@@ -1,7 +1,7 @@
 """FedCor's Gaussian process over clients: covariance ``K = X^T X + noise I`` of low rank.
 
 Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Heterogeneous Federated
-Learning", CVPR 2022, sections 4.2 to 4.5; algorithms.md, A.5.  Nothing here ever forms K.
+Learning", CVPR 2022, sections 4.2 to 4.5; docs/algorithms.md, A.5.  Nothing here ever forms K.
 """
 
 import math

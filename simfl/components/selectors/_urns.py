@@ -1,7 +1,7 @@
 """Clustered sampling's urns: groups of clients, each urn yielding one client per round.
 
 Fraboni et al., "Clustered Sampling: Low-Variance and Improved Representativity for Clients
-Selection in Federated Learning", ICML 2021, Algorithm 2; algorithms.md, A.8.
+Selection in Federated Learning", ICML 2021, Algorithm 2; docs/algorithms.md, A.8.
 
 All masses are whole numbers: client k weighs ``m n_k`` and an urn holds the sum of all n, so that
 no rounding can spoil the unbiasedness.

@@ -1,6 +1,6 @@
 """Active federated learning: prefer clients whose data the model fits badly.
 
-Goetz et al., "Active Federated Learning", arXiv:1909.12641, Algorithm 1; algorithms.md, A.3.
+Goetz et al., "Active Federated Learning", arXiv:1909.12641, Algorithm 1; docs/algorithms.md, A.3.
 """
 
 from typing import ClassVar

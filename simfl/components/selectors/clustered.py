@@ -1,7 +1,7 @@
 """Clustered sampling by similarity of the clients' last updates.
 
 Fraboni et al., "Clustered Sampling: Low-Variance and Improved Representativity for Clients
-Selection in Federated Learning", ICML 2021, Algorithm 2; algorithms.md, A.8.
+Selection in Federated Learning", ICML 2021, Algorithm 2; docs/algorithms.md, A.8.
 """
 
 from typing import ClassVar, Literal

@@ -1,7 +1,7 @@
 """DivFL: a cohort whose gradients stand for everybody's, by submodular facility location.
 
 Balakrishnan et al., "Diverse Client Selection for Federated Learning via Submodular Maximization",
-ICLR 2022, Algorithm 1; algorithms.md, A.14.
+ICLR 2022, Algorithm 1; docs/algorithms.md, A.14.
 """
 
 import heapq

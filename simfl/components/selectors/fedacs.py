@@ -1,7 +1,7 @@
 """FedACS: avoid skewed clients with a dueling bandit over gradient distances.
 
 Wang et al., "FedACS: Federated Skewness Analytics in Heterogeneous Decentralized Data
-Environments", IWQoS 2021, Algorithms 1 and 2, Eq. 13-14 and 27-28; algorithms.md, A.10.
+Environments", IWQoS 2021, Algorithms 1 and 2, Eq. 13-14 and 27-28; docs/algorithms.md, A.10.
 """
 
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,7 @@
 """FedCor: choose clients by the correlations between their loss changes.
 
 Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Heterogeneous Federated
-Learning", CVPR 2022, Algorithms 1 and 2 and appendix C.1; algorithms.md, A.5.
+Learning", CVPR 2022, Algorithms 1 and 2 and appendix C.1; docs/algorithms.md, A.5.
 """
 
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,7 @@
 """The very cohorts of FedCore's published tables.
 
 Guo et al., FedCore; the authors draw round r's clients uniformly without replacement from NumPy's
-legacy generator seeded with r (algorithms.md, 0.1 and F.4), and so does this.
+legacy generator seeded with r (docs/algorithms.md, 0.1 and F.4), and so does this.
 """
 
 import numpy as np

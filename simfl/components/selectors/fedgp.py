@@ -1,7 +1,7 @@
 """FedGP: FedCor's predecessor, with one sample per Gaussian-process update.
 
 Tang et al., "FedGP: Correlation-Based Active Client Selection for Heterogeneous Federated
-Learning", arXiv:2103.13822, Algorithms 1 and 2; algorithms.md, A.6.
+Learning", arXiv:2103.13822, Algorithms 1 and 2; docs/algorithms.md, A.6.
 """
 
 from typing import Any, ClassVar

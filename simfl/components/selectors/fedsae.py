@@ -1,7 +1,7 @@
 """FedSAE's selection by loss; its prediction of workloads is a workload of its own.
 
 Li et al., "FedSAE: A Novel Self-Adaptive Federated Learning Framework in Heterogeneous Systems",
-IJCNN 2021, section III-C; algorithms.md, A.9.
+IJCNN 2021, section III-C; docs/algorithms.md, A.9.
 """
 
 import numpy as np

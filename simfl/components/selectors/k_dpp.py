@@ -1,7 +1,7 @@
 """FL-DP3S: diverse cohorts by a k-DPP over profiles of the clients' data.
 
 Zhang et al., "DPP-based Client Selection for Federated Learning with Non-IID Data", ICASSP 2023,
-Algorithm 1 and Eq. 11 to 14; algorithms.md, A.7.
+Algorithm 1 and Eq. 11 to 14; docs/algorithms.md, A.7.
 """
 
 import logging

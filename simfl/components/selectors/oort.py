@@ -1,7 +1,7 @@
 """Oort: clients whose data teaches much and whose devices are fast.
 
 Lai et al., "Oort: Efficient Federated Learning via Guided Participant Selection", OSDI 2021,
-section 4 and Algorithm 1; algorithms.md, A.12.
+section 4 and Algorithm 1; docs/algorithms.md, A.12.
 """
 
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,7 @@
 """Power-of-choice client selection, pow-d, and its cheap variants cpow-d and rpow-d.
 
 Cho, Wang & Joshi, "Client Selection in Federated Learning: Convergence Analysis and
-Power-of-Choice Selection Strategies", arXiv:2010.01243, section 4; algorithms.md, A.4.
+Power-of-Choice Selection Strategies", arXiv:2010.01243, section 4; docs/algorithms.md, A.4.
 """
 
 from typing import ClassVar, Literal

@@ -1,7 +1,7 @@
 """TiFL: clients of one speed at a time, and slower ones as often as accuracy needs them.
 
 Chai et al., "TiFL: A Tier-based Federated Learning System", HPDC 2020, Algorithm 2;
-algorithms.md, A.13.
+docs/algorithms.md, A.13.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Sampling in proportion to data: FedAvg's theory, FedProx and FedCore, Algorithm 1, line 3.
 
-Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020; algorithms.md, A.2.
+Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020; docs/algorithms.md, A.2.
 """
 
 import numpy as np

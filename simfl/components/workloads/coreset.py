@@ -1,9 +1,10 @@
 """Coreset training: where time is short, one full epoch, then epochs over a few weighted samples.
 
-FedCore (Guo et al., 2024, arXiv:2402.00219), algorithm 1 and sections 4.2 and 4.4; algorithms.md,
-B.3.  Where the authors' code rounds the budget up (and so overshoots the deadline) and skips
-clients that can't make even one epoch, this follows the paper: the budget is rounded down, so that
-``m + (E - 1) * b <= c * tau`` always holds, and those clients train on a coreset alone.
+FedCore (Guo et al., 2024, arXiv:2402.00219), algorithm 1 and sections 4.2 and 4.4;
+docs/algorithms.md, B.3.  Where the authors' code rounds the budget up (and so overshoots the
+deadline) and skips clients that can't make even one epoch, this follows the paper: the budget is
+rounded down, so that ``m + (E - 1) * b <= c * tau`` always holds, and those clients train on a
+coreset alone.
 """
 
 from collections.abc import Iterator

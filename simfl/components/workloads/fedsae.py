@@ -1,7 +1,7 @@
 """FedSAE's prediction of how much each client can train: Ira and Fassa.
 
 Li et al., "FedSAE: A Novel Self-Adaptive Federated Learning Framework in Heterogeneous Systems",
-IJCNN 2021, section III-B, Algorithms 2 and 3; algorithms.md, A.9.
+IJCNN 2021, section III-B, Algorithms 2 and 3; docs/algorithms.md, A.9.
 """
 
 from collections.abc import Iterator

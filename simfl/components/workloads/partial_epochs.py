@@ -1,8 +1,8 @@
 """Partial work: as many whole epochs as fit before the deadline.
 
 FedProx (Li et al., 2020, arXiv:1812.06127, section 3.2) as FedCore (arXiv:2402.00219) runs it: a
-straggler trains ``floor(c * tau / m)`` epochs (algorithms.md, B.2).  The proximal term itself is an
-option of local training, not of the workload.
+straggler trains ``floor(c * tau / m)`` epochs (docs/algorithms.md, B.2).  The proximal term itself
+is an option of local training, not of the workload.
 """
 
 from typing_extensions import override

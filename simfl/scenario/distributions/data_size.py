@@ -14,7 +14,7 @@ class DataSize(Draw):
 
     ``mean + std * (correlation * z + sqrt(1 - correlation^2) * e)`` with z the device's
     standardised number of training samples (population standard deviation over the devices) and e
-    a standard normal number of its own; see algorithms.md, F.1.  `min` and `max` clip here.
+    a standard normal number of its own; see docs/algorithms.md, F.1.  `min` and `max` clip here.
     """
 
     distribution = "data_size"

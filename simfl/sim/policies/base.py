@@ -8,6 +8,7 @@ import simpy
 from pydantic import Field
 
 from simfl.core.circumstances import Circumstances
+from simfl.core.guard import blaming, expect
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
 from simfl.sim.server.server import Server
@@ -46,7 +47,15 @@ policies: Registry[RoundPolicy] = Registry(
 
 def main(server: Server, policy: RoundPolicy) -> Process:
     """Run `policy` until it finishes or virtual time is up; the process that a run waits for."""
-    yield from server.conduct(policy.run(server), policy.server_time)
+    yield from server.conduct(_run(policy, server), policy.server_time)
+
+
+def _run(policy: RoundPolicy, server: Server) -> Process:
+    with blaming(policy, lambda: f"in round {server.state.round}", passing=simpy.Interrupt):
+        process = policy.run(server)
+        expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
+        yield from process
+        expect(server.finished, "rounds until `server.finished`", "an end before that")
 
 
 def unless_withheld(policy: RoundPolicy, circumstances: Circumstances) -> Iterator[str]:

@@ -25,8 +25,9 @@ class SemiSynchronous(RoundPolicy):
     """
 
     period: Deadline = Field(
+        examples=["30 s"],
         description="length of a window: a duration, or {stragglers: 30%}: as long as all but so "
-        "many of the fleet need"
+        "many of the fleet need",
     )
 
     @field_validator("period")

@@ -1,7 +1,7 @@
 """Synchronous rounds: everybody starts together, the server waits for all or until a deadline.
 
-The straggler deadline is FedCore's (Guo et al., section 3.1 and algorithms.md F.2): the percentile
-of the devices' full-workload times that makes the slowest share of the fleet stragglers.
+The straggler deadline is FedCore's (Guo et al., section 3.1 and docs/algorithms.md, F.2): the
+percentile of the devices' full-workload times that makes the slowest share of the fleet stragglers.
 Over-selection is that of Bonawitz et al. (2019, arXiv:1902.01046, section 9): ask 130%, keep the
 first 100%.
 """

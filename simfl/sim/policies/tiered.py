@@ -1,7 +1,7 @@
 """Tiers: clients of like speed run synchronous rounds together, each tier at its own pace.
 
 FedAT (Chai et al., 2021, arXiv:2010.05958); the tiers are those of TiFL (Chai et al., 2020,
-arXiv:2001.09249; algorithms.md, A.13): equal shares of the clients by latency.
+arXiv:2001.09249; docs/algorithms.md, A.13): equal shares of the clients by latency.
 """
 
 import math

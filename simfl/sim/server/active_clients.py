@@ -5,6 +5,7 @@ What asynchronous policies share: nobody waits for a cohort, so selection goes o
 
 import math
 from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,10 +19,11 @@ from simfl.sim.server.state import RunState
 from simfl.sim.server.waiting import Attempts, Waiting
 
 
+@dataclass(eq=False)
 class ActiveClients:
     """Keeps clients at work.
 
-    Args:
+    Attributes:
         state: of the run.
         waiting: says whether anybody is there.
         selection: chooses.
@@ -32,27 +34,16 @@ class ActiveClients:
         beats: whether the policy hires anew after a while, whatever happens.
     """
 
-    def __init__(
-        self,
-        state: RunState,
-        waiting: Waiting,
-        selection: Selection,
-        dispatch: Dispatch,
-        spawn: Callable[[Waits], simpy.Process],
-        size: int,
-        timeout_s: float = math.inf,
-        beats: bool = False,
-    ) -> None:
-        self._state = state
-        self._waiting = waiting
-        self._selection = selection
-        self._dispatch = dispatch
-        self._spawn = spawn
-        self._size = size
-        self._timeout_s = timeout_s
-        self._beats = beats
-        self._inbox: Inbox = []
-        self._hiring: simpy.Process | None = None
+    state: RunState
+    waiting: Waiting
+    selection: Selection
+    dispatch: Dispatch
+    spawn: Callable[[Waits], simpy.Process]
+    size: int
+    timeout_s: float = math.inf
+    beats: bool = False
+    _inbox: Inbox = field(default_factory=list, init=False)
+    _hiring: simpy.Process | None = field(default=None, init=False)
 
     def hire(self) -> None:
         """Choose replacements for who is missing; they may have to be asked first.
@@ -60,45 +51,45 @@ class ActiveClients:
         Where nobody is there to be hired, the server stirs when next somebody comes back.
         """
         if self._hiring is None or not self._hiring.is_alive:
-            self._hiring = self._spawn(self._hire())
+            self._hiring = self.spawn(self._hire())
 
     def _hire(self) -> Waits:
         attempts = Attempts()
-        while not self._state.finished and (short := self._short()) > 0:
-            if not self._waiting.anyone():
-                self._selection.find_nobody(short)
+        while not self.state.finished and (short := self._short()) > 0:
+            if not self.waiting.anyone():
+                self.selection.find_nobody(short)
                 if not self._inbox:
-                    self._waiting.stir_on_return()
+                    self.waiting.stir_on_return()
                 return
-            chosen = yield from self._selection.select(short)
-            sent = self._dispatch.send_all(chosen, inbox=self._inbox)
+            chosen = yield from self.selection.select(short)
+            sent = self.dispatch.send_all(chosen, inbox=self._inbox)
             if attempts.exhausted(bool(sent)):
-                if self._beats:
+                if self.beats:
                     return
-                yield from self._waiting.until_change()
-            for part in sent if self._timeout_s < math.inf else ():
+                yield from self.waiting.until_change()
+            for part in sent if self.timeout_s < math.inf else ():
                 self._time(part)
 
     def _short(self) -> int:
-        return self._size - len(self._dispatch.under_way)
+        return self.size - len(self.dispatch.under_way)
 
     def _time(self, part: Participation) -> None:
         """Call `part` off once its time is up."""
-        timeline = self._state.timeline
-        end = timeline.deadline(timeline.now + self._timeout_s)
+        timeline = self.state.timeline
+        end = timeline.deadline(timeline.now + self.timeout_s)
         end.callbacks.append(partial(self._time_out, part))
 
     def _time_out(self, part: Participation, _: simpy.Event) -> None:
-        self._dispatch.call_off([part])
+        self.dispatch.call_off([part])
 
     def arrivals(self) -> Generator[simpy.Event, Any, list[Participation]]:
         """Wait until somebody comes back (or should be hired); return who has arrived.
 
         In the order of arrival; the lowest client first of those who arrived at the same instant.
         """
-        if not self._inbox and not self._state.finished:
-            yield self._state.change
-        yield self._state.timeline.deadline(self._state.timeline.now)
+        if not self._inbox and not self.state.finished:
+            yield self.state.change
+        yield self.state.timeline.deadline(self.state.timeline.now)
         return self.take()
 
     def take(self) -> list[Participation]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,35 +16,26 @@ from simfl.sim.server.round_end import RoundEnd
 from simfl.sim.server.state import RunState
 
 
+@dataclass(eq=False)
 class Aggregation:
     """Makes models.
 
-    Args:
+    Attributes:
         state: of the run.
         coordinator: computes.
         dispatch: settles the orders.
         round_end: closes the round.
         history: what the server remembers of its clients.
-
-    Attributes:
         takes_s: how long the server takes for one.
     """
 
-    def __init__(
-        self,
-        state: RunState,
-        coordinator: Coordinator,
-        dispatch: Dispatch,
-        round_end: RoundEnd,
-        history: History,
-    ) -> None:
-        self.takes_s = 0.0
-        self._state = state
-        self._coordinator = coordinator
-        self._dispatch = dispatch
-        self._round_end = round_end
-        self._history = history
-        self._free_s = 0.0
+    state: RunState
+    coordinator: Coordinator
+    dispatch: Dispatch
+    round_end: RoundEnd
+    history: History
+    takes_s: float = field(default=0.0, init=False)
+    _free_s: float = field(default=0.0, init=False)
 
     def aggregate(self, arrived: Sequence[Participation], selected: Iterable[int] = ()) -> Waits:
         """Make the next model of what arrived (nothing arrived: keep the model); close the round.
@@ -52,7 +44,7 @@ class Aggregation:
             arrived: participations whose updates count, in any order.
             selected: everybody who was asked (those who arrived are added).
         """
-        state = self._state
+        state = self.state
         if arrived and self.takes_s > 0:
             # One aggregation at a time: it begins when the one before is done.
             self._free_s = max(self._free_s, state.timeline.now) + self.takes_s
@@ -65,30 +57,30 @@ class Aggregation:
         facts = Aggregated()
         if arrivals:
             asked = sorted({*selected, *(part.client for part in arrived)})
-            facts = self._coordinator.aggregate(state.round, asked, arrivals)
+            facts = self.coordinator.aggregate(state.round, asked, arrivals)
             state.version += len(arrivals) > len(set(facts.discarded))
             self._note(facts)
         for part, arrival in zip(arrived, arrivals, strict=True):
             outcome: Outcome = "discarded" if part.order.key in facts.discarded else "arrived"
-            self._dispatch.book(part, outcome, arrival.staleness)
+            self.dispatch.book(part, outcome, arrival.staleness)
             if outcome == "arrived":
                 self._remember(part, facts.losses.get(part.client, math.nan))
-        self._round_end.close(facts)
+        self.round_end.close(facts)
 
     def _note(self, facts: Aggregated) -> None:
-        self._state.note(
+        self.state.note(
             "aggregated",
-            round=self._state.round,
-            version=self._state.version,
+            round=self.state.round,
+            version=self.state.version,
             losses={str(client): loss for client, loss in facts.losses.items()},
             discarded=[list(key) for key in sorted(facts.discarded)],
             gemd=facts.gemd,
         )
 
     def _remember(self, part: Participation, loss: float) -> None:
-        history, client = self._history, part.client
+        history, client = self.history, part.client
         history.participations[client] += 1
-        history.last_round[client] = self._state.round
+        history.last_round[client] = self.state.round
         history.duration_s[client] = part.duration_s
         if np.isfinite(loss):
             history.loss[client] = loss

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -22,45 +23,33 @@ Inbox = list[Participation]
 """Participations that are over, in the order in which they ended."""
 
 
+@dataclass(eq=False)
 class Dispatch:
     """The server's dealings with the devices that train for it.
 
-    Args:
+    Attributes:
         state: of the run.
         coordinator: keeps the orders.
         candidates: who is there.
         planner: says what a client is to do.
         devices: do it.
         accounting: books it.
-        filters_updates: whether clients decide after training if their update is worth an upload.
-
-    Attributes:
+        settings: what the server was told.
         under_way: who is at work, by client.
         closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
 
-    def __init__(
-        self,
-        state: RunState,
-        coordinator: Coordinator,
-        candidates: Candidates,
-        planner: Planner,
-        devices: DeviceProcess,
-        accounting: Accounting,
-        settings: Settings,
-    ) -> None:
-        self.under_way: dict[int, Participation] = {}
-        self.closes_s = math.inf
-        self._state = state
-        self._coordinator = coordinator
-        self._candidates = candidates
-        self._planner = planner
-        self._devices = devices
-        self._accounting = accounting
-        self._filters_updates = settings.filters_updates
-        self._memory_bytes = settings.memory_bytes
-        self._unsettled: dict[tuple[int, int], Participation] = {}
-        self._abandoning = False
+    state: RunState
+    coordinator: Coordinator
+    candidates: Candidates
+    planner: Planner
+    devices: DeviceProcess
+    accounting: Accounting
+    settings: Settings
+    under_way: dict[int, Participation] = field(default_factory=dict, init=False)
+    closes_s: float = field(default=math.inf, init=False)
+    _unsettled: dict[tuple[int, int], Participation] = field(default_factory=dict, init=False)
+    _abandoning: bool = field(default=False, init=False)
 
     def send_all(
         self,
@@ -79,11 +68,11 @@ class Dispatch:
         """
         sent = []
         for client, copies in chosen.items():
-            part, useful = self._planner.participation(client, limit_s, copies, tier)
-            if self._planner.refuses(client):
+            part, useful = self.planner.participation(client, limit_s, copies, tier)
+            if self.planner.refuses(client):
                 self._refused(part)
             elif not useful:
-                self._accounting.book(part, "skipped")
+                self.accounting.book(part, "skipped")
             else:
                 self._start(part, inbox)
                 sent.append(part)
@@ -98,7 +87,7 @@ class Dispatch:
         that very instant included, or `limit_s` from now.  Where nobody was sent, the server
         learns of it only when the time is up.
         """
-        timeline = self._state.timeline
+        timeline = self.state.timeline
         event = simpy.Event(timeline)
         arrived, working = 0, len(parts)
         self.closes_s = timeline.now + limit_s
@@ -125,7 +114,7 @@ class Dispatch:
     def call_off(self, parts: Iterable[Participation]) -> simpy.Event:
         """Interrupt those still at work; return an event for when all of them have stopped."""
         processes = [part.process for part in parts if part.process is not None]
-        return call_off(self._state.timeline, processes)
+        return call_off(self.state.timeline, processes)
 
     def reject_surplus(self, parts: Iterable[Participation], enough: int) -> None:
         """Call late who arrived at the same instant as the last of `enough` but has a higher id."""
@@ -136,86 +125,86 @@ class Dispatch:
 
     def too_stale(self, part: Participation, most: int | None) -> bool:
         """Return whether more than `most` versions (None: any number) were made since its base."""
-        return most is not None and self._state.version - part.order.base > most
+        return most is not None and self.state.version - part.order.base > most
 
     def discard(self, part: Participation, outcome: Outcome) -> None:
         """Book a participation that does not count; its work is never computed."""
-        self._coordinator.drop(part.order)
+        self.coordinator.drop(part.order)
         self.book(part, outcome)
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Book a participation that is over, and whose order is settled."""
         del self._unsettled[part.order.key]
-        self._accounting.book(part, outcome, staleness)
+        self.accounting.book(part, outcome, staleness)
 
     def abandon(self, background: Sequence[simpy.Process]) -> Generator[simpy.Event, Any, None]:
         """Stop everything under way, the server's own `background` first, and book it."""
         self._abandoning = True
-        yield call_off(self._state.timeline, background)
+        yield call_off(self.state.timeline, background)
         yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))
         for key in sorted(self._unsettled):
             self.book(self._unsettled[key], "unfinished")
 
     def _refused(self, part: Participation) -> None:
         """Book a refusal for want of memory; the server does not ask this device again."""
-        self._candidates.dismiss(part.client)
-        self._state.note(
+        self.candidates.dismiss(part.client)
+        self.state.note(
             "refused",
-            round=self._state.round,
+            round=self.state.round,
             client=part.client,
             reason="memory",
-            needs_bytes=self._memory_bytes,
+            needs_bytes=self.settings.memory_bytes,
         )
-        self._accounting.book(part, "skipped")
+        self.accounting.book(part, "skipped")
 
     def _start(self, part: Participation, inbox: Inbox | None) -> None:
         """Send a client to work."""
         client, plan = part.client, part.order.plan
-        self._planner.issued(part.order)
-        self._coordinator.issue(part.order)
+        self.planner.issued(part.order)
+        self.coordinator.issue(part.order)
         self.under_way[client] = self._unsettled[part.order.key] = part
-        self._candidates.occupy(client)
-        self._accounting.start(part.errand)
-        self._state.note(
+        self.candidates.occupy(client)
+        self.accounting.start(part.errand)
+        self.state.note(
             "dispatched",
-            round=self._state.round,
+            round=self.state.round,
             client=client,
             units=part.errand.units,
             full_epochs=plan.full_epochs,
             coreset_size=plan.coreset_size,
             coreset_epochs=plan.coreset_epochs,
         )
-        if self._filters_updates:
+        if self.settings.filters_updates:
             part.errand.before_upload = lambda: self._filter(part)
-        part.process = self._devices.start(part.errand, lambda units: self._salvage(part, units))
+        part.process = self.devices.start(part.errand, lambda units: self._salvage(part, units))
         part.process.callbacks.append(partial(self._ended, part, inbox))
 
     def _filter(self, part: Participation) -> None:
         """Let a client that has trained decide whether to upload its update or only a status."""
-        part.kept_back = not self._coordinator.keeps(part.order)
+        part.kept_back = not self.coordinator.keeps(part.order)
         if part.kept_back:
             part.errand.upload_bytes = STATUS_BYTES
-        self._state.note("filtered", client=part.client, kept=not part.kept_back)
+        self.state.note("filtered", client=part.client, kept=not part.kept_back)
 
     def _ended(self, part: Participation, inbox: Inbox | None, process: simpy.Event) -> None:
         """Take note that a device has stopped; what did not arrive is dropped at once."""
         if not process.ok:  # it failed, or was interrupted from outside: the run is over
             return
         del self.under_way[part.client]
-        self._candidates.release(part.client)
+        self.candidates.release(part.client)
         if not part.arrived and not self._abandoning:
             reported = part.kept_back and part.errand.end == "arrived"
             self.discard(part, "filtered" if reported else part.errand.end or "unfinished")
         elif inbox is not None:
             inbox.append(part)
-        self._state.stir()
+        self.state.stir()
 
     def _salvage(self, part: Participation, units: float) -> float:
         """Shorten an order to the SGD steps finished after `units`; return their units."""
-        shorter, done = self._planner.finished(part.order, units)
+        shorter, done = self.planner.finished(part.order, units)
         if shorter is None:
             return 0.0
-        part.order = self._coordinator.amend(shorter)
+        part.order = self.coordinator.amend(shorter)
         part.steps = shorter.plan.stop_after or 0
-        self._state.note("salvaged", client=part.client, steps=part.steps)
+        self.state.note("salvaged", client=part.client, steps=part.steps)
         return done

@@ -6,6 +6,7 @@ import numpy as np
 
 from simfl.components.selectors.base import Probe
 from simfl.components.workloads.base import Assignment, Workload
+from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
@@ -68,8 +69,11 @@ class Planner:
         download = corrections if self._holds_model(client) else prices.down_bytes
         issue = self._issues.get(client, 0)
         seed = self._seeds.number("batches", client, issue)
-        plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
         samples, size = int(self._fleet.samples[client]), self._settings.batch_size
+        with blaming(self._workload, f"planning for client {client} in round {state.round}"):
+            plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
+            if plan is not None:
+                _check(plan, samples, size)
         order = WorkOrder(client, issue, state.round, state.version, plan or Plan(), seed)
         units = order.plan.units(samples, size) + float(self._extra_units[client])
         errand = Errand(client, download, units, self._upload_bytes)
@@ -187,3 +191,12 @@ def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
             units = units + (FORWARD * held if want == "loss" else 0.0)
             size += SCALAR_BYTES
     return units, size
+
+
+def _check(plan: Plan, samples: int, batch_size: int) -> None:
+    """Refuse plans of nothing, or of less than nothing."""
+    sizes = plan.full_epochs, plan.coreset_epochs, plan.coreset_size, plan.steps or 0
+    whole = all(isinstance(size, int | np.integer) and size >= 0 for size in sizes)
+    expect(whole, "whole numbers of epochs, samples and steps", plan)
+    expect(0 <= plan.extra_units < np.inf, "extra units of zero or more", plan)
+    expect(plan.n_steps(samples, batch_size) > 0, "a step at least, or None to skip it", plan)

@@ -1,6 +1,7 @@
 """Probes: clients are asked something before anybody is chosen, which takes time and bytes."""
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from simfl.sim.server.planning import Planner
 from simfl.sim.server.state import RunState
 
 
+@dataclass(eq=False)
 class Probing:
     """Sends devices on errands that are not training.
 
-    Args:
+    Attributes:
         state: of the run.
         candidates: who is there.
         planner: says what answering means.
@@ -26,43 +28,34 @@ class Probing:
         charge: whether it costs anything.
     """
 
-    def __init__(
-        self,
-        state: RunState,
-        candidates: Candidates,
-        planner: Planner,
-        devices: DeviceProcess,
-        accounting: Accounting,
-        charge: bool,
-    ) -> None:
-        self._state = state
-        self._candidates = candidates
-        self._planner = planner
-        self._devices = devices
-        self._accounting = accounting
-        self._charge = charge
+    state: RunState
+    candidates: Candidates
+    planner: Planner
+    devices: DeviceProcess
+    accounting: Accounting
+    charge: bool
 
     def ask(self, probe: Probe) -> Generator[simpy.Event, Any, dict[int, float]]:
         """Send `probe` out and wait; return who answered and how long each took, seconds.
 
         Who is offline or at work is not asked.  Where probes are free they are answered at once.
         """
-        asked, version, note = np.unique(probe.clients), self._state.version, self._state.note
-        facts = {"round": self._state.round, "report": probe.report, "model": probe.model}
+        asked, version, note = np.unique(probe.clients), self.state.version, self.state.note
+        facts = {"round": self.state.round, "report": probe.report, "model": probe.model}
         note("probe", **facts, samples=probe.samples, asked=asked.tolist())
-        reached = self._candidates.reachable(asked).tolist()
-        if not self._charge:
+        reached = self.candidates.reachable(asked).tolist()
+        if not self.charge:
             note("probed", **facts, answered=reached, bytes=0, energy_j=0.0)
             return dict.fromkeys(reached, 0.0)
-        errands = [self._planner.answer(probe, client) for client in reached]
+        errands = [self.planner.answer(probe, client) for client in reached]
         stopped = yield from self._carry_out(errands)
         moved, energy_j = 0, 0.0
         for errand in errands:
-            size, joules = self._accounting.book_probe(errand)
+            size, joules = self.accounting.book_probe(errand)
             moved, energy_j = moved + size, energy_j + joules
             has_model = errand.download_bytes is None or "download" in errand.ends_s
             if probe.model == "global" and has_model:
-                self._planner.remember_model(errand.device, version)
+                self.planner.remember_model(errand.device, version)
         took = {
             errand.device: errand.ends_s["upload"] - errand.started_s
             for errand in errands
@@ -79,17 +72,17 @@ class Probing:
         """Send devices on `errands` and wait for them; return what interrupted it, if anything."""
         processes = []
         for errand in errands:
-            self._candidates.occupy(errand.device)
-            self._accounting.start(errand)
-            processes.append(self._devices.start(errand))
+            self.candidates.occupy(errand.device)
+            self.accounting.start(errand)
+            processes.append(self.devices.start(errand))
         if not processes:
             return None
         stopped = None
         try:
-            yield self._state.timeline.all_of(processes)
+            yield self.state.timeline.all_of(processes)
         except simpy.Interrupt as interrupt:  # the run is over: what was spent is booked
             stopped = interrupt
-        yield call_off(self._state.timeline, processes)
+        yield call_off(self.state.timeline, processes)
         for errand in errands:
-            self._candidates.release(errand.device)
+            self.candidates.release(errand.device)
         return stopped

@@ -1,5 +1,7 @@
 """The end of a round: how good the model is, what the round cost, whether the run goes on."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from simfl.sim.coordinator import Aggregated, Coordinator, Evaluation
@@ -8,44 +10,38 @@ from simfl.sim.server.settings import Settings
 from simfl.sim.server.state import RunState
 
 
+@dataclass(eq=False)
 class RoundEnd:
     """Judges models and stops runs.
 
-    Args:
+    Attributes:
         state: of the run.
         coordinator: evaluates.
         accounting: writes the round's row.
         settings: when to evaluate, and when to stop.
     """
 
-    def __init__(
-        self,
-        state: RunState,
-        coordinator: Coordinator,
-        accounting: Accounting,
-        settings: Settings,
-    ) -> None:
-        self._state = state
-        self._coordinator = coordinator
-        self._accounting = accounting
-        self._settings = settings
-        self._round = 0
-        self._judged = 0
-        self._reached: set[float] = set()
+    state: RunState
+    coordinator: Coordinator
+    accounting: Accounting
+    settings: Settings
+    _round: int = field(default=0, init=False)
+    _judged: int = field(default=0, init=False)
+    _reached: set[float] = field(default_factory=set, init=False)
 
     def close(self, facts: Aggregated) -> None:
         """Evaluate if due, write the round's row and check the stopping rules."""
-        state, self._round = self._state, self._state.round
+        state, self._round = self.state, self.state.round
         why = self._why_stop()
         evaluation = None
-        if why is not None or state.round % self._settings.evaluate_every == 0:
+        if why is not None or state.round % self.settings.evaluate_every == 0:
             evaluation = self._judge()
         finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
         mean_loss = sum(finite) / len(finite) if finite else None
-        self._accounting.close(evaluation, mean_loss, facts.gemd)
+        self.accounting.close(evaluation, mean_loss, facts.gemd)
         if evaluation is not None:
             self._note_targets(evaluation.accuracy)
-            least = self._settings.stop.accuracy
+            least = self.settings.stop.accuracy
             if least is not None and evaluation.accuracy >= least:
                 state.finish("accuracy")
         if why is not None:
@@ -53,20 +49,20 @@ class RoundEnd:
 
     def _why_stop(self) -> str | None:
         """Return which rule ends the run now, whatever an evaluation would say."""
-        stop, state = self._settings.stop, self._state
+        stop, state = self.settings.stop, self.state
         if state.round == stop.rounds:
             return "rounds"
-        if stop.size is not None and self._accounting.total_bytes >= stop.size:
+        if stop.size is not None and self.accounting.total_bytes >= stop.size:
             return "bytes"
         if stop.time_s is not None and state.timeline.now >= stop.time_s:
             return "time"
         return None
 
     def _judge(self) -> Evaluation | None:
-        evaluation = self._coordinator.evaluate(self._round)
+        evaluation = self.coordinator.evaluate(self._round)
         if evaluation is not None:
-            self._judged = self._state.version
-            self._state.note(
+            self._judged = self.state.version
+            self.state.note(
                 "evaluated",
                 round=self._round,
                 accuracy=evaluation.accuracy,
@@ -75,18 +71,18 @@ class RoundEnd:
         return evaluation
 
     def _note_targets(self, accuracy: float) -> None:
-        for target in self._settings.targets:
+        for target in self.settings.targets:
             if accuracy >= target and target not in self._reached:
                 self._reached.add(target)
-                self._state.note(
+                self.state.note(
                     "target",
                     accuracy=target,
                     round=self._round,
-                    bytes=self._accounting.total_bytes,
-                    energy_j=self._accounting.total_energy_j,
+                    bytes=self.accounting.total_bytes,
+                    energy_j=self.accounting.total_energy_j,
                 )
 
     def close_run(self) -> None:
         """Judge the last model, if nobody has."""
-        if self._judged < self._state.version and (evaluation := self._judge()) is not None:
+        if self._judged < self.state.version and (evaluation := self._judge()) is not None:
             self._note_targets(evaluation.accuracy)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from simfl.sim.server.state import RunState
 from simfl.sim.server.waiting import Waiting
 
 
+@dataclass(eq=False)
 class Selection:
     """The server's dealings with its selector.
 
-    Args:
+    Attributes:
         state: of the run.
         coordinator: asks the selector.
         candidates: who is there.
@@ -29,30 +31,18 @@ class Selection:
         probing: asks them.
         accounting: records who was chosen.
         view: (k, among, round, turn) -> what the selector may look at.
-
-    Attributes:
         under_way: selections under way (they may take time, for probes).
     """
 
-    def __init__(
-        self,
-        state: RunState,
-        coordinator: Coordinator,
-        candidates: Candidates,
-        waiting: Waiting,
-        probing: Probing,
-        accounting: Accounting,
-        view: Callable[[int, Ids | None, int, int], View],
-    ) -> None:
-        self._state = state
-        self._coordinator = coordinator
-        self._candidates = candidates
-        self._waiting = waiting
-        self._probing = probing
-        self._accounting = accounting
-        self._view = view
-        self._turn = 0
-        self.under_way = 0
+    state: RunState
+    coordinator: Coordinator
+    candidates: Candidates
+    waiting: Waiting
+    probing: Probing
+    accounting: Accounting
+    view: Callable[[int, Ids | None, int, int], View]
+    under_way: int = field(default=0, init=False)
+    _turn: int = field(default=0, init=False)
 
     def restart(self) -> None:
         """Count the selections of a new round."""
@@ -72,41 +62,41 @@ class Selection:
             while True:
                 chosen = yield from self._choose(k, among)
                 if not chosen:  # everybody left while being asked
-                    yield from self._waiting.until_somebody(lambda: among)
-                if chosen or self._state.finished:
+                    yield from self.waiting.until_somebody(lambda: among)
+                if chosen or self.state.finished:
                     return chosen
         finally:
             self.under_way -= 1
 
     def find_nobody(self, k: int) -> None:
         """Record that `k` were wanted when nobody could take part."""
-        self._accounting.fall_short(k)
+        self.accounting.fall_short(k)
 
     def _choose(self, k: int, among: Ids | None) -> Generator[simpy.Event, Any, Counter[int]]:
         # Rounds may end while questions are out; the selection remains that of its own.
-        round_, turn = self._state.round, self._turn
+        round_, turn = self.state.round, self._turn
         self._turn += 1
-        view = self._view(k, among, round_, turn)
+        view = self.view(k, among, round_, turn)
         reports: tuple[Reports, ...] = ()
-        while (probe := self._coordinator.next_probe(view, reports)) is not None:
-            took = yield from self._probing.ask(probe)
-            answer = self._coordinator.answer(probe, list(took), list(took.values()), view)
+        while (probe := self.coordinator.next_probe(view, reports)) is not None:
+            took = yield from self.probing.ask(probe)
+            answer = self.coordinator.answer(probe, list(took), list(took.values()), view)
             reports += (answer,)
-            view = self._view(k, among, round_, turn)
-            if not self._waiting.anyone(among):
+            view = self.view(k, among, round_, turn)
+            if not self.waiting.anyone(among):
                 return Counter()
-        chosen = Counter(self._coordinator.select(view, reports, k))
+        chosen = Counter(self.coordinator.select(view, reports, k))
         self._check(chosen)
-        self._accounting.select(k, chosen)
+        self.accounting.select(k, chosen)
         return chosen
 
     def _check(self, chosen: Counter[int]) -> None:
         """Assert that somebody was chosen, and that all of them can take part now."""
         asked = np.array(sorted(chosen), dtype=np.int64)
-        able = self._candidates.reachable(asked) if len(asked) else asked
+        able = self.candidates.reachable(asked) if len(asked) else asked
         if not len(asked) or len(able) < len(asked):
             absent = sorted(set(asked.tolist()) - set(able.tolist()))
             raise RunError(
-                f"in round {self._state.round} the selector chose "
+                f"in round {self.state.round} the selector chose "
                 + (f"clients that can't take part now: {absent}" if absent else "nobody")
             )

@@ -158,7 +158,7 @@ class Server:
 
         ``{stragglers: s}`` is the (100 - s)-percentile, linearly interpolated, of the times that
         the full workload takes each device that holds samples (FedCore, section 3.1;
-        algorithms.md F.2).
+        docs/algorithms.md, F.2).
         """
         if isinstance(deadline, Stragglers):
             return percentile(self.nominal_round_s(), 1 - deadline.stragglers)

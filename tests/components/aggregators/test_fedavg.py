@@ -1,4 +1,4 @@
-"""FedAvg: the oracles of algorithms.md, section C."""
+"""FedAvg: the oracles of docs/algorithms.md, section C."""
 
 import numpy as np
 import pytest

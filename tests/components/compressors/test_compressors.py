@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.components.compressors import compressors
-from simfl.coordinators.uplink import Uplink
+from simfl.components.filters import filters
+from simfl.coordinators.training import UpdatePath
 
 
 def update(*values: float) -> np.ndarray:
@@ -65,17 +66,18 @@ def test_quantisation_errs_by_one_level_at_most(values: list[float], bits: int) 
 
 def test_error_feedback_loses_nothing_in_the_long_run() -> None:
     """What is sent plus what is still owed is what was computed, at every step."""
-    uplink = Uplink(compressors.parse({"name": "top_k", "share": "25%"}))
+    top_k = compressors.parse({"name": "top_k", "share": "25%"})
+    path = UpdatePath(top_k, filters.parse("none"))
     rng = np.random.default_rng(3)
     computed, received = np.zeros(8), np.zeros(8)
     for step in range(20):
         fresh = rng.normal(size=8).astype(np.float32)
         computed += fresh
-        received += uplink.send(7, fresh, seed=step)
-        assert np.allclose(received + uplink.owed[7], computed, atol=1e-5)
+        received += path.send(7, fresh, seed=step)
+        assert np.allclose(received + path.owed[7], computed, atol=1e-5)
 
 
 def test_without_error_feedback_nothing_is_owed() -> None:
-    uplink = Uplink(compressors.parse({"name": "quantize", "bits": 4}))
-    uplink.send(0, update(1, 2, 3), seed=0)
-    assert uplink.owed == {}
+    path = UpdatePath(compressors.parse({"name": "quantize", "bits": 4}), filters.parse("none"))
+    path.send(0, update(1, 2, 3), seed=0)
+    assert path.owed == {}

@@ -1,4 +1,4 @@
-"""Coresets: the oracles of algorithms.md (B.3), brute force where that is possible."""
+"""Coresets: the oracles of docs/algorithms.md (B.3), brute force where that is possible."""
 
 import itertools
 

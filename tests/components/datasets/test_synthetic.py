@@ -6,7 +6,7 @@ from simfl.components.datasets import datasets
 from simfl.components.datasets.synthetic import Synthetic
 from simfl.core.seeds import Seeds
 
-# algorithms.md, D.6, for the legacy generator with seed 0
+# docs/algorithms.md, D.6, for the legacy generator with seed 0
 PUBLISHED_SIZES = [1909, 171, 436, 4876, 2337, 57, 415, 90, 94, 174]
 
 

@@ -1,4 +1,4 @@
-"""CMFL: exact cases (algorithms.md, A.11) and both variants' decisions."""
+"""CMFL: exact cases (docs/algorithms.md, A.11) and both variants' decisions."""
 
 import numpy as np
 import pytest

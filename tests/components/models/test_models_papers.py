@@ -10,7 +10,7 @@ from simfl.errors import InputError
 
 MNIST, CIFAR, TEXT = (1, 28, 28), (3, 32, 32), (80,)
 
-# algorithms.md, E: name, options, shape, classes, parameters
+# docs/algorithms.md, E: name, options, shape, classes, parameters
 PUBLISHED = [
     ("fedcor_mlp", {}, MNIST, 10, 52_500),
     ("fedcor_cnn", {}, CIFAR, 10, 122_570),

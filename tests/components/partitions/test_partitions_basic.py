@@ -79,7 +79,7 @@ def test_two_shards_per_client(balanced, deal):
         assert (counts.sum(axis=1) == 600).all()
         assert ((counts > 0).sum(axis=1) <= 2).all()
         pure.append(((counts > 0).sum(axis=1) == 1).sum())
-    # algorithms.md, D.1: N * 19/199 clients are expected to get two shards of one label
+    # docs/algorithms.md, D.1: N * 19/199 clients are expected to get two shards of one label
     assert abs(np.mean(pure) - 100 * 19 / 199) < 4 * np.std(pure) / np.sqrt(60)
 
 

@@ -14,7 +14,9 @@ def test_label_counts():
 
 def test_skew_of_pure_and_of_representative_clients():
     pure = np.eye(10, dtype=np.int64) * 600
-    np.testing.assert_allclose(skew(pure), 1.8)  # algorithms.md, G.2: all of one of ten classes
+    np.testing.assert_allclose(
+        skew(pure), 1.8
+    )  # docs/algorithms.md, G.2: all of one of ten classes
     np.testing.assert_allclose(skew(np.full((4, 10), 7)), 0)
     assert np.isnan(skew(label_counts(DEALT, LABELS, 3))[1])
 

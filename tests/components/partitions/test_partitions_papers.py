@@ -103,7 +103,7 @@ def test_fedcor_dirichlet_uses_every_sample_once(balanced, deal):
 
 
 def test_fedcor_dirichlet_published_statistics(balanced, deal):
-    """algorithms.md, D.2: sizes 371..1254 on average, std 200; concentration .02 is very peaky."""
+    """docs/algorithms.md, D.2: sizes 371..1254 on average, std 200; concentration .02 is peaky."""
     sizes, shares = [], []
     for seed in range(20):
         counts = label_counts(deal("fedcor_dirichlet", balanced, 100, seed), balanced.labels, 10)
@@ -220,7 +220,7 @@ def test_half_of_the_concentrations_lie_below_the_median():
     [(0.05, 0.788), (0.1, 0.659), (0.2, 0.533), (1, 0.294), (3, 0.204), (5, 0.179)],
 )
 def test_share_of_the_largest_class(beta, largest):
-    """algorithms.md, D.4: within .01 over 4,000 draws."""
+    """docs/algorithms.md, D.4: within .01 over 4,000 draws."""
     environment = DirichletSkewness(median=beta - 1e-9, maximum=beta)
     above_the_median = environment.shares(8000, 10, np.random.default_rng(1))[::2]
     assert abs(above_the_median.max(axis=1).mean() - largest) < 0.01

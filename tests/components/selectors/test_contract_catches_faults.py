@@ -10,7 +10,8 @@ from pydantic import PrivateAttr
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.components.selectors.uniform import Uniform
 from simfl.core.types import Ids
-from simfl.testing.selectors import SelectorContract, plain, same
+from simfl.testing.contract import plain, same
+from simfl.testing.selectors import SelectorContract
 
 
 class Faulty(Selector):

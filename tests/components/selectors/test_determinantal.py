@@ -1,4 +1,4 @@
-"""Exact k-DPP sampling: all probabilities of small kernels, and stability (algorithms.md, A.7)."""
+"""Exact k-DPP sampling: probabilities of small kernels, stability (docs/algorithms.md, A.7)."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""FedCor's Gaussian process: closed forms to 1e-9 and invariants (algorithms.md, A.5)."""
+"""FedCor's Gaussian process: closed forms to 1e-9 and invariants (docs/algorithms.md, A.5)."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_posterior_mean() -> None:
     ("noise", "value", "gradient"),
     [
         (1.0, 2.7429234676900394, (0.16861111, 0.32555556)),
-        # exactly, in rational numbers; algorithms.md prints the first as 56.194955
+        # exactly, in rational numbers; docs/algorithms.md prints the first as 56.194955
         (1e-4, 8.04723564054, (56.19495617927, -27.60728769745)),
     ],
 )

@@ -1,4 +1,4 @@
-"""AFL: its closed form, its limits and what it asks (algorithms.md, A.3)."""
+"""AFL: its closed form, its limits and what it asks (docs/algorithms.md, A.3)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Clustered sampling: unbiased urns, planted pairs, low variance (algorithms.md, A.8)."""
+"""Clustered sampling: unbiased urns, planted pairs, low variance (docs/algorithms.md, A.8)."""
 
 import numpy as np
 import pytest

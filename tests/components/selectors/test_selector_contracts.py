@@ -63,7 +63,5 @@ def test_no_selector_escapes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", selectors.names())
-def test_every_option_and_class_is_documented(name: str) -> None:
-    selector = selectors.get(name)
-    assert all(option.description for option in selector.model_fields.values())
-    assert "Cost:" in (selector.__doc__ or "")
+def test_every_class_says_what_it_costs(name: str) -> None:
+    assert "Cost:" in (selectors.get(name).__doc__ or "")

@@ -1,4 +1,4 @@
-"""DivFL: greedy facility location by hand, and against brute force (algorithms.md, A.14)."""
+"""DivFL: greedy facility location by hand, and against brute force (docs/algorithms.md, A.14)."""
 
 from itertools import combinations
 

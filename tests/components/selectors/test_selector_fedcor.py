@@ -1,4 +1,4 @@
-"""FedCor and FedGP: schedule, samples, annealing and presets (algorithms.md, A.5 and A.6)."""
+"""FedCor and FedGP: schedule, samples, annealing and presets (docs/algorithms.md, A.5 and A.6)."""
 
 import numpy as np
 import pytest

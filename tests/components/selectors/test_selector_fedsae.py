@@ -1,4 +1,4 @@
-"""FedSAE's selection: softmax over losses and its limits (algorithms.md, A.9)."""
+"""FedSAE's selection: softmax over losses and its limits (docs/algorithms.md, A.9)."""
 
 import numpy as np
 

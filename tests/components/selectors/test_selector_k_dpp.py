@@ -1,4 +1,4 @@
-"""FL-DP3S: planted groups, profiles and their costs (algorithms.md, A.7 and G.2)."""
+"""FL-DP3S: planted groups, profiles and their costs (docs/algorithms.md, A.7 and G.2)."""
 
 import numpy as np
 import pytest

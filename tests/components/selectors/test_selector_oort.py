@@ -1,4 +1,4 @@
-"""Oort: utilities, bonus, penalty, pacer, blacklist and presets (algorithms.md, A.12)."""
+"""Oort: utilities, bonus, penalty, pacer, blacklist and presets (docs/algorithms.md, A.12)."""
 
 import numpy as np
 import pytest

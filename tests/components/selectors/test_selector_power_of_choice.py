@@ -1,4 +1,4 @@
-"""Power-of-choice: exact cases, limits and what it asks (algorithms.md, A.4)."""
+"""Power-of-choice: exact cases, limits and what it asks (docs/algorithms.md, A.4)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""TiFL: tiers, their chances and their credits (algorithms.md, A.13)."""
+"""TiFL: tiers, their chances and their credits (docs/algorithms.md, A.13)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sampling in proportion to data: closed forms of algorithms.md, A.2."""
+"""Sampling in proportion to data: closed forms of docs/algorithms.md, A.2."""
 
 import numpy as np
 import pytest

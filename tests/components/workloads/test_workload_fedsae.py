@@ -1,4 +1,4 @@
-"""FedSAE's workload prediction: Ira and Fassa by hand (algorithms.md, A.9)."""
+"""FedSAE's workload prediction: Ira and Fassa by hand (docs/algorithms.md, A.9)."""
 
 import math
 

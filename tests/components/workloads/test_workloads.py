@@ -1,4 +1,4 @@
-"""Workloads: the oracles of algorithms.md (B.2, B.3), and that a plan ends by the deadline."""
+"""Workloads: the oracles of docs/algorithms.md (B.2, B.3), and that a plan ends by the deadline."""
 
 import math
 
@@ -103,7 +103,7 @@ def test_coreset_budgets_are_those_of_fedcore(
     [(4388, 1.8098, 2366, 5), (2103, 1.3121, 1835, 8), (4645, 1.8658, 2425, 5)],
 )
 def test_stragglers_of_fedcore_table_1(m: int, c: float, b: int, epochs: int) -> None:
-    """The three stragglers of 10% on Synthetic (algorithms.md, F.4)."""
+    """The three stragglers of 10% on Synthetic (docs/algorithms.md, F.4)."""
     assert plan("coreset", c, 10 * 1419.1267, m) == Plan(1, 9, b)
     assert plan("partial_epochs", c, 10 * 1419.1267, m) == Plan(full_epochs=epochs)
 

@@ -1,0 +1,127 @@
+"""A scenario's model: what virtual time must know of it, and what its training takes."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simfl.components.datasets.base import Samples
+from simfl.core.seeds import Seeds
+from simfl.core.types import Params
+from simfl.errors import InputError
+from simfl.scenario.scenario import Scenario
+from simfl.sim.coordinator import Evaluation
+from simfl.training.executors.base import Executor
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What virtual time must know of a model.
+
+    Attributes:
+        parameters: p.
+        tensors: sizes of its tensors, in the order of the flat vector.
+        flops: FLOPs of training one sample.
+        convex: whether it has no hidden layer.
+        profile: width of FC-1 (0: it has none).
+        takes_tokens: whether its inputs are whole numbers.
+    """
+
+    parameters: int
+    tensors: tuple[int, ...]
+    flops: int
+    convex: bool
+    profile: int
+    takes_tokens: bool
+
+
+def model_facts(scenario: Scenario) -> ModelFacts:
+    """Return what virtual time must know of the model of `scenario`."""
+    from simfl.training.flat import Layout, build, takes_tokens, training_flops
+    from simfl.training.measure import profile_layer
+    from simfl.training.program import is_convex
+
+    shape, classes = scenario.data.dataset.shape()
+    module = build(scenario.model, shape, classes)
+    layout = Layout.of(module)
+    try:
+        profile = profile_layer(module).out_features
+    except InputError:
+        profile = 0
+    return ModelFacts(
+        parameters=layout.size,
+        tensors=tuple(int(np.prod(part)) for part in layout.shapes),
+        flops=training_flops(module, shape),
+        convex=is_convex(module),
+        profile=profile,
+        takes_tokens=takes_tokens(module),
+    )
+
+
+def training_bytes(scenario: Scenario) -> int:
+    """Return what training takes of a device's memory (0 where no device's is limited)."""
+    if all(group.memory is None and "memory" not in group.traced for group in scenario.fleet):
+        return 0
+    from simfl.training.flat import build
+    from simfl.training.memory import training_bytes
+
+    shape, classes = scenario.data.dataset.shape()
+    module = build(scenario.model, shape, classes)
+    return training_bytes(module, shape, scenario.training.local(), scenario.aggregation.corrects)
+
+
+def initial_model(scenario: Scenario, seeds: Seeds) -> Params:
+    """Return the parameters `(p,)` that the run begins with."""
+    from simfl.training.flat import initial_params
+
+    shape, classes = scenario.data.dataset.shape()
+    return initial_params(scenario.model, shape, classes, seeds.number("init"))
+
+
+def judge(
+    executor: Executor, samples: Samples, facts: ModelFacts, scenario: Scenario
+) -> Callable[[Params], Evaluation]:
+    """Return what judges models of `scenario` on `samples`.
+
+    Args:
+        executor: computes; already started.
+        samples: what models are judged on.
+        facts: of the model.
+        scenario: whose.
+
+    Raises:
+        InputError: there are none, or they are tokens and the model takes none, or the reverse.
+    """
+    import torch
+
+    if not len(samples):
+        raise InputError(
+            f"data set {scenario.data.dataset.name!r} leaves no test samples to evaluate the model "
+            "on"
+        )
+    if facts.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
+        takes = "tokens, not measurements" if facts.takes_tokens else "no tokens"
+        raise InputError(
+            f"model {scenario.model.name!r} takes {takes}, so it can't be trained on data set "
+            f"{scenario.data.dataset.name!r}"
+        )
+    x, y, task = torch.from_numpy(samples.x), torch.from_numpy(samples.y), executor.task
+
+    def evaluate(params: Params) -> Evaluation:
+        quality = executor.evaluate(task, params, x, y)
+        return Evaluation(quality.accuracy, quality.loss)
+
+    return evaluate
+
+
+def model_file(scenario: Scenario, params: Params) -> bytes:
+    """Return a file with the model `params` `(p,)` as PyTorch keeps it."""
+    import torch
+
+    from simfl.training.flat import build, state_dict
+
+    shape, classes = scenario.data.dataset.shape()
+    buffer = io.BytesIO()
+    torch.save(state_dict(build(scenario.model, shape, classes), params), buffer)
+    return buffer.getvalue()

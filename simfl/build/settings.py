@@ -1,0 +1,46 @@
+"""What a scenario has the server be told."""
+
+from simfl.build.model import ModelFacts, training_bytes
+from simfl.core.guard import blaming, expect
+from simfl.scenario.scenario import Scenario
+from simfl.sim.server.settings import Prices, Settings, Stop
+
+
+def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
+    """Return what the server of a run of `scenario` is told."""
+    rounds, training = scenario.rounds, scenario.training
+    stop = rounds.stop
+    return Settings(
+        clients=rounds.clients,
+        min_clients=rounds.min_clients,
+        epochs=training.epochs or 0,
+        steps=training.steps,
+        batch_size=training.batch_size,
+        convex=model.convex,
+        stop=Stop(
+            stop.rounds, stop.time, stop.accuracy, None if stop.bytes is None else int(stop.bytes)
+        ),
+        evaluate_every=scenario.evaluation.every,
+        targets=scenario.evaluation.targets,
+        prices=_prices(scenario, model),
+        wants=tuple(scenario.selection.wants),
+        filters_updates=training.filter.stage == "client",
+        memory_bytes=training_bytes(scenario),
+    )
+
+
+def _prices(scenario: Scenario, model: ModelFacts) -> Prices:
+    size, corrects = 4 * model.parameters, scenario.aggregation.corrects
+    compressor = scenario.training.compression
+    with blaming(compressor, "telling the size of an update"):
+        update_size = compressor.size(model.parameters)
+        whole = isinstance(update_size, int) and update_size >= 0
+        expect(whole, "a whole number of bytes", update_size)
+    return Prices(
+        model_bytes=size,
+        update_bytes=update_size,
+        correction_bytes=size if corrects else 0,
+        report_bytes=update_size if corrects else 0,
+        profile_bytes=4 * model.profile,
+        charge_probes=scenario.selection.charge_probes,
+    )

@@ -1,0 +1,27 @@
+"""`simfl verify`: do a run again and compare."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli.app import app
+
+
+@app.command("verify")
+def verify_command(
+    folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A finished run.")],
+    executor: shared.Executor = "inline",
+    workers: shared.Workers = None,
+    data_dir: shared.DataDir = None,
+    ray_address: shared.RayAddress = None,
+) -> None:
+    """Do a run again, elsewhere: exit code 0 if events and model are the same, else 1."""
+    from simfl.errors import RunError
+    from simfl.runs.verify import verify
+
+    how = shared.options(executor, workers, "cpu", data_dir, ray_address)
+    if (difference := verify(folder, how)) is not None:
+        raise RunError(f"{folder} does not come out the same: {difference}")
+    typer.echo(f"{folder}: the same, event by event, and so is its model")

@@ -1,0 +1,73 @@
+"""Code that a scenario names as ``module:Class`` or ``path.py:Class``: what may be imported.
+
+A scenario may be a stranger's, and importing a module runs it.  From Python everything may be
+imported; commands narrow it down (`importing`).
+"""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Literal
+
+from simfl.errors import InputError
+
+Allowed = Literal["nothing", "beside", "anything"]
+"""What may be imported: nothing, what lies in the scenario's folder, or any module."""
+
+_allowed: ContextVar[Allowed] = ContextVar("allowed", default="anything")
+_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+
+
+@contextmanager
+def importing(allowed: Allowed) -> Iterator[None]:
+    """Let scenarios import no more than what is `allowed`."""
+    before = _allowed.set(allowed)
+    try:
+        yield
+    finally:
+        _allowed.reset(before)
+
+
+@contextmanager
+def beside(folder: Path | None) -> Iterator[None]:
+    """Look for modules in `folder` too, the scenario's own."""
+    before = _folder.set(folder)
+    try:
+        yield
+    finally:
+        _folder.reset(before)
+
+
+def named_class(name: str) -> object:
+    """Return what ``module:Class`` or ``path.py:Class`` names.
+
+    Raises:
+        InputError: it may not be imported.
+        Exception: whatever the module raises.
+    """
+    module, _, attribute = name.partition(":")
+    folder = (_folder.get() or Path()).resolve()
+    if module.endswith(".py"):
+        file = folder / module
+        folder, module = file.parent, file.stem
+    else:
+        file = (folder / Path(*module.split("."))).with_suffix(".py")
+    lies_beside = file.is_file() or (file.with_suffix("") / "__init__.py").is_file()
+    own = module.partition(".")[0] == "simfl"
+    allowed = _allowed.get()
+    if not own and (allowed == "nothing" or (allowed == "beside" and not lies_beside)):
+        raise InputError("is code of its own, which is imported only with --allow-code")
+    if lies_beside and str(folder) not in sys.path:
+        sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
+        importlib.invalidate_caches()
+    return getattr(importlib.import_module(module), attribute)
+
+
+def is_code(text: object) -> bool:
+    """Return whether `text` looks like the name of a class in somebody's module."""
+    module, colon, attribute = str(text).partition(":")
+    parts = module.removesuffix(".py").replace("/", ".").split(".")
+    return bool(colon) and attribute.isidentifier() and all(part.isidentifier() for part in parts)

@@ -1,0 +1,64 @@
+"""One run, one writer: whoever writes into a run's folder holds its lock.
+
+The operating system lets go of a dead process's lock, so one that is left behind is no hindrance.
+"""
+
+import fcntl
+import os
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from simfl.errors import InputError
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of `folder`, which is made if it is not there.
+
+    Raises:
+        InputError: somebody else holds it, who is named; or the folder can't be made.
+    """
+    path = folder / LOCK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = _take(path)
+    except BlockingIOError:
+        raise InputError(
+            f"{folder} is being written by {_holder(path)}; wait, or stop it"
+        ) from None
+    except OSError as error:
+        raise InputError(f"can't make {folder}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _take(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
+                os.ftruncate(descriptor, 0)
+                started = time.strftime("%Y-%m-%d %H:%M:%S")
+                name = f"process {os.getpid()} on {platform.node()}, started {started}"
+                os.write(descriptor, name.encode())
+                return descriptor
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # whoever had it before has just let go, and removed it
+
+
+def _holder(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8") or "another process"
+    except OSError:
+        return "another process"

@@ -1,0 +1,92 @@
+"""Whether a run's results are what its scenario gives: it is run again, and compared."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from simfl.coordinators.base import MODEL
+from simfl.errors import InputError
+from simfl.runs.eventlog import decode, whole_lines
+from simfl.runs.folder import EVENTS, PROVENANCE, SCENARIO, is_finished, is_run, read_json
+from simfl.runs.options import Options
+from simfl.runs.run import Job, run_one
+from simfl.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first thing that a repeated run did in another way.
+
+    Attributes:
+        event: its number in the log, 1-based (None: the logs are equal, the models differ).
+        field: of the event, or the file.
+        recorded: its value in the folder.
+        repeated: its value now.
+    """
+
+    event: int | None
+    field: str
+    recorded: Any
+    repeated: Any
+
+    def __str__(self) -> str:
+        where = self.field if self.event is None else f"event {self.event}, {self.field!r}"
+        recorded, repeated = (json.dumps(value) for value in (self.recorded, self.repeated))
+        return f"{where}: {recorded} recorded, {repeated} repeated"
+
+
+def verify(folder: Path, options: Options | None = None) -> Difference | None:
+    """Do the run in `folder` again, elsewhere; return the first difference, None if there is none.
+
+    Args:
+        folder: of a finished run; nothing in it is changed.
+        options: where to compute and where the data lie; whether training is skipped and the
+            device are the run's.
+
+    Raises:
+        InputError: `folder` holds no finished run.
+        RunError: the repeated run failed.
+    """
+    if not is_run(folder) or not is_finished(folder):
+        raise InputError(f"{folder} holds no finished run")
+    recorded = read_json(folder / PROVENANCE)
+    options = replace(
+        options or Options(), time_only=recorded["time_only"], device=recorded["device"]
+    )
+    scenario = Scenario.load(folder / SCENARIO)
+    with TemporaryDirectory(prefix="simfl-verify-") as top:
+        job = Job(recorded["variant"], scenario, Path(top) / "run")
+        run_one(job, options)
+        return _first_difference(folder, job.folder)
+
+
+def _first_difference(folder: Path, again: Path) -> Difference | None:
+    both = whole_lines(folder / EVENTS), whole_lines(again / EVENTS)
+    for number, (there, here) in enumerate(zip_longest(*both), start=1):
+        if there != here:
+            return _in_event(number, there, here)
+    there, here = _digest(folder / MODEL), _digest(again / MODEL)
+    return None if there == here else Difference(None, MODEL, there, here)
+
+
+def _in_event(number: int, recorded: str | None, repeated: str | None) -> Difference:
+    there, here = ({} if line is None else _facts(line) for line in (recorded, repeated))
+    for name in {**there, **here}:
+        if there.get(name) != here.get(name):
+            return Difference(number, name, there.get(name), here.get(name))
+    return Difference(number, "line", recorded, repeated)
+
+
+def _facts(line: str) -> dict[str, Any]:
+    try:
+        return decode(line)
+    except ValueError:
+        return {"line": line}
+
+
+def _digest(path: Path) -> str | None:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None

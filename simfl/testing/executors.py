@@ -1,0 +1,90 @@
+"""The contract of every executor, as a test suite to inherit: see `simfl.testing.contract`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+import numpy as np
+
+from simfl.components.coresets.random import Random
+from simfl.components.models.mlp import Mlp
+from simfl.core.types import Corrections, Params
+from simfl.core.work import MiniBatch, WorkResult
+from simfl.errors import RunError
+from simfl.testing.contract import ComponentContract
+from simfl.testing.learning import equal, orders, random_task
+from simfl.training.executors.base import Executor
+from simfl.training.executors.inline import Inline
+from simfl.training.flat import initial_params
+from simfl.training.task import Task
+
+SIZES = (40, 7, 0, 64, 1, 33, 8, 20)
+
+
+class ExecutorContract(ComponentContract):
+    """What holds for every executor; inherit and set `create`."""
+
+    create: Callable[[], Executor]
+
+    @cached_property
+    def task(self) -> Task:
+        """What is learned: a small perceptron with dropout, on random data."""
+        return random_task(Mlp(hidden=(6,), dropout=0.5), (5,), 4, SIZES, Random())
+
+    @cached_property
+    def params(self) -> Params:
+        """The model `(p,)` that everybody starts from."""
+        return initial_params(self.task.model, self.task.shape, self.task.classes, seed=1)
+
+    @contextmanager
+    def started(self, executor: Executor) -> Iterator[Executor]:
+        """Start `executor` and close it in the end."""
+        executor.start(self.task)
+        try:
+            yield executor
+        finally:
+            executor.close()
+
+    def train(self, executor: Executor, corrections: Corrections | None = None) -> list[WorkResult]:
+        """Return what an executor, started already, computes."""
+        return executor.train({0: self.params}, orders(len(SIZES)), corrections)
+
+    def test_bits_are_those_of_one_process(self) -> None:
+        """Of results, in the order asked, of corrected ones, of measurements and evaluations."""
+        rng = np.random.default_rng(0)
+        corrections = {
+            order.key: rng.normal(size=len(self.params)).astype(np.float32)
+            for order in orders(len(SIZES))
+        }
+        with self.started(Inline()) as inline, self.started(self.create()) as executor:
+            expected = self.train(inline)
+            equal(expected, self.train(executor))
+            turned = executor.train({0: self.params}, orders(len(SIZES))[::-1])
+            equal(expected[::-1], turned)
+            assert executor.train({0: self.params}, []) == [], "results without orders"
+            equal(self.train(inline, corrections), self.train(executor, corrections))
+            self.look(inline, executor)
+
+    def look(self, inline: Executor, executor: Executor) -> None:
+        """Assert that `executor` measures and evaluates what `inline` does."""
+        for batch in (None, MiniBatch(4, seed=3)):
+            expected = inline.measure("loss", self.params, [3, 0, 5], batch)
+            measured = executor.measure("loss", self.params, [3, 0, 5], batch)
+            assert np.array_equal(expected, measured, equal_nan=True), (expected, measured)
+        data = self.task.data.training(range(len(SIZES)))
+        evaluation = executor.evaluate(self.task, self.params, data.x, data.y)
+        assert evaluation == inline.evaluate(self.task, self.params, data.x, data.y)
+
+    def test_it_can_be_closed_twice_and_started_again(self) -> None:
+        """What is closed says so when it is asked to work."""
+        executor = self.create()
+        for _ in range(2):
+            executor.close()
+            try:
+                self.train(executor)
+            except RunError:
+                pass
+            else:
+                raise AssertionError("it trains although it was not started")
+            with self.started(executor), self.started(Inline()) as inline:
+                equal(self.train(inline), self.train(executor))

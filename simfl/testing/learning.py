@@ -1,0 +1,70 @@
+"""A small learning task of random data: what contracts of models and executors compute."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from simfl.components.coresets.base import Coreset
+from simfl.components.models.base import Model
+from simfl.core.types import Ids
+from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
+from simfl.training.data import Partitioned
+from simfl.training.flat import build, takes_tokens
+from simfl.training.task import Task
+
+TRAINING = LocalTraining(8, Schedule(0.05, decay=0.9), momentum=0.5, proximal=0.1)
+_PLANS = (
+    Plan(full_epochs=2),
+    Plan(full_epochs=1, coreset_epochs=2, coreset_size=6),
+    Plan(coreset_epochs=2, coreset_size=3),
+    Plan(steps=5),
+    Plan(full_epochs=3, stop_after=4),
+)
+
+
+def random_inputs(
+    model: Model, shape: tuple[int, ...], classes: int, n: int, seed: int = 0
+) -> torch.Tensor:
+    """Return `(n, *shape)` random numbers or, if the model takes those, tokens."""
+    rng = np.random.default_rng(seed)
+    if takes_tokens(build(model, shape, classes)):
+        return torch.from_numpy(rng.integers(0, classes, (n, *shape)))
+    return torch.from_numpy(rng.standard_normal((n, *shape)).astype(np.float32))
+
+
+def random_task(
+    model: Model,
+    shape: tuple[int, ...],
+    classes: int,
+    sizes: Sequence[int],
+    coreset: Coreset | None = None,
+) -> Task:
+    """Return a task of random samples, `sizes` of which the clients hold."""
+    x, rng = random_inputs(model, shape, classes, sum(sizes)), np.random.default_rng(1)
+    y = torch.from_numpy(rng.integers(0, classes, len(x)))
+    rows: list[Ids] = np.split(np.arange(len(x)), np.cumsum(sizes)[:-1])
+    none = np.zeros(0, dtype=np.int64)
+    data = Partitioned(x, y, rows, [none] * len(sizes))
+    return Task(model, shape, classes, data, TRAINING, coreset, wants=("gradient",))
+
+
+def orders(clients: int, plans: Sequence[Plan] = _PLANS) -> list[WorkOrder]:
+    """Return an order for each client, the plans in turn."""
+    return [
+        WorkOrder(client, 0, 1 + client % 3, 0, plans[client % len(plans)], 987_654_321 + client)
+        for client in range(clients)
+    ]
+
+
+def equal(results: Sequence[WorkResult], others: Sequence[WorkResult]) -> None:
+    """Assert that results are equal, bit for bit."""
+    assert [one.order for one in results] == [other.order for other in others], "other orders"
+    for one, other in zip(results, others, strict=True):
+        client = one.order.client
+        assert one.params.tobytes() == other.params.tobytes(), f"client {client}: other bits"
+        assert np.array([one.loss]).tobytes() == np.array([other.loss]).tobytes(), client
+        assert (one.steps, one.samples, one.lr_sum) == (other.steps, other.samples, other.lr_sum)
+        assert one.extras.keys() == other.extras.keys()
+        for name, value in one.extras.items():
+            assert value.tobytes() == other.extras[name].tobytes(), (client, name)

@@ -1,0 +1,112 @@
+"""Components that do what they must not, from round 2 on, until they are mended."""
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from simfl.components.aggregators.fedavg import FedAvg
+from simfl.components.compressors.none import NoCompression
+from simfl.components.selectors.uniform import Uniform
+from simfl.components.workloads.full import Full
+from simfl.core.work import Plan
+from simfl.sim.policies.base import RoundPolicy
+from simfl.sim.policies.synchronous import Synchronous
+
+
+class Mended:
+    """Whether they behave."""
+
+    yes: ClassVar[bool] = False
+
+
+class FaultySelector(Uniform):
+    """Chooses as `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    def select(self, view, reports, k, rng):
+        chosen = super().select(view, reports, k, rng)
+        if Mended.yes or view.round < 2:
+            return chosen
+        return {
+            "raises": lambda: {}["nothing"],
+            "unknown": lambda: [99],
+            "negative": lambda: [-1],
+            "too many": lambda: view.available,
+            "fractions": lambda: chosen + 0.5,
+            "none": lambda: None,
+            "nobody": lambda: [],
+        }[self.fault]()
+
+
+class FaultyAggregator(FedAvg):
+    """Returns what `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    def aggregate(self, model, contributions):
+        new = super().aggregate(model, contributions)
+        if Mended.yes:
+            return new
+        return {
+            "raises": lambda: new @ np.zeros(2),
+            "nan": lambda: new * np.nan,
+            "infinite": lambda: new + np.inf,
+            "shape": lambda: new[:-1],
+            "type": lambda: new.astype(np.float64),
+            "list": lambda: new.tolist(),
+        }[self.fault]()
+
+
+class FaultyCompressor(NoCompression):
+    """Compresses as `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    def compress(self, update, rng):
+        odd = {"nan": np.float32(np.nan), "infinite": np.float32(np.inf)}.get(self.fault)
+        return update if Mended.yes or odd is None else update * odd
+
+    def size(self, parameters):
+        return {"negative": -4, "fraction": 0.5}.get(self.fault, 4 * parameters)
+
+
+class FaultyWorkload(Full):
+    """Plans as `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    def plan(self, assignment):
+        if Mended.yes:
+            return super().plan(assignment)
+        return {"negative": Plan(-1), "nothing": Plan(), "gains": Plan(1, extra_units=-9.0)}[
+            self.fault
+        ]
+
+
+class EndsEarly(Synchronous):
+    """Ends before anything has been learnt."""
+
+    def run(self, server):
+        if Mended.yes:
+            yield from super().run(server)
+        server.open_round()
+        yield server.timeline.timeout(1)
+
+
+class NoGenerator(RoundPolicy):
+    """Runs at once."""
+
+    def run(self, server):
+        server.open_round()
+
+
+class Raises(Synchronous):
+    """Raises in its first round."""
+
+    def run(self, server):
+        if not Mended.yes:
+            server.open_round()
+            raise LookupError("nobody home")
+        yield from super().run(server)

@@ -1,0 +1,67 @@
+"""One run, one writer."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny import TINY
+
+from simfl import Options, Scenario
+from simfl.errors import InputError
+from simfl.runs.lock import LOCK, locked
+from simfl.runs.run import jobs, resume, run, run_one
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from simfl.runs.lock import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_who_comes_second_is_told_who_is_at_it(tmp_path: Path) -> None:
+    scenario = Scenario.from_dict(TINY)
+    [job] = jobs(scenario, tmp_path)
+    words = f"is being written by process {os.getpid()} on .*, started 20"
+
+    def second(*_: object) -> None:
+        for call in (
+            lambda: run_one(job, Options()),
+            lambda: resume(job.folder),
+            lambda: run(scenario, tmp_path),
+            lambda: run(scenario, tmp_path, go_on=True),
+        ):
+            with pytest.raises(InputError, match=words):
+                call()
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        run_one(job, Options(), [second])
+    assert resume(job.folder).summary["rounds"] == 4
+    assert not (job.folder / LOCK).exists()
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process, process.stdout:
+        assert process.stdout.readline() == b"held\n"
+        with pytest.raises(InputError, match=f"process {process.pid} on "), locked(tmp_path):
+            pass
+        process.kill()
+    assert (tmp_path / LOCK).exists()
+    with locked(tmp_path):
+        assert str(os.getpid()) in (tmp_path / LOCK).read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match=r"can't make .*file/run"),
+        locked(tmp_path / "file/run"),
+    ):
+        pass

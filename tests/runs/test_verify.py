@@ -1,0 +1,65 @@
+"""`simfl verify`: a run that is repeated gives the same, or the first difference is told."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import RunTiny
+
+from simfl import Options
+from simfl.cli import main
+from simfl.errors import InputError
+from simfl.runs.verify import Difference, verify
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("time_only", [False, True])
+def test_a_sound_run(run_tiny: RunTiny, capsys: pytest.CaptureFixture, time_only: bool) -> None:
+    folder = run_tiny(None, Options(time_only=time_only)).folder
+    before = files(folder)
+    assert main(["verify", str(folder)]) == 0
+    assert capsys.readouterr().out.startswith(f"{folder}: the same")
+    assert files(folder) == before
+
+
+def test_a_changed_event(run_tiny: RunTiny, capsys: pytest.CaptureFixture) -> None:
+    folder = run_tiny().folder
+    log = folder / "events.jsonl"
+    lines = log.read_text().splitlines()
+    place = next(number for number, line in enumerate(lines) if '"dispatched"' in line)
+    lines[place] = lines[place].replace('"full_epochs":2', '"full_epochs":3')
+    log.write_text("\n".join(lines) + "\n")
+    assert verify(folder) == Difference(place + 1, "full_epochs", 3, 2)
+    assert main(["verify", str(folder)]) == 1
+    words = f"event {place + 1}, 'full_epochs': 3 recorded, 2 repeated"
+    assert words in capsys.readouterr().err
+
+
+def test_a_log_cut_short(run_tiny: RunTiny) -> None:
+    folder = run_tiny().folder
+    lines = (folder / "events.jsonl").read_text().splitlines(keepends=True)
+    (folder / "events.jsonl").write_text("".join(lines[:-1]))
+    difference = verify(folder)
+    assert difference is not None
+    assert (difference.event, difference.recorded) == (len(lines), None)
+
+
+def test_a_changed_model(run_tiny: RunTiny) -> None:
+    folder = run_tiny().folder
+    state = torch.load(folder / "model.pt", weights_only=True)
+    next(iter(state.values()))[0] += 1e-6
+    torch.save(state, folder / "model.pt")
+    difference = verify(folder)
+    assert difference is not None
+    assert (difference.event, difference.field) == (None, "model.pt")
+
+
+def test_what_is_no_finished_run(run_tiny: RunTiny, tmp_path: Path) -> None:
+    folder = run_tiny().folder
+    (folder / "summary.json").unlink()
+    for place in (folder, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match="holds no finished run"):
+            verify(place)

@@ -1,0 +1,80 @@
+"""What README and docs show is so: scenarios validate, components pass, links lead on."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simfl import Scenario
+from simfl.testing.contract import ComponentContract
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_readmes_scenario_is_valid(tmp_path: Path) -> None:
+    [text] = blocks(ROOT / "README.md", "yaml")
+    (tmp_path / "phones.yaml").write_text(text)
+    scenario = Scenario.load(tmp_path / "phones.yaml")
+    assert scenario.name == "phones"
+
+
+def test_readmes_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quickstart takes a while; its first round goes through the same lines."""
+    [code] = blocks(ROOT / "README.md", "python")
+    text = (ROOT / "scenarios" / "quickstart.yaml").read_text()
+    short = re.sub(r"stop: \{.*?\}", "stop: {rounds: 1}", text)
+    assert short != text
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "quickstart.yaml").write_text(short)
+    exec(compile(code, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_yaml_is_yaml(page: Path) -> None:
+    for text in blocks(page, "yaml"):
+        assert isinstance(yaml.safe_load(text), dict)
+
+
+def extending() -> dict[str, type[ComponentContract]]:
+    names: dict[str, object] = {"__name__": "extending"}
+    for code in blocks(ROOT / "docs" / "extending.md", "python"):
+        exec(compile(code, "extending.md", "exec"), names)
+    return {name: suite for name, suite in names.items() if name.startswith("Test")}
+
+
+@pytest.mark.parametrize(("name", "suite"), extending().items(), ids=lambda x: str(x))
+def test_the_components_of_extending_pass_their_suites(name, suite, tmp_path: Path) -> None:
+    tests = [test for test in dir(suite) if test.startswith("test_")]
+    assert len(tests) > 4
+    for test in tests:
+        if test == "test_it_can_be_sent_to_another_process":
+            continue  # a class of a document's block can't be found by name
+        wants = inspect.signature(getattr(suite, test)).parameters
+        getattr(suite(), test)(**({"tmp_path": tmp_path} if "tmp_path" in wants else {}))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_citations_lead_to_a_section() -> None:
+    """What docstrings cite, and `simfl describe` prints, is in docs/algorithms.md."""
+    page = (ROOT / "docs" / "algorithms.md").read_text()
+    titles = set(re.findall(r"^#+ ([A-H](?:\.\d+)?|0(?:\.1)?)[ .]", page, re.MULTILINE))
+    cited = set()
+    for file in sorted((ROOT / "simfl").rglob("*.py")):
+        for rest in re.findall(r"docs/algorithms\.md[,\s(]+(.{0,24})", file.read_text(), re.DOTALL):
+            cited |= set(re.findall(r"\b[A-H](?:\.\d+)?\b|\b0\.\d+\b", rest.split(")")[0]))
+    assert len(cited) > 25
+    numbered = {f"0.{i}" for i in range(1, 11)} | {"G.1", "G.2", "G.3", "G.6", "H.3"}
+    assert cited <= titles | numbered, sorted(cited - titles - numbered)

@@ -1,0 +1,61 @@
+"""Every registered executor goes through the contract, which catches faulty ones."""
+
+import numpy as np
+import pytest
+
+from simfl.testing.contract import suites
+from simfl.testing.executors import ExecutorContract
+from simfl.training.executors.base import executors
+from simfl.training.executors.inline import Inline
+
+made = suites(ExecutorContract, executors, {"processes": {"options": {"workers": 2}}})
+ON_A_CLUSTER = made.pop("Test_ray")  # `test_ray.py` starts one and holds it to more than this
+globals().update(made)
+
+
+class Shuffled(Inline):
+    def train(self, bases, orders, corrections=None):
+        return super().train(bases, orders, corrections)[::-1]
+
+
+class Rounds(Inline):
+    def train(self, bases, orders, corrections=None):
+        results = super().train(bases, orders, corrections)
+        for result in results:
+            result.params[:] = np.round(result.params, 4)
+        return results
+
+
+class Uncorrected(Inline):
+    def train(self, bases, orders, corrections=None):
+        return super().train(bases, orders)
+
+
+class Estimates(Inline):
+    def measure(self, report, params, clients, batch=None):
+        return super().measure(report, params, clients)
+
+
+class Unclosable(Inline):
+    def close(self):
+        pass
+
+
+class Insatiable(Inline):
+    def train(self, bases, orders, corrections=None):
+        return super().train(bases, orders, corrections) or [None]
+
+
+@pytest.mark.parametrize(
+    ("fault", "test"),
+    [
+        (Shuffled, "test_bits_are_those_of_one_process"),
+        (Rounds, "test_bits_are_those_of_one_process"),
+        (Uncorrected, "test_bits_are_those_of_one_process"),
+        (Estimates, "test_bits_are_those_of_one_process"),
+        (Unclosable, "test_it_can_be_closed_twice_and_started_again"),
+        (Insatiable, "test_bits_are_those_of_one_process"),
+    ],
+)
+def test_the_contract_catches(fault, test, caught) -> None:
+    caught(ExecutorContract, test, fault, sound=Inline)
