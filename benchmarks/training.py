@@ -21,8 +21,10 @@ from torch import nn
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
 from benchmarks.report import Row, known, leave
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
-from simfl.core.work import LocalTraining, OrderBatch, Plan, Schedule, WorkOrder
+from simfl.components.optimizers.sgd import Sgd
+from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.training.data import Partitioned
 from simfl.training.executors.base import Executor
 from simfl.training.executors.inline import Inline
@@ -127,7 +129,7 @@ class Contest:
             workload.shape,
             10,
             Partitioned(x, y, rows, [np.zeros(0, np.int64)] * len(rows)),
-            LocalTraining(workload.batch, Schedule(workload.lr)),
+            LocalTraining(workload.batch, Sgd(lr=workload.lr)),
         )
         self.initial = initial_params(workload.model, workload.shape, 10, 0)
 

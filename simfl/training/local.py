@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.datasets.clients import Cohort
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import InputError
-from simfl.training.data import Cohort
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
 from simfl.training.kernels import Lane
@@ -139,7 +139,7 @@ class _Training:
         x, y = self._x[index], self._y[index]
         hold(self._program, params)
         chosen = coreset.choose(
-            sample_features(kind, self._program.module, x, y),
+            sample_features(kind, self._program.module, self._task.training.loss, x, y),
             y.cpu().numpy(),
             order.plan.coreset_size,
             stream(seed, Purpose.CORESET),
@@ -154,11 +154,12 @@ class _Training:
             if name == "gradient":
                 rows = torch.from_numpy(self._cohort.rows[lane]).to(self._program.device)
                 hold(self._program, self._base[lane])
-                found[name] = mean_gradient(self._program, self._x[rows], self._y[rows])
+                loss = self._task.training.loss
+                found[name] = mean_gradient(self._program, loss, self._x[rows], self._y[rows])
             elif name == "loss":
                 order = self._orders[lane]
-                loss = measure(self._task, "loss", self._bases[order.base], [order.client])[0]
-                found[name] = np.array(loss, dtype=np.float32)
+                [mean] = measure(self._task, "loss", self._bases[order.base], [order.client])
+                found[name] = np.array(mean, dtype=np.float32)
             elif name == "squared_loss":
                 seen = self._seen[lane]
                 mean = self._squares[lane] / seen if seen else np.nan

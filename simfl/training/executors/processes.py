@@ -98,7 +98,7 @@ class Processes(Executor):
             logits_of(task, params, x, part) if answer is None else torch.from_numpy(answer)
             for answer, part in zip(answers, parts, strict=True)
         ]
-        return judge(torch.cat([logits.cpu() for logits in found]), y.cpu())
+        return judge(task.training.loss, torch.cat([part.cpu() for part in found]), y.cpu())
 
     @override
     def close(self) -> None:

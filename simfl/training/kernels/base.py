@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from simfl.components.local_training import LocalTraining
 from simfl.core.types import Floats
-from simfl.core.work import LocalTraining
 from simfl.training.passes import Segment
 
 
@@ -67,5 +67,5 @@ class Kernel(ABC):
             lanes: what to train.
             x: `(n, ...)` inputs that the segments' rows index.
             y: `(n,)` targets.
-            training: the optimizer's settings.
+            training: optimizer and loss.
         """

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from torch import nn
 from typing_extensions import override
 
+from simfl.components.losses.base import Loss
 from simfl.training.flat import Layout
 from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
 from simfl.training.kernels.lanes import Lanes, row_multiple
+from simfl.training.kernels.objectives import Objective, RowGradient, SoftmaxObjective
 from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
 from simfl.training.kernels.stages import Stage
 
@@ -46,8 +48,15 @@ class LinearKernel(StackedKernel):
         return max(row_multiple(n) for n in columns)
 
     @override
-    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
-        return _LinearWorkspace(self, start, width)
+    def workspace(self, start: Sequence[torch.Tensor], width: int, loss: Loss) -> Workspace:
+        return _LinearWorkspace(self, start, width, loss)
+
+    @override
+    def objective(self, loss: Loss, batches: int, width: int, device: torch.device) -> Objective:
+        """Cross-entropy is written out by hand."""
+        if loss.softmax:
+            return SoftmaxObjective(batches, width, self.classes, device)
+        return super().objective(loss, batches, width, device)
 
     @override
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
@@ -70,7 +79,9 @@ class _LinearWorkspace(Workspace):
 
     fuses = True
 
-    def __init__(self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int) -> None:
+    def __init__(
+        self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int, loss: Loss
+    ) -> None:
         self._kernel, self._width = kernel, width
         lanes, device, stages = len(start), start[0].device, kernel.stages
         self.masks = sum(outputs for outputs, _ in kernel.dropouts)
@@ -81,6 +92,9 @@ class _LinearWorkspace(Workspace):
         self._below = [Lanes(lanes, width, s.outputs, device) for s in stages]
         self._deltas = [Lanes(lanes, width, columns, device) for columns in self._padded]
         self._factors = torch.empty(lanes, width, 1, device=device)
+        self._loss = None
+        if not loss.softmax:
+            self._loss = RowGradient(loss, lanes, width, kernel.classes, device)
         self._gradient_storage: tuple[list[torch.Tensor], list[torch.Tensor]] | None = None
         # A sigmoid's or tanh's output can't overflow `exp`: no need to look for the largest.
         last = stages[-1].after[-1:]
@@ -171,7 +185,12 @@ class _LinearWorkspace(Workspace):
             yield i, activations[i]
 
     def _loss_gradient(self, output: Pair, step: Step, into: torch.Tensor) -> None:
-        """Write the gradient of the weighted mean cross-entropy: w (softmax - one-hot)."""
+        """Write the gradient of the weighted mean loss; for cross-entropy w (softmax - one-hot)."""
+        if self._loss is not None:
+            losses, gradient = self._loss(output.matrix, step.targets, step.weights)
+            step.record[0].copy_(losses)
+            into.copy_(gradient)
+            return
         logits, sums, shifts = step.record
         logits.copy_(output.matrix)
         exp = self._layers[-1].below

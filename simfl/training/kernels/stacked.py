@@ -15,11 +15,13 @@ import torch
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.local_training import LocalTraining
+from simfl.components.losses.base import Loss
 from simfl.core.types import Floats, Ids
-from simfl.core.work import LocalTraining
 from simfl.training.kernels.base import Kernel, Lane, Progress
-from simfl.training.kernels.lanes import Reader, Record
-from simfl.training.kernels.sgd import LaneSGD
+from simfl.training.kernels.lanes import Reader
+from simfl.training.kernels.objectives import Objective, RowObjective
+from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import Steps, batch_width
 from simfl.training.passes import Segment, stream
 
@@ -39,18 +41,17 @@ class Step(NamedTuple):
 
     Attributes:
         x: `(a, width, ...)` inputs.
-        targets: `(a, width, c)` one-hot targets times `weights`.
+        targets: `(a, width, ...)` what the outputs should be, as the objective has it.
         weights: `(a, width, 1)` weight of each row in its batch's loss.
-        minus_rates: `(a, 1)` negative learning rates.
-        record: to be written: logits `(a, width, c)`, the row-wise sums `(a, width, 1)` of
-            ``exp(logits - shifts)`` and the shifts `(a, width, 1)`, zero unless written.
+        rates: `(a, 1)` learning rates.
+        record: to be written, for the objective.
         masks: `(a, width * masks)` dropout factors; None: there is no dropout.
     """
 
     x: torch.Tensor
     targets: torch.Tensor
     weights: torch.Tensor
-    minus_rates: torch.Tensor
+    rates: torch.Tensor
     record: tuple[torch.Tensor, ...]
     masks: torch.Tensor | None
 
@@ -112,8 +113,12 @@ class StackedKernel(Kernel):
         return int(np.clip(self._room // (8 * self._size + batch_bytes), 2, MOST_LANES))
 
     @abstractmethod
-    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
+    def workspace(self, start: Sequence[torch.Tensor], width: int, loss: Loss) -> Workspace:
         """Return buffers for lanes that start at models `(p,)`, with `width` rows a batch."""
+
+    def objective(self, loss: Loss, batches: int, width: int, device: torch.device) -> Objective:
+        """Return what `loss` is over blocks of up to so many batches."""
+        return RowObjective(batches, width, device)
 
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
         """Return `(steps, width * masks)` dropout factors; only called if there is dropout."""
@@ -171,15 +176,16 @@ class _Chunk:
     def __init__(
         self, kernel: StackedKernel, lanes: Sequence[Lane], width: int, training: LocalTraining
     ) -> None:
-        self._kernel, self._width = kernel, width
+        self._kernel, self._width, self._loss = kernel, width, training.loss
         self._steps = Steps.of([lane.segment for lane in lanes], width)
-        self.workspace = workspace = kernel.workspace([lane.start for lane in lanes], width)
+        start = [lane.start for lane in lanes]
+        self.workspace = workspace = kernel.workspace(start, width, training.loss)
         anchor = workspace.params
         if training.proximal:
             anchor = workspace.load([lane.base for lane in lanes])
         offsets = [lane.offset for lane in lanes if lane.offset is not None]
         offset = workspace.load(offsets) if offsets else None
-        self._optimizer = LaneSGD(training, workspace.params, anchor, offset)
+        self._optimizer = LaneOptimizer(training, workspace.params, anchor, offset)
         self._fused = workspace.fuses and self._optimizer.plain
         self._streams = []
         if workspace.masks:
@@ -192,19 +198,19 @@ class _Chunk:
             x: `(n, ...)` inputs that the segments' rows index.
             y: `(n,)` targets.
         """
-        steps, width, classes = self._steps, self._width, self._kernel.classes
+        steps, width = self._steps, self._width
         losses = np.empty((len(steps.rates), width))
-        numbers = width * (classes + self.workspace.masks + 4)
+        numbers = width * (self._kernel.classes + self.workspace.masks + 4)
         blocks = list(steps.blocks(BLOCK_BYTES // (4 * numbers)))
         most = max(steps.starts[last] - steps.starts[first] for first, last in blocks)
-        record = Record(int(most), width, classes, x.device)
+        objective = self._kernel.objective(self._loss, int(most), width, x.device)
         reader = Reader(x, width, int(steps.active[0]))
         lanes = int(steps.active[0])
         for block in blocks:
             batches = slice(*steps.starts[list(block)].tolist())
             rows = torch.from_numpy(steps.rows[batches].ravel()).to(x.device)
-            labels = y.index_select(0, rows).view(-1, width, 1)
-            for step in self._block(block, reader, rows, labels, record):
+            targets = y.index_select(0, rows).view(-1, width, *y.shape[1:])
+            for step in self._block(block, reader, rows, targets, objective):
                 if len(step.x) < lanes:
                     lanes = len(step.x)
                     self.workspace.narrow(lanes)
@@ -212,8 +218,8 @@ class _Chunk:
                 if self._fused:
                     self.workspace.fused(step)
                 else:
-                    self._optimizer.step(self.workspace.compute(step), step.minus_rates)
-            losses[batches] = record.losses(labels).cpu().numpy()
+                    self._optimizer.step(self.workspace.compute(step), step.rates)
+            losses[batches] = objective.losses(targets).cpu().numpy()
         return steps.sums(losses)
 
     def _block(
@@ -221,29 +227,27 @@ class _Chunk:
         block: tuple[int, int],
         reader: Reader,
         rows: torch.Tensor,
-        labels: torch.Tensor,
-        record: Record,
+        targets: torch.Tensor,
+        objective: Objective,
     ) -> Iterator[Step]:
-        """Yield the steps of a block ``first, last``, whose batches have `rows` and `labels`."""
-        steps, device = self._steps, labels.device
+        """Yield the steps of a block ``first, last``, whose batches have `rows` and `targets`."""
+        steps, device = self._steps, targets.device
         batches = slice(*steps.starts[list(block)].tolist())
         counts = steps.active[slice(*block)].tolist()
-        minus_rates = torch.from_numpy(-steps.rates[batches]).to(device).unsqueeze(1)
+        rates = torch.from_numpy(steps.rates[batches]).to(device).unsqueeze(1)
         weights = torch.from_numpy(steps.weights[batches]).to(device).unsqueeze(2)
         if self._fused:
-            weights = weights * minus_rates.unsqueeze(2)
-        targets = torch.zeros(*labels.shape[:2], self._kernel.classes, device=device)
-        targets.scatter_(2, labels, weights)
+            weights = weights * -rates.unsqueeze(2)
         masks: Sequence[torch.Tensor | None] = [None] * len(counts)
         if self.workspace.masks:
             masks = torch.split_with_sizes(self._masks(*block).to(device), counts)
         return map(
             Step,
             reader.read(rows, counts),
-            torch.split_with_sizes(targets, counts),
+            torch.split_with_sizes(objective.targets(targets, weights), counts),
             torch.split_with_sizes(weights, counts),
-            torch.split_with_sizes(minus_rates, counts),
-            record.split(counts),
+            torch.split_with_sizes(rates, counts),
+            objective.split(counts),
             masks,
         )
 

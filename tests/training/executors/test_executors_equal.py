@@ -16,7 +16,10 @@ from learning_stubs import (
     make_task,
 )
 
-from simfl.core.work import LocalTraining, OrderBatch, Plan, Schedule, WorkOrder
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
@@ -29,7 +32,7 @@ MODELS = {
     "convolutional": (Convolutional(dropout=0.3), (1, 8, 8), False),
     "reader": (Reader(), (6,), True),
 }
-TRAINING = LocalTraining(8, Schedule(0.1, decay=0.9), momentum=0.5, proximal=0.1)
+TRAINING = LocalTraining(8, Sgd(lr=0.1, momentum=0.5), Exponential(decay=0.9), proximal=0.1)
 
 
 class Adversarial(Executor):
