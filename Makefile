@@ -17,7 +17,7 @@ FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('
 help: ## list the targets
 	@grep -hE '^[a-zA-Z_.-]+:.*?## ' $(MAKEFILE_LIST) | awk -F':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml constraints.txt setup.py $(wildcard simfl/training/kernels/native/*)
 	$(PYTHON) -m venv .venv
 	@extra=; if $(BIN)/python $(FIND_CPU) >/dev/null 2>&1; then extra="--extra-index-url $(CPU_INDEX)"; fi; \
 	set -x; $(BIN)/$(PIP) --constraint constraints.txt $$extra torch torchvision
@@ -80,7 +80,6 @@ format: .venv/ready ## format and mend what lint can mend
 
 bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one run
 	$(BIN)/python -m benchmarks.training --rounds 7
-	$(BIN)/python -m benchmarks.parts
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.scale
 

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from learning_stubs import Convolutional, Perceptron, initial, lanes_of, make_orders, make_task
 from torch import nn
 
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model, models
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
 from simfl.errors import InputError
-from simfl.training.flat import Layout, build
+from simfl.training.flat import build
 from simfl.training.kernels import choose_kernel, library
-from simfl.training.kernels.compiled import CompiledKernel
+from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel
 from simfl.training.kernels.network import network_of
 
 SIZES = [20, 7, 33]
@@ -28,11 +30,6 @@ class Layers(Model):
 
     def build(self, shape, classes):
         return nn.Sequential(*self.layers)
-
-
-def kernel_of(module, shape):
-    spec = network_of(module, shape)
-    return None if spec is None else CompiledKernel(spec, Layout.of(module))
 
 
 @st.composite
@@ -73,7 +70,7 @@ def test_logits_of_any_network_are_those_of_torch(network, seed):
     x = torch.randn(7, *shape, generator=torch.Generator().manual_seed(seed))
     params = torch.cat([p.detach().flatten() for p in module.parameters()])
     rows = np.array([3, 0, 6, 6, 1])
-    found = kernel_of(module, shape).logits(params, x, rows)
+    found = compiled_kernel(module, shape).logits(params, x, rows)
     with torch.no_grad():
         torch.testing.assert_close(found, module(x[rows]), rtol=1e-4, atol=1e-5)
 
@@ -89,7 +86,7 @@ def test_a_step_of_any_network_is_that_of_torch(network, seed):
     [order] = make_orders([6], Plan(steps=1))
     start = torch.cat([p.detach().flatten() for p in module.parameters()])
     [lane] = lanes_of(task, [order], start.numpy())
-    found = kernel_of(module, shape).run([lane], task.data.x, task.data.y, task.training)
+    found = compiled_kernel(module, shape).run([lane], task.data.x, task.data.y, task.training)
     optimizer = torch.optim.SGD(module.parameters(), lr=float(lane.segment.rates[0]))
     rows = torch.from_numpy(lane.segment.rows)
     loss = nn.functional.cross_entropy(module(task.data.x[rows]), task.data.y[rows])
@@ -113,7 +110,7 @@ def test_every_instruction_set_computes_the_same_bits(model, monkeypatch):
     shape = (1, 28, 28)
     task = make_task(model, SIZES, shape)
     lanes = lanes_of(task, make_orders(SIZES, Plan(steps=2)), initial(task))
-    kernel = kernel_of(build(model, shape, task.classes), shape)
+    kernel = compiled_kernel(build(model, shape, task.classes), shape)
     native = ctypes.CDLL(library.path())
     found = []
     for level in library.levels(native):
@@ -132,7 +129,7 @@ def test_a_label_beyond_the_classes_is_refused(label):
     lanes = lanes_of(task, make_orders([8], Plan(full_epochs=1)), initial(task))
     labels = task.data.y.clone()
     labels[3] = label
-    kernel = kernel_of(build(task.model, (20,), task.classes), (20,))
+    kernel = compiled_kernel(build(task.model, (20,), task.classes), (20,))
     with pytest.raises(InputError, match="from 0 to 4"):
         kernel.run(lanes, task.data.x, labels, task.training)
 
@@ -153,7 +150,9 @@ def test_a_label_beyond_the_classes_is_refused(label):
 def test_what_it_can_not_run_is_left_to_others(layers):
     module = nn.Sequential(*layers)
     assert network_of(module, (1, 8, 8)) is None
-    assert not isinstance(choose_kernel(module, (1, 8, 8), 5), CompiledKernel)
+    assert not isinstance(
+        choose_kernel(module, (1, 8, 8), 5, LocalTraining(8, Sgd())), CompiledKernel
+    )
 
 
 def test_shared_weights_are_left_to_others():

@@ -15,14 +15,19 @@ from numpy.typing import NDArray
 from torch import nn
 from typing_extensions import override
 
+from simfl.components.local_training import LocalTraining
+from simfl.components.losses.cross_entropy import CrossEntropy
+from simfl.components.optimizers.adam import Adam
+from simfl.components.optimizers.adamw import AdamW
+from simfl.components.optimizers.base import Optimizer
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.types import Floats, Ids
-from simfl.core.work import LocalTraining
 from simfl.errors import InputError
 from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.library import Clients, Network, Settings, library, pointer, pointers
-from simfl.training.kernels.network import NetworkSpec
+from simfl.training.kernels.network import NetworkSpec, network_of
 from simfl.training.passes import Segment, stream
 
 BLOCK_BYTES = 64 * 2**20
@@ -182,14 +187,40 @@ INFERENCE_BATCH = 50
 """Rows of a forward pass without training; how many changes no bit."""
 
 
+def compiled_kernel(module: nn.Module, shape: tuple[int, ...]) -> CompiledKernel | None:
+    """Return what runs `module` on a CPU, given inputs of `shape`; None: nothing here does."""
+    if any(parameter.device.type != "cpu" for parameter in module.parameters()):
+        return None
+    spec = network_of(module, shape)
+    return None if spec is None else CompiledKernel(spec, Layout.of(module))
+
+
+def knows(training: LocalTraining) -> bool:
+    """Return whether the library has the optimizer and the loss of `training`."""
+    return type(training.optimizer) in _KINDS and type(training.loss) is CrossEntropy
+
+
+_KINDS: dict[type[Optimizer], int] = {Sgd: 0, Adam: 1, AdamW: 2}
+"""Optimizer -> its number in network.h."""
+
+
 def settings_of(training: LocalTraining) -> Settings:
-    """Return how parameters change, as the library takes it."""
-    return Settings(
-        momentum=training.momentum,
-        weight_decay=training.weight_decay,
+    """Return how parameters change, as the library takes it; see `knows`."""
+    optimizer, loss = training.optimizer, training.loss
+    assert isinstance(loss, CrossEntropy)
+    settings = Settings(
+        kind=_KINDS[type(optimizer)],
         proximal=training.proximal,
-        clip=training.clip or 0.0,
+        clip=optimizer.clip or 0.0,
+        smoothing=loss.label_smoothing,
     )
+    if isinstance(optimizer, Sgd):
+        settings.momentum, settings.nesterov = optimizer.momentum, optimizer.nesterov
+        settings.weight_decay = optimizer.weight_decay
+    elif isinstance(optimizer, Adam):
+        settings.beta1, settings.beta2 = optimizer.betas
+        settings.epsilon, settings.weight_decay = optimizer.eps, optimizer.weight_decay
+    return settings
 
 
 def _address_of(model: torch.Tensor | None) -> int:
