@@ -418,13 +418,13 @@ def _watts(group: Row) -> dict[str, float] | None:
 
 
 def _away(records: Records) -> dict[int, list[tuple[float, float]]]:
-    """Return when clients at work were offline, by client; inf: for good."""
+    """Return when clients at work were offline, by client; inf: they have not been seen since."""
     away: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for _, event in records.of("offline", "online"):
+    for _, event in records.of("offline", "online", "dispatched"):
         periods = away[event["client"]]
         if event["event"] == "offline":
             periods.append((event["t"], math.inf))
-        elif periods:
+        elif periods and periods[-1][1] == math.inf:
             periods[-1] = periods[-1][0], event["t"]
     return away
 

@@ -19,7 +19,8 @@ SHARE = float(os.environ.get("SIMFL_SOAK") or 1.0)
 """Of the full length of a soak."""
 EAGER = Options(checkpoint_every_s=0.0)
 """A checkpoint at every event that allows one."""
-ENDED = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
+GROWING = ("events.jsonl", "rounds.csv", "clients.csv")
+ENDED = (*GROWING, "summary.json", "model.pt")
 """What must be the same however a run came to its end."""
 
 

@@ -37,15 +37,30 @@ BUSY = {
 BUFFERED = {**TINY, "rounds": {"clients": 4, "policy": "fedbuff", "stop": {"rounds": 3}}}
 BUFFERED["rounds"]["policy"] = {"name": "fedbuff", "buffer": 2, "max_staleness": 5}
 
+LEAVING = {
+    **BUSY,
+    "fleet": {
+        **BUSY["fleet"],
+        "availability": {"name": "on_off", "on": "300 ms", "off": "300 ms"},
+        "on_offline": "abort",
+    },
+    "selection": "uniform",
+    "rounds": {
+        "clients": 3,
+        "policy": {"name": "semi_synchronous", "period": "400 ms"},
+        "stop": {"rounds": 12},
+    },
+}
+SOUND = {"busy": BUSY, "buffered": BUFFERED, "leaving": LEAVING}
+
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Finished runs by name."""
     top = tmp_path_factory.mktemp("runs")
-    scenarios = {"busy": BUSY, "buffered": BUFFERED}
     return {
         name: run(Scenario.from_dict(scenario), top / name)[0].folder
-        for name, scenario in scenarios.items()
+        for name, scenario in SOUND.items()
     }
 
 
@@ -59,7 +74,7 @@ def broken(folder: Path) -> dict[str, str]:
     return {finding.law: finding.violation for finding in check(folder) if finding.violation}
 
 
-@pytest.mark.parametrize("name", ["busy", "buffered"])
+@pytest.mark.parametrize("name", SOUND)
 def test_a_sound_run(sound: dict[str, Path], name: str, capsys: pytest.CaptureFixture) -> None:
     folder = sound[name]
     assert main(["check", str(folder)]) == 0
