@@ -422,10 +422,10 @@ def _away(records: Records) -> dict[int, list[tuple[float, float]]]:
     away: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for _, event in records.of("offline", "online", "dispatched"):
         periods = away[event["client"]]
+        if periods and periods[-1][1] == math.inf:
+            periods[-1] = periods[-1][0], event["t"]
         if event["event"] == "offline":
             periods.append((event["t"], math.inf))
-        elif periods and periods[-1][1] == math.inf:
-            periods[-1] = periods[-1][0], event["t"]
     return away
 
 
