@@ -125,10 +125,8 @@ def tables(records: Records) -> Violations:
 
 
 def _same(logged: Any, cell: Any) -> bool:
-    # A name such as 12 reads like a number; one that a spreadsheet would run has a quote before it.
-    return bool(logged == cell) or (
-        isinstance(logged, str) and str(cell) in (logged, f"'{logged}", str(_number(logged)))
-    )
+    # A name such as 12 reads like a number.
+    return bool(logged == cell) or (isinstance(logged, str) and _number(logged) == cell)
 
 
 def _number(text: str) -> float | int | None:
