@@ -11,7 +11,7 @@ PIP := pip install --quiet --disable-pip-version-check
 # PyTorch's CPU builds where their index can be had; elsewhere the plain index has to do.
 FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('$(CPU_INDEX)/torch/', timeout=3)"
 
-.PHONY: help demo test test-all test-pythons test-minimum coverage check format bench bench-peers golden screenshots lock dist clean
+.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers golden screenshots lock dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,6 +32,10 @@ test: .venv/ready ## the default test suite (minutes)
 
 test-all: .venv/ready ## slow tests too
 	$(BIN)/pytest -m ''
+
+SOAK ?= 1
+soak: .venv/ready ## the long form of tests/reliability, hours; SOAK=0.01: a hundredth of it
+	SIMFL_SOAK=$(SOAK) $(BIN)/pytest -m '' tests/reliability
 
 test-pythons: ## the default tests on Python 3.11 to 3.13, as far as they are here
 	@for version in 3.11 3.12 3.13; do \
