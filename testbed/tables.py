@@ -82,9 +82,10 @@ def picture(results: Sequence[dict[str, Any]], path: Path) -> None:
         left.plot(measured, simulated, "o", ms=4, alpha=0.6, label=_name(result))
         wrong = sorted(100 * (s / m - 1) for s, m in pairs)
         right.step(wrong, [(i + 1) / len(wrong) for i in range(len(wrong))])
-    ends = left.get_xlim()
+    ends = [f(pair[1] for r in results for pair in r["arrivals"]) for f in (min, max)]
     left.plot(ends, ends, "k-", lw=0.8, zorder=0)
     left.set(xlabel="measured, s", ylabel="simulated, s", title="From order to arrival")
+    left.set(xscale="log", yscale="log")
     left.legend(fontsize=7)
     right.axvline(0, color="k", lw=0.8, zorder=0)
     right.set(xlabel="error, %", ylabel="share of updates", title="Error, cumulative", xlim=(-6, 6))
