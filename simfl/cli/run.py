@@ -55,7 +55,7 @@ def run_command(
     from simfl.errors import InputError, Interrupted
     from simfl.runs.run import run
     from simfl.scenario import Document
-    from simfl.scenario.scenario import parse_seeds
+    from simfl.scenario.experiment import parse_seeds
     from simfl.sim.server.settings import Stop
 
     if go_on and overwrite:

@@ -16,7 +16,7 @@ from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.document import Document, within
-from simfl.scenario.scenario import Scenario
+from simfl.scenario.experiment import Experiment
 from simfl.scenario.yaml import Location, dotted
 
 Objection = tuple[Location, str]
@@ -26,7 +26,7 @@ OWN_MODELS = "simfl.components.models."
 """Models from there object to shapes by themselves, without PyTorch's import."""
 
 
-def refuse(runs: Iterable[tuple[str, int, Scenario]], *, trains: bool = True) -> None:
+def refuse(runs: Iterable[tuple[str, int, Experiment]], *, trains: bool = True) -> None:
     """Make sure that `runs` can be made, as far as that can be known without data.
 
     Args:
@@ -50,7 +50,7 @@ def refuse(runs: Iterable[tuple[str, int, Scenario]], *, trains: bool = True) ->
         )
 
 
-def complaints(scenario: Scenario, *, trains: bool = True) -> list[str]:
+def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:
     """Return a line for each thing that a run of `scenario` would fail of, with its place."""
     document = scenario._document or Document.of({})
     found = {
@@ -61,7 +61,7 @@ def complaints(scenario: Scenario, *, trains: bool = True) -> list[str]:
 
 
 def objections(
-    scenario: Scenario, *, trains: bool = True, look: bool = False
+    scenario: Experiment, *, trains: bool = True, look: bool = False
 ) -> Iterator[Objection]:
     """Yield what can't go together.
 
@@ -111,7 +111,7 @@ class _Model:
         problem: why it can't be built or trained, if it can't.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Experiment) -> None:
         self._scenario = scenario
         self._looked = False
         self._found: Architecture | None = None
@@ -132,7 +132,7 @@ class _Model:
         return self._found
 
 
-def circumstances(scenario: Scenario, trains: bool, look: _Model | None) -> Circumstances:
+def circumstances(scenario: Experiment, trains: bool, look: _Model | None) -> Circumstances:
     """Return the plain facts that components are told."""
     data, training, policy = scenario.data, scenario.training, scenario.rounds.policy
     dataset = data.dataset
@@ -165,7 +165,7 @@ def circumstances(scenario: Scenario, trains: bool, look: _Model | None) -> Circ
     )
 
 
-def _of_the_whole(scenario: Scenario, facts: Circumstances) -> Iterator[Objection]:
+def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what concerns no component of its own."""
     if facts.clients > facts.devices:
         yield (
@@ -186,7 +186,7 @@ def _of_the_whole(scenario: Scenario, facts: Circumstances) -> Iterator[Objectio
     yield from _of_groups(scenario)
 
 
-def _of_groups(scenario: Scenario) -> Iterator[Objection]:
+def _of_groups(scenario: Experiment) -> Iterator[Objection]:
     cells, first = scenario.network.cell_names, dict[str, int]()
     correlated = Correlations.of(scenario.correlate).names
     for index, group in enumerate(scenario.fleet):

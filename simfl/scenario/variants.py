@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario.document import Document
-from simfl.scenario.overrides import variant_overrides
-from simfl.scenario.reader import check, read, report
-from simfl.scenario.scenario import SEEDS, Scenario
+from simfl.scenario.experiment import SEEDS
+from simfl.scenario.problems import report
+from simfl.scenario.scenario import Scenario, check, read
 
 DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""
@@ -66,7 +66,7 @@ def variant(document: Document, name: str) -> Document:
         ScenarioError: a change of the variant can't be made.
     """
     changed = document
-    for override in variant_overrides(document, name):
+    for override in document.variant(name):
         if (key := override.path[0]) in ("variants", "seed", "seeds"):
             place = override.marks[override.path].key
             raise ScenarioError(f"{place}: a variant can't change {key!r}: all run with all seeds")
@@ -83,7 +83,7 @@ def _document(scenario: Scenario) -> Document:
     document = scenario._document
     seeds = {"seed": scenario.seed, "seeds": scenario.seeds}
     if document is not None and read(document).model_copy(update=seeds) == scenario:
-        return cast(Document, document)
+        return document
     return Document.of(scenario.to_dict(), folder=scenario.folder)
 
 

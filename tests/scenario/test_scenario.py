@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
-from simfl.scenario.scenario import parse_seeds
+from simfl.scenario.experiment import parse_seeds
 
 MINIMAL: dict[str, Any] = {
     "data": {"dataset": "synthetic"},
