@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
-from simfl.core.blame import users_code
 from simfl.core.circumstances import Architecture, Circumstances
+from simfl.core.guard import blaming
 from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations
@@ -83,7 +83,7 @@ def objections(
 
 def _asked(component: Component, facts: Circumstances) -> Iterator[str]:
     try:
-        with users_code(f"{component.name!r}", type(component)):
+        with blaming(component, "asked what it can't go with", told_as=InputError):
             yield from list(component.objections(facts))
     except InputError as error:
         yield str(error)
@@ -124,7 +124,7 @@ class _Model:
             self._looked = True
             try:
                 dataset = self._scenario.data.dataset
-                with users_code(f"data set {dataset.name!r}", type(dataset)):
+                with blaming(dataset, "telling its shape", told_as=InputError):
                     shape, classes = dataset.shape()
                 self._found = architecture_of(self._scenario.model, shape, classes)
             except InputError as error:

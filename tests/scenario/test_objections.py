@@ -184,7 +184,9 @@ def test_a_component_that_raises_is_told_as_the_users(
         "        yield str(1 / 0)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InputError, match=r"raised ZeroDivisionError: .*odd_objector.py:4\)"):
+    with pytest.raises(
+        InputError, match=r"can't go with: ZeroDivisionError: .*odd_objector.py:4\)"
+    ):
         Scenario.from_dict({**Document.parse(GOOD).data, "selection": "odd_objector:Odd"})
 
 
