@@ -6,7 +6,14 @@ from pathlib import Path
 from simfl.build.data import Federation, federate
 from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
-from simfl.build.model import ModelFacts, initial_model, judge, model_facts, model_file
+from simfl.build.model import (
+    ModelFacts,
+    initial_model,
+    inputs_and_outputs,
+    judge,
+    model_facts,
+    model_file,
+)
 from simfl.build.settings import server_settings
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
@@ -110,7 +117,7 @@ class Builder:
     def _start_executor(self) -> None:
         from simfl.training.task import Task
 
-        scenario, (shape, classes) = self.scenario, self.scenario.data.dataset.shape()
+        scenario, (shape, classes) = self.scenario, inputs_and_outputs(self.scenario)
         self.executor.start(
             Task(
                 model=scenario.model,

@@ -72,6 +72,9 @@ class Dealt(Federation):
     @cached_property
     @override
     def label_counts(self) -> NDArray[np.int64] | None:
+        y = self.corpus.train.y
+        if y.ndim > 1 or not np.issubdtype(y.dtype, np.integer):
+            return None  # no classes
         return label_counts(self.train_rows, self.corpus.train.y, self.corpus.classes)
 
     @cached_property
@@ -168,6 +171,13 @@ def federate(
     if partition.pools_test:
         corpus = _pooled(corpus)
     source = Source(corpus.train.y, corpus.classes, corpus.natural)
+    if dataset.targets != "classes":
+        if partition.reads_labels:
+            raise InputError(
+                f"partition {partition.name!r} deals by classes, but the targets of data set "
+                f"{dataset.name!r} are {dataset.targets}; use iid, natural or power_law"
+            )
+        source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
     with blaming(partition, "dealing", told_as=InputError):
         dealt = partition.deal(source, clients, seeds.stream("partition"))
     if len(dealt) != clients:

@@ -26,7 +26,7 @@ def resume_command(
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
     from simfl.cli._progress import Meter, display
-    from simfl.runs.compare import find_runs
+    from simfl.runs.result import find_runs
     from simfl.runs.run import resume
     from simfl.scenario import Scenario
     from simfl.sim.server.settings import Stop

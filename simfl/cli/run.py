@@ -11,7 +11,7 @@ from simfl.cli.app import app
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simfl.runs.result import Result
+    from simfl.runs.result import RunResult
     from simfl.runs.run import Job
     from simfl.sim.timeline import Listener
 
@@ -88,7 +88,7 @@ def run_command(
         write(results, results[0].folder.parents[1], quiet or as_json)
 
 
-def write(results: "Sequence[Result]", top: Path, quiet: bool) -> None:
+def write(results: "Sequence[RunResult]", top: Path, quiet: bool) -> None:
     """Write pages and timelines, and say which page to open."""
     from simfl.report import write_reports
 
@@ -97,9 +97,10 @@ def write(results: "Sequence[Result]", top: Path, quiet: bool) -> None:
         typer.echo(f"\nReport: {page}")
 
 
-def tell(results: "Sequence[Result]", quiet: bool, as_json: bool) -> None:
+def tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
     """Print what came of some runs."""
-    from simfl.runs.compare import compare, render
+    from simfl.report.comparison import render
+    from simfl.runs.compare import compare
 
     if as_json:
         import json

@@ -27,7 +27,7 @@ from simfl.runs.folder import (
 )
 from simfl.runs.lock import locked
 from simfl.runs.options import Options
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
 from simfl.scenario.checks import refuse
@@ -75,7 +75,7 @@ def run(
     seeds: Sequence[int] | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
     go_on: bool = False,
-) -> list[Result]:
+) -> list[RunResult]:
     """Run every variant and seed of `scenario`; return their results in that order.
 
     Args:
@@ -102,14 +102,14 @@ def run(
     kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
     if options.executor == "ray" and len(todo) > 1:
         _spread(todo, kept, options)
-        return [Result(job.folder) for job in todo]
+        return [RunResult(job.folder) for job in todo]
     return [
         _do(job, keep, options, listen(job) if listen else ())
         for job, keep in zip(todo, kept, strict=True)
     ]
 
 
-def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> RunResult:
     done = resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
     # Devices, processes and events refer to each other: their data would stay for many runs.
     gc.collect()
@@ -143,7 +143,7 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
     return kept
 
 
-def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> Result:
+def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> RunResult:
     """Run one job, in place of whatever run its folder holds; see `run`."""
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
@@ -159,7 +159,7 @@ def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> R
 
 def resume(
     folder: Path, options: Options | None = None, listeners: Sequence[Listener] = ()
-) -> Result:
+) -> RunResult:
     """Go on with the interrupted run in `folder`; its files become those of an uninterrupted one.
 
     Args:
@@ -174,7 +174,7 @@ def resume(
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
     if is_finished(folder):
-        return Result(folder)
+        return RunResult(folder)
     recorded = read_json(folder / PROVENANCE)
     options = replace(
         options or Options(), time_only=recorded["time_only"], device=recorded["device"]

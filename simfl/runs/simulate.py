@@ -22,7 +22,7 @@ from simfl.runs.folder import (
     write_atomically,
     write_json,
 )
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import main
@@ -32,7 +32,7 @@ from simfl.sim.timeline import Listener, Timeline
 
 def simulate(
     folder: Path, builder: Builder, listeners: Sequence[Listener], every_s: float
-) -> Result:
+) -> RunResult:
     """Run the clock to the end and write what came of it.
 
     What was recorded before is replayed: up to the last checkpoint without training.
@@ -64,7 +64,7 @@ def simulate(
         provenance = read_json(folder / PROVENANCE)
         host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
         write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
-    return Result(folder)
+    return RunResult(folder)
 
 
 @contextmanager

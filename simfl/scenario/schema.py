@@ -61,8 +61,6 @@ def scenario_schema() -> dict[str, Any]:
     definitions["variant"] = _variant(schema)
     (variant,) = schema["properties"]["variants"]["patternProperties"]
     schema["properties"]["variants"]["patternProperties"][variant] = {"$ref": "#/$defs/variant"}
-    definitions["LearningRate"] = {"anyOf": [{"const": "constant"}, definitions["LearningRate"]]}
-    definitions["Optimizer"] = {"anyOf": [{"const": "sgd"}, definitions["Optimizer"]]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **_tidy(schema),

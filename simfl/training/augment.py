@@ -8,7 +8,7 @@ has the value 0 of normalised images.
 import torch
 from torch.nn import functional as F
 
-from simfl.core.work import Augmentation
+from simfl.components.local_training import Augmentation
 from simfl.training.passes import Segment, stream
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.core.types import Floats, Ids
-from simfl.core.work import LocalTraining
 from simfl.training.data import ClientData, Partitioned
 
 

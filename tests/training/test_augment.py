@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Perceptron, initial, make_orders, make_task
+from learning_stubs import Perceptron, initial, make_orders, make_task, train
 from torch.nn import functional as F
 
-from simfl.core.work import Augmentation, LocalTraining, Schedule
+from simfl.components.local_training import Augmentation, LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.training.augment import Augmenter
 from simfl.training.flat import build, load
-from simfl.training.local import train
 from simfl.training.passes import Purpose, Segment, full_segment
 
 PADDING = 2
@@ -79,7 +79,7 @@ def test_nothing_to_do_changes_nothing() -> None:
 
 def test_clients_train_on_the_changed_images() -> None:
     how = Augmentation(1, flip=True)
-    training = LocalTraining(8, Schedule(0.1), augmentation=how)
+    training = LocalTraining(8, Sgd(lr=0.1), augmentation=how)
     task = make_task(Perceptron(), [20, 9], (2, 5, 5), training=training)
     orders, base = make_orders([20, 9]), initial(task)
     for order, result in zip(orders, train(task, {0: base}, orders), strict=True):

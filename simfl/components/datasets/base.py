@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from numpy.typing import NDArray
 
@@ -15,10 +15,10 @@ from simfl.core.types import Ids
 
 @dataclass(frozen=True)
 class Samples:
-    """Inputs `x` `(n, ...)` (float32, or int64 tokens) and targets `y` `(n,)` int64."""
+    """Inputs `x` `(n, ...)` (float32, or int64 tokens) and targets `y`, see `Dataset.targets`."""
 
     x: NDArray[Any]
-    y: Ids
+    y: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.y)
@@ -80,6 +80,10 @@ class Dataset(Component, ABC):
 
     natural_clients: ClassVar[bool] = False
     """Whether the data set has clients of its own."""
+
+    targets: ClassVar[Literal["classes", "labels", "numbers"]] = "classes"
+    """What targets are: a class each, `(n,)` int64; several labels, 0 or 1 each, `(n, classes)`
+    float32; or numbers, `(n,)` or `(n, classes)` float32."""
 
     @property
     def natural_known(self) -> int | None:
