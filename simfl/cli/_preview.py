@@ -26,22 +26,32 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def load(
-    file: Path, changes: Sequence[str] | None, variant: str | None, seed: int | None
+    file: Path,
+    changes: Sequence[str] | None,
+    variant: str | None,
+    seed: int | None,
+    allow_code: bool,
 ) -> "Scenario":
     """Return the scenario that a run would have.
+
+    What lies beside it is imported, and anything else if `allow_code`.
 
     Raises:
         ScenarioError: it is not valid.
         InputError: it has no such variant.
     """
+    from simfl.core.code import importing
     from simfl.errors import InputError, nearest
-    from simfl.scenario import Document, Scenario, expand
+    from simfl.scenario import Document, expand
+    from simfl.scenario.scenario import read
 
-    if variant is None:
-        scenario = Scenario.load(file, changes or ())
-        chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
-        return scenario.model_copy(update={"seed": chosen if seed is None else seed})
-    runs = expand(Document.load(file).set(*(changes or ())), None if seed is None else [seed])
+    document = Document.load(file).set(*(changes or ()))
+    with importing("anything" if allow_code else "beside"):
+        if variant is None:
+            scenario = read(document)
+            chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
+            return scenario.model_copy(update={"seed": chosen if seed is None else seed})
+        runs = expand(document, None if seed is None else [seed])
     for run in runs:
         if run.variant == variant:
             return run.scenario

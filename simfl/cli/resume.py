@@ -20,12 +20,14 @@ def resume_command(
     device: shared.Device = "cpu",
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
+    allow_code: shared.AllowCode = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
     from simfl.cli._progress import Meter, display
+    from simfl.core.code import importing
     from simfl.runs.result import find_runs
     from simfl.runs.run import resume
     from simfl.scenario import Scenario
@@ -33,7 +35,7 @@ def resume_command(
 
     how = shared.options(executor, workers, device, data_dir, ray_address)
     results = []
-    with display(quiet or as_json) as show:
+    with importing("anything" if allow_code else "beside"), display(quiet or as_json) as show:
         for found in find_runs(folders):
             listeners = []
             if show is not None:
