@@ -52,12 +52,17 @@ def refuse(runs: Iterable[tuple[str, int, Experiment]], *, trains: bool = True) 
 
 def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:
     """Return a line for each thing that a run of `scenario` would fail of, with its place."""
+    return placed(scenario, objections(scenario, trains=trains, look=True))
+
+
+def placed(scenario: Experiment, problems: Iterable[Objection]) -> list[str]:
+    """Return a line for each of the `problems`, with its place in the file."""
     document = scenario._document or Document.of({})
-    found = {
+    lines = {
         (document.place(within(document.data, path)[0]), f"{dotted(path)}: {message}")
-        for path, message in objections(scenario, trains=trains, look=True)
+        for path, message in problems
     }
-    return [f"{place}: {line}" for place, line in sorted(found)]
+    return [f"{place}: {line}" for place, line in sorted(lines)]
 
 
 def objections(
@@ -171,6 +176,12 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
         yield (
             ("rounds", "clients"),
             f"{facts.clients} clients per round, but the fleet has only {facts.devices} devices",
+        )
+    if (scenario.rounds.min_clients or 0) > facts.devices:
+        yield (
+            ("rounds", "min_clients"),
+            f"{scenario.rounds.min_clients} clients to begin a round, but the fleet has only "
+            f"{facts.devices} devices",
         )
     if not facts.trains and facts.ends_by == {"accuracy"}:
         yield (

@@ -127,7 +127,7 @@ CASES = {
     ),
     "updates withheld": (
         GOOD.replace("clients: 4", "clients: 4, policy: tiered") + "training: {filter: cmfl}\n",
-        "4:30: rounds.policy: policy 'tiered' needs `rounds.stop` to name a time or bytes",
+        "4:30: rounds.policy: policy 'tiered' needs `rounds.stop` to name a time",
     ),
 }  # fmt: skip
 
