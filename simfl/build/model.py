@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simfl.components.datasets.base import Samples
+from simfl.components.datasets.clients import Samples
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
 from simfl.errors import InputError

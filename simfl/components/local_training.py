@@ -17,10 +17,12 @@ class Augmentation:
         crop: pixels by which an image is padded on each side before one of its own size is cut
             out of it at random.
         flip: whether every other image, at random, is mirrored.
+        border: what it is padded with in each channel; (): 0.
     """
 
     crop: int = 0
     flip: bool = False
+    border: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

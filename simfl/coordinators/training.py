@@ -15,6 +15,7 @@ from simfl.components.filters.base import UpdateFilter
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
 from simfl.core.guard import blaming, check_vector
+from simfl.core.seeds import generator
 from simfl.core.types import Corrections, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
@@ -56,7 +57,7 @@ class UpdatePath:
         """Return what the server receives of `update`, drawn from the participation's `seed`."""
         if self.compressor.error_feedback:
             update = update + self.owed.get(client, np.float32(0))
-        rng = np.random.Generator(np.random.Philox(key=seed))
+        rng = generator(seed)
         with blaming(self.compressor, f"compressing the update of client {client}"):
             received = check_vector(self.compressor.compress(update, rng), update)
         if self.compressor.error_feedback:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.seeds import generator
 from simfl.core.types import Corrections, Floats, Ids, Params
 
 
@@ -157,6 +158,5 @@ class MiniBatch:
         """Return the rows of `held` `(n,)` that `client` looks at, all if there are no more."""
         if len(held) <= self.size:
             return held
-        key = np.array([self.seed, client], dtype=np.uint64)
-        rng = np.random.Generator(np.random.Philox(key=key))
+        rng = generator(self.seed, client)
         return held[np.sort(rng.choice(len(held), self.size, replace=False))]

@@ -54,9 +54,13 @@ class Augment(Part):
     crop: int = Field(0, ge=0, description="pixels of padding before an image is cut out again")
     flip: bool = Field(False, description="mirror every other image, at random")
 
-    def of_images(self) -> Augmentation | None:
-        """Return what executors need of this; None: nothing is changed."""
-        return Augmentation(self.crop, self.flip) if self.crop or self.flip else None
+    def of_images(self, border: tuple[float, ...] = ()) -> Augmentation | None:
+        """Return what executors need of this; None: nothing is changed.
+
+        Args:
+            border: what images are padded with, per channel; (): 0.
+        """
+        return Augmentation(self.crop, self.flip, border) if self.crop or self.flip else None
 
 
 class Training(Part):
@@ -101,8 +105,12 @@ class Training(Part):
             raise ValueError("give `epochs` or `steps`, not both (`epochs: null` removes one)")
         return self
 
-    def local(self) -> LocalTraining:
-        """Return what executors need of this."""
+    def local(self, border: tuple[float, ...] = ()) -> LocalTraining:
+        """Return what executors need of this.
+
+        Args:
+            border: what images are padded with before they are cropped, per channel; (): 0.
+        """
         return LocalTraining(
             batch_size=self.batch_size,
             optimizer=self.optimizer,
@@ -110,7 +118,7 @@ class Training(Part):
             loss=self.loss,
             proximal=self.proximal,
             lr_epochs=self.epochs or 1,
-            augmentation=self.augmentation.of_images(),
+            augmentation=self.augmentation.of_images(border),
         )
 
 

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from simfl.components.datasets.base import Dataset, LazyCorpus, Samples
+from simfl.components.datasets.base import Dataset
+from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.testing.contract import ComponentContract
@@ -29,7 +30,7 @@ class DatasetContract(ComponentContract):
         """Whether there is something to load."""
         return self.folder is not None or not self.create().needs_files
 
-    def lazy(self) -> LazyCorpus | None:
+    def lazy(self) -> OnDemand | None:
         """Return clients that make their data on demand, if the data set has such."""
         return self.create().lazy(CLIENTS, Seeds(1))
 
@@ -85,7 +86,7 @@ class DatasetContract(ComponentContract):
         lazy, again = self.lazy(), self.lazy()
         if lazy is None or again is None:
             return
-        elsewhere: LazyCorpus = pickle.loads(pickle.dumps(lazy))
+        elsewhere: OnDemand = pickle.loads(pickle.dumps(lazy))
         first = {client: lazy.client(client) for client in range(CLIENTS)}
         for corpus in (lazy, again, elsewhere):
             assert np.array_equal(corpus.sizes, lazy.sizes)

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.datasets.clients import Cohort
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import InputError
-from simfl.training.data import Cohort
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
 from simfl.training.kernels import Lane

@@ -8,12 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from simfl.components.datasets.clients import Cohort
 from simfl.components.losses.base import Loss
 from simfl.components.selectors.base import Report
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch
 from simfl.errors import InputError
-from simfl.training.data import Cohort
 from simfl.training.evaluate import forward, hold, row_losses
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task

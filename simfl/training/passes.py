@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from simfl.components.local_training import LocalTraining
+from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
 from simfl.core.work import WorkOrder
 
@@ -28,9 +29,7 @@ class Purpose(IntEnum):
 
 def stream(seed: int, purpose: Purpose) -> np.random.Generator:
     """Return the generator of one purpose of the participation that has `seed`."""
-    return np.random.Generator(
-        np.random.Philox(key=np.array([seed % 2**64, purpose], dtype=np.uint64))
-    )
+    return generator(seed, purpose)
 
 
 @dataclass(frozen=True, slots=True)

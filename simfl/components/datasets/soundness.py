@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 from simfl.errors import InputError
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import apportion
+from simfl.core.apportion import apportion
 from simfl.core.types import Ids
 from simfl.errors import InputError
 

@@ -10,7 +10,8 @@ from simfl.errors import InputError
 MODULE = """\
 from typing import Literal
 import numpy as np
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 
 
 class Mine(Dataset):
@@ -49,7 +50,7 @@ CASES = {
     "label": "have a label 2, but labels are 0 to 1",
     "short": "has 80 training samples, but 79 labels",
     "shape": r"inputs have shape \(3,\), but its training samples have \(2,\)",
-    "raises": r"being loaded: KeyError: 'no such column' \(.*user_dataset.py:30\)",
+    "raises": r"being loaded: KeyError: 'no such column' \(.*user_dataset.py:31\)",
 }
 
 
