@@ -14,7 +14,7 @@ import torch
 
 from benchmarks.report import Row, leave
 from benchmarks.training import WORKLOADS, Contest
-from simfl.core.work import Plan, WorkOrder
+from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.training.evaluate import forward
 from simfl.training.flat import build
 from simfl.training.kernels import stacked
@@ -88,7 +88,7 @@ def chunks(contest: Contest, clients: int) -> dict[str, Callable[[], object]]:
     def way(room: int) -> Callable[[], object]:
         def run() -> None:
             kernel._room = room
-            train(contest.task, {0: contest.initial}, orders)
+            train(contest.task, OrderBatch({0: contest.initial}, orders))
 
         return run
 
