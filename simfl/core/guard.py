@@ -66,20 +66,20 @@ def blaming(
         raise told_as(f"{_kind(component)} {component.name!r}, {doing}: {what}{where}") from error
 
 
-def check_vector(found: object, like: Params) -> Params:
-    """Return `found` if it is a vector `(p,)` of finite float32 numbers as `like` is.
+def check_vector(vector: object, like: Params) -> Params:
+    """Return `vector` if it is one of shape `(p,)`, finite float32 numbers as `like` is.
 
     Raises:
         Unexpected: it is not.
     """
     expected = f"{len(like)} finite numbers of type float32"
-    if not isinstance(found, np.ndarray):
-        raise Unexpected(f"expected {expected}, got {type(found).__name__}")
-    expect(found.shape == like.shape, expected, f"an array of shape {found.shape}")
-    expect(found.dtype == np.float32, expected, f"an array of {found.dtype}")
-    odd = np.flatnonzero(~np.isfinite(found))
+    if not isinstance(vector, np.ndarray):
+        raise Unexpected(f"expected {expected}, got {type(vector).__name__}")
+    expect(vector.shape == like.shape, expected, f"an array of shape {vector.shape}")
+    expect(vector.dtype == np.float32, expected, f"an array of {vector.dtype}")
+    odd = np.flatnonzero(~np.isfinite(vector))
     expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
-    return found
+    return vector
 
 
 def _kind(component: Component) -> str:

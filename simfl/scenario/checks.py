@@ -119,7 +119,7 @@ class _Model:
     def __init__(self, scenario: Experiment) -> None:
         self._scenario = scenario
         self._looked = False
-        self._found: Architecture | None = None
+        self._architecture: Architecture | None = None
         self.problem: str | None = None
 
     def __call__(self) -> Architecture | None:
@@ -131,10 +131,10 @@ class _Model:
                 dataset = self._scenario.data.dataset
                 with blaming(dataset, "telling its shape", told_as=InputError):
                     shape, classes = dataset.shape()
-                self._found = architecture_of(self._scenario.model, shape, classes)
+                self._architecture = architecture_of(self._scenario.model, shape, classes)
             except InputError as error:
                 self.problem = str(error)
-        return self._found
+        return self._architecture
 
 
 def circumstances(scenario: Experiment, trains: bool, look: _Model | None) -> Circumstances:

@@ -40,7 +40,11 @@ def model_within(model: type[BaseModel], path: Location) -> type[BaseModel] | No
         options = [field.annotation] if field is not None else []
         if options and get_origin(options[0]) in (Union, types.UnionType):
             options = list(get_args(options[0]))
-        inner = [one for one in options if isinstance(one, type) and issubclass(one, BaseModel)]
+        inner = [
+            option
+            for option in options
+            if isinstance(option, type) and issubclass(option, BaseModel)
+        ]
         if field is None or len(inner) != 1 or component_registry(field) is not None:
             return None
         model = inner[0]
