@@ -32,9 +32,7 @@ def load(
     seed: int | None,
     allow_code: bool,
 ) -> "Scenario":
-    """Return the scenario that a run would have.
-
-    What lies beside it is imported, and anything else if `allow_code`.
+    """Return the scenario that a run would have, which may import what a run would.
 
     Raises:
         ScenarioError: it is not valid.

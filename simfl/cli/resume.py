@@ -35,7 +35,9 @@ def resume_command(
 
     how = shared.options(executor, workers, device, data_dir, ray_address)
     results = []
-    with importing("anything" if allow_code else "beside"), display(quiet or as_json) as show:
+    # A folder may be a stranger's, with the modules that its scenario names.
+    consent = importing("anything" if allow_code else "nothing")
+    with consent, display(quiet or as_json) as show:
         for found in find_runs(folders):
             listeners = []
             if show is not None:

@@ -24,7 +24,8 @@ def verify_command(
     from simfl.runs.verify import verify
 
     how = shared.options(executor, workers, "cpu", data_dir, ray_address)
-    with importing("anything" if allow_code else "beside"):
+    # A folder may be a stranger's, with the modules that its scenario names.
+    with importing("anything" if allow_code else "nothing"):
         difference = verify(folder, how)
     if difference is not None:
         raise RunError(f"{folder} does not come out the same: {difference}")

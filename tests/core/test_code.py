@@ -112,9 +112,9 @@ def test_a_model_beside_the_scenario_is_trained_from_anywhere(
     for file in ("summary.json", "model.pt"):
         (run / file).unlink()
     monkeypatch.chdir(with_model.parent.parent)
-    assert main(["resume", str(run), "-q", "--no-report", *workers]) == 0
+    assert main(["resume", str(run), "-q", "--no-report", "--allow-code", *workers]) == 0
     assert (run / "model.pt").read_bytes() == before
-    assert main(["verify", str(run)]) == 0
+    assert main(["verify", str(run), "--allow-code"]) == 0
 
 
 def test_a_file_is_never_taken_for_another_module(
