@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simfl.runs.result import Result
-    from simfl.runs.run import Job
-    from simfl.sim.timeline import Listener
 
 
 @app.command("run")
@@ -29,7 +27,8 @@ def run_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of run folders (default: runs/NAME).")
     ] = None,
-    executor: shared.Executor = "inline",
+    executor: shared.Executor = "auto",
+    jobs: shared.Jobs = None,
     workers: shared.Workers = None,
     device: shared.Device = "cpu",
     time_only: Annotated[
@@ -50,13 +49,12 @@ def run_command(
     as_json: shared.AsJson = False,
 ) -> None:
     """Simulate a scenario: every variant with every seed."""
-    from simfl.cli._progress import Meter, display
+    from simfl.cli._progress import display
     from simfl.core.code import importing
     from simfl.errors import InputError, Interrupted
     from simfl.runs.run import run
     from simfl.scenario import Document
     from simfl.scenario.scenario import parse_seeds
-    from simfl.sim.server.settings import Stop
 
     if go_on and overwrite:
         raise InputError("give --resume or --overwrite, not both")
@@ -66,20 +64,12 @@ def run_command(
         chosen = parse_seeds(seeds) if seeds is not None else None if seed is None else [seed]
     except ValueError as error:
         raise InputError(f"--seeds: {error}") from None
-    how = shared.options(executor, workers, device, data_dir, ray_address, time_only)
-    with display(quiet or as_json) as show:
-
-        def listen(job: "Job") -> "Sequence[Listener]":
-            if show is None:
-                return ()
-            stop = job.scenario.rounds.stop
-            title = f"{job.variant} seed {job.scenario.seed}"
-            return (Meter(title, Stop(stop.rounds, stop.time), show).listen,)
-
+    how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
+    with display(quiet or as_json) as board:
         document = Document.load(file).set(*(changes or ()))
         try:
             with importing("anything" if allow_code else "beside"):
-                results = run(document, out, how, overwrite, chosen, listen, go_on)
+                results = run(document, out, how, overwrite, chosen, None, go_on, board)
         except KeyboardInterrupt:
             raise Interrupted("interrupted; the same command with --resume goes on") from None
     tell(results, quiet, as_json)

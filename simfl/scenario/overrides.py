@@ -47,18 +47,26 @@ def variant_overrides(document: Document, name: str) -> list[Override]:
     Raises:
         ScenarioError: a key is no path.
     """
-    changes: list[Override] = []
-    for key, value in document.data["variants"][name].items():
-        written: Location = ("variants", name, key)
-        path = parse_path(key, str(document.place(written, key=True)))
-        marks = {
-            path + place[len(written) :]: mark
-            for place, mark in document.marks.items()
-            if place[: len(written)] == written
-        }
-        anywhere = document.place(written)
-        changes.append(Override(path, value, marks or {path: Marks(anywhere, anywhere)}))
-    return changes
+    return [
+        override_of(document, key, ("variants", name, key), value)
+        for key, value in document.data["variants"][name].items()
+    ]
+
+
+def override_of(document: Document, key: str, written: Location, value: Any) -> Override:
+    """Return the change of the path `key` to a `value` that is written at `written`.
+
+    Raises:
+        ScenarioError: the key is no path.
+    """
+    path = parse_path(key, str(document.place(written, key=True)))
+    marks = {
+        path + place[len(written) :]: mark
+        for place, mark in document.marks.items()
+        if place[: len(written)] == written
+    }
+    anywhere = document.place(written)
+    return Override(path, value, marks or {path: Marks(anywhere, anywhere)})
 
 
 def _leaves(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:

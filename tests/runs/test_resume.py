@@ -145,7 +145,7 @@ def test_a_resumed_run_does_not_train_again_what_was_aggregated(
     trained = []
     train = Inline.train
 
-    def spy(self, bases, orders):
+    def spy(self, bases, orders, corrections=None):
         trained.extend(order.key for order in orders)
         return train(self, bases, orders)
 
@@ -345,7 +345,7 @@ def test_control_c_while_a_client_judges_its_own_update(
     [job] = jobs(scenario(CASES["filter"]), tmp_path / "cut")
     calls, train = 0, Inline.train
 
-    def interrupted(self, bases, orders):
+    def interrupted(self, bases, orders, corrections=None):
         nonlocal calls
         calls += 1
         if calls == 5:
