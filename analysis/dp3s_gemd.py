@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from simfl.build.builder import Builder
+from simfl.components.partitions.describe import gemd
 from simfl.components.selectors import selectors
 from simfl.components.selectors.base import History, Probe, Reports, View
-from simfl.coordinators.base import gemd
 from simfl.scenario import Scenario
 from simfl.training.executors import executors
 
@@ -31,14 +31,14 @@ def mean_gemd(selector: str, builder: Builder, rounds: int) -> float:
     model = builder.coordinator.model
     found = []
     for round_ in range(1, rounds + 1):
-        history = History.empty(builder.federation.samples)
+        history = History.empty(builder.federation.sizes)
         view = View(round_, 0.0, history, lambda: clients, k=k)
         reports: tuple[Reports, ...] = ()
         rng = builder.seeds.stream("selection", round_)
         while (probe := chooser.probe(view, reports, rng)) is not None:
             reports += (_answer(builder, probe, model),)
         chosen = chooser.select(view, reports, k, rng)
-        found.append(gemd(counts[chosen], counts))
+        found.append(float(gemd(counts[chosen].sum(axis=0), counts.sum(axis=0))))
     return float(np.mean(found))
 
 

@@ -8,14 +8,13 @@ Reads run folders only.  `simfl compare` has means, spreads and medians of the s
 import argparse
 from pathlib import Path
 
-from simfl.runs.compare import find_runs
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult, find_runs
 
 
-def first_rounds(run: Result, targets: list[float]) -> str:
+def first_rounds(run: RunResult, targets: list[float]) -> str:
     """Return the first round at each of `targets`, and the best accuracy if one was missed."""
     reached = [run.reached(target) for target in targets]
-    text = ", ".join("never" if at is None else f"{at['round']:.0f}" for at in reached)
+    text = ", ".join("never" if at is None else f"{at.round:.0f}" for at in reached)
     return f"{text} (best {run.rounds.accuracy.max():.3f})" if None in reached else text
 
 

@@ -14,11 +14,10 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from simfl.runs.compare import find_runs
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult, find_runs
 
 
-def curve(run: Result, at_s: np.ndarray) -> np.ndarray:
+def curve(run: RunResult, at_s: np.ndarray) -> np.ndarray:
     """Return the best accuracy that `run` had shown by each of the instants `at_s`."""
     rounds = run.rounds.dropna(subset=["accuracy"])
     index = np.searchsorted(rounds.end_s.to_numpy(), at_s, side="right")

@@ -21,8 +21,10 @@ from torch import nn
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
 from benchmarks.report import Row, known, leave
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.components.optimizers.sgd import Sgd
+from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.training.data import Partitioned
 from simfl.training.executors.base import Executor
 from simfl.training.executors.inline import Inline
@@ -127,7 +129,7 @@ class Contest:
             workload.shape,
             10,
             Partitioned(x, y, rows, [np.zeros(0, np.int64)] * len(rows)),
-            LocalTraining(workload.batch, Schedule(workload.lr)),
+            LocalTraining(workload.batch, Sgd(lr=workload.lr)),
         )
         self.initial = initial_params(workload.model, workload.shape, 10, 0)
 
@@ -159,7 +161,7 @@ class Contest:
                 WorkOrder(client, 0, round_, round_, plan, 1000 * round_ + client)
                 for client in self.chosen(round_)
             ]
-            results = executor.train({round_: model[0]}, orders)
+            results = executor.train(OrderBatch({round_: model[0]}, orders))
             weights = np.array([result.samples for result in results], dtype=np.float64)
             total = np.zeros(len(model[0]))
             for result, weight in zip(results, weights / weights.sum(), strict=True):

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 from simfl.core.seeds import Seeds
 from simfl.scenario import Scenario
 

@@ -38,7 +38,7 @@ class Nesterov(Aggregator):
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         yield from super().objections(circumstances)
-        if circumstances.training.momentum:
+        if circumstances.training.optimizer.buffers:
             yield "aggregator 'Nesterov' is a momentum already"
 
     @override

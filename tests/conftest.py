@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tiny import TINY, RunTiny
 
-from simfl import Options, Result, Scenario, run
+from simfl import Options, RunResult, Scenario, run
 from simfl.errors import InputError
 
 
@@ -28,7 +28,7 @@ def run_tiny(tmp_path: Path) -> RunTiny:
     """Run `TINY` with changes such as ``{"rounds.clients": 3}``; return its only result."""
     count = 0
 
-    def call(changes: Mapping[str, Any] | None = None, options: Options | None = None) -> Result:
+    def call(changes: Mapping[str, Any] | None = None, options: Options | None = None) -> RunResult:
         nonlocal count
         count += 1
         overrides = [f"{path}={_yaml(value)}" for path, value in (changes or {}).items()]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from simfl import Result
+from simfl import RunResult
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -21,4 +21,4 @@ TINY: dict[str, Any] = {
     "rounds": {"clients": 4, "stop": {"rounds": 4}},
 }
 
-RunTiny = Callable[..., Result]
+RunTiny = Callable[..., RunResult]

@@ -3,11 +3,19 @@
 from functools import cached_property, partial
 from pathlib import Path
 
-from simfl.build.data import Federation, federate
+from simfl.build.data import federate
 from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
-from simfl.build.model import ModelFacts, initial_model, judge, model_facts, model_file
+from simfl.build.model import (
+    ModelFacts,
+    initial_model,
+    inputs_and_outputs,
+    judge,
+    model_facts,
+    model_file,
+)
 from simfl.build.settings import server_settings
+from simfl.components.datasets.clients import ClientData, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import GlobalModel, TrainingCoordinator, UpdatePath
@@ -51,9 +59,13 @@ class Builder:
         if problems := complaints(scenario, trains=not time_only):
             raise ScenarioError("\n".join(problems))
 
-    @cached_property
-    def federation(self) -> Federation:
+    @property
+    def federation(self) -> ClientData:
         """Who holds which samples."""
+        return self._data[0]
+
+    @cached_property
+    def _data(self) -> tuple[ClientData, Samples]:
         data = self.scenario.data
         return federate(
             data.dataset,
@@ -75,7 +87,7 @@ class Builder:
         """The devices."""
         data = self.federation
         return draw_fleet(
-            self.scenario, self.seeds, data.samples, data.validation, self.model.flops
+            self.scenario, self.seeds, data.sizes, data.validation_sizes, self.model.flops
         )
 
     @cached_property
@@ -95,7 +107,9 @@ class Builder:
         aggregator = scenario.aggregation.fresh()
         aggregator.prepare(training.local(), scenario.devices)
         self._start_executor()
-        judged_on = self.federation.judged_on(scenario.evaluation.on)
+        clients, judged_on = self._data
+        if scenario.evaluation.on == "train":
+            judged_on = clients.everybodys()
         model = GlobalModel(
             initial_model(scenario, self.seeds),
             self.model.tensors,
@@ -110,14 +124,14 @@ class Builder:
     def _start_executor(self) -> None:
         from simfl.training.task import Task
 
-        scenario, (shape, classes) = self.scenario, self.scenario.data.dataset.shape()
+        scenario, (shape, classes) = self.scenario, inputs_and_outputs(self.scenario)
         self.executor.start(
             Task(
                 model=scenario.model,
                 shape=shape,
                 classes=classes,
-                data=self.federation.client_data(),
-                training=scenario.training.local(),
+                data=self.federation,
+                training=scenario.training.local(scenario.data.dataset.black or ()),
                 coreset=getattr(scenario.training.workload, "method", None),
                 wants=tuple(scenario.selection.wants),
                 device=self._device,

@@ -7,7 +7,7 @@ import typer
 
 from simfl.cli.app import app
 
-FORMATS = ("table", "csv", "json", "markdown")
+FORMATS = ("table", "markdown", "csv", "json", "latex")
 
 
 @app.command("compare")
@@ -27,10 +27,12 @@ def compare_command(
     ] = None,
     form: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "table",
 ) -> None:
-    """Compare runs: mean and spread over seeds."""
+    """Compare finished runs over seeds; with a baseline, seed by seed, with 95% intervals."""
     from simfl.core.units import Share
     from simfl.errors import InputError, nearest
-    from simfl.runs.compare import against, compare, find_runs, render
+    from simfl.report.comparison import render
+    from simfl.runs.compare import compare
+    from simfl.runs.result import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
@@ -40,7 +42,7 @@ def compare_command(
         raise InputError(f"--targets: {error}") from None
     if ideal is not None and baseline is None:
         raise InputError("--ideal needs a --baseline")
-    lines = compare(find_runs(folders), wanted)
-    if baseline is not None:
-        lines = against(lines, baseline, ideal)
-    typer.echo(render(lines, form))  # type: ignore[arg-type]
+    runs = find_runs(folders)
+    for run in runs:
+        _ = run.summary  # one that has not finished is told
+    typer.echo(render(compare(runs, wanted, baseline, ideal), form))

@@ -29,7 +29,7 @@ def report_command(
     """
     from simfl.errors import InputError
     from simfl.report import write_report, write_reports
-    from simfl.runs.compare import find_runs
+    from simfl.runs.result import find_runs
 
     found = find_runs(folders)
     if out is None:

@@ -28,7 +28,7 @@ def resume_command(
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
     from simfl.cli._progress import display
     from simfl.errors import Interrupted
-    from simfl.runs.compare import find_runs
+    from simfl.runs.result import find_runs
     from simfl.runs.run import resume_all
 
     how = shared.options(executor, workers, device, data_dir, ray_address, jobs=jobs)

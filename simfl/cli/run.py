@@ -11,7 +11,7 @@ from simfl.cli.app import app
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simfl.runs.result import Result
+    from simfl.runs.result import RunResult
 
 
 @app.command("run")
@@ -23,6 +23,10 @@ def run_command(
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")] = None,
     seeds: Annotated[
         str | None, typer.Option("--seeds", help="Repeat every variant: 0-4, or 1,2,3.")
+    ] = None,
+    variants: Annotated[
+        list[str] | None,
+        typer.Option("--variant", metavar="NAME", help="Only this one; can be repeated."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of run folders (default: runs/NAME).")
@@ -43,15 +47,20 @@ def run_command(
         bool,
         typer.Option("--resume", help="Keep finished runs and go on with interrupted ones."),
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be run, and what it would take.")
+    ] = False,
     allow_code: shared.AllowCode = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Simulate a scenario: every variant with every seed."""
+    """Simulate a scenario: every variant, at every point of its sweep, with every seed."""
+    from simfl.cli._plan import show_plan
     from simfl.cli._progress import display
     from simfl.core.code import importing
     from simfl.errors import InputError, Interrupted
+    from simfl.runs.run import jobs as jobs_of
     from simfl.runs.run import run
     from simfl.scenario import Document
     from simfl.scenario.scenario import parse_seeds
@@ -65,20 +74,24 @@ def run_command(
     except ValueError as error:
         raise InputError(f"--seeds: {error}") from None
     how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
-    with display(quiet or as_json) as board:
-        document = Document.load(file).set(*(changes or ()))
-        try:
-            with importing("anything" if allow_code else "beside"):
-                results = run(document, out, how, overwrite, chosen, None, go_on, board)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted; the same command with --resume goes on") from None
+    document = Document.load(file).set(*(changes or ()))
+    with importing("anything" if allow_code else "beside"):
+        if dry_run:
+            show_plan(jobs_of(document, out, chosen, variants), how)
+            return
+        with display(quiet or as_json) as board:
+            try:
+                results = run(document, out, how, overwrite, chosen, None, go_on, board, variants)
+            except KeyboardInterrupt:
+                text = "interrupted; the same command with --resume goes on"
+                raise Interrupted(text) from None
     tell(results, quiet, as_json)
     if report:
         # Run folders are TOP/VARIANT/seed-N.
         write(results, results[0].folder.parents[1], quiet or as_json)
 
 
-def write(results: "Sequence[Result]", top: Path, quiet: bool) -> None:
+def write(results: "Sequence[RunResult]", top: Path, quiet: bool) -> None:
     """Write pages and timelines, and say which page to open."""
     from simfl.report import write_reports
 
@@ -87,9 +100,10 @@ def write(results: "Sequence[Result]", top: Path, quiet: bool) -> None:
         typer.echo(f"\nReport: {page}")
 
 
-def tell(results: "Sequence[Result]", quiet: bool, as_json: bool) -> None:
+def tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
     """Print what came of some runs."""
-    from simfl.runs.compare import compare, render
+    from simfl.report.comparison import render
+    from simfl.runs.compare import compare
 
     if as_json:
         import json

@@ -1,5 +1,6 @@
 """What every coordinator is made of: the ledger, the selector and its random streams."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.partitions.describe import gemd
 from simfl.components.selectors.base import Probe, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
 from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
-from simfl.core.types import Floats
 from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Coordinator
 
@@ -49,8 +50,8 @@ class BaseCoordinator(Coordinator):
         self._selector = choosing.selector
         self._seeds = choosing.seeds
         self._label_counts = counts = choosing.label_counts
-        # `(1, classes)`, added up once: a large fleet's takes a while.
-        self._everybody = None if counts is None else counts.sum(axis=0, keepdims=True)
+        # Added up once: a large fleet's takes a while.
+        self._everybody = None if counts is None else counts.sum(axis=0)
 
     @override
     def issue(self, order: WorkOrder) -> WorkOrder:
@@ -102,10 +103,11 @@ class BaseCoordinator(Coordinator):
         """Restore what `state_dict` returned."""
 
     def gemd(self, clients: Sequence[int]) -> float | None:
-        """Return the GEMD of `clients` (None where labels are not known)."""
+        """Return the GEMD of `clients` (None: labels are not known, or there are none)."""
         if self._label_counts is None or self._everybody is None or not clients:
             return None
-        return gemd(self._label_counts[np.array(clients)], self._everybody)
+        distance = float(gemd(self._label_counts[np.array(clients)].sum(axis=0), self._everybody))
+        return None if math.isnan(distance) else distance
 
 
 def _check_clients(found: object, clients: int) -> list[int]:
@@ -120,17 +122,3 @@ def _check_clients(found: object, clients: int) -> list[int]:
 def _moment(view: View) -> tuple[int, ...]:
     """Return the address of a selection: its round, and which of the round's if not the first."""
     return (view.round, view.turn) if view.turn else (view.round,)
-
-
-def gemd(chosen: NDArray[np.int64], everybody: NDArray[np.int64]) -> float:
-    """Return the group earth-mover distance between some clients' labels and everybody's.
-
-    ``sum_j |p_chosen(j) - p_all(j)|`` over classes, in [0, 2) (FL-DP3S, Eq. 15).
-
-    Args:
-        chosen: `(k, classes)` label counts of the clients whose updates counted.
-        everybody: `(n, classes)` label counts of all, or `(1, classes)` their sum.
-    """
-    ours: Floats = chosen.sum(axis=0) / max(chosen.sum(), 1)
-    theirs: Floats = everybody.sum(axis=0) / max(everybody.sum(), 1)
-    return float(np.abs(ours - theirs).sum())

@@ -15,8 +15,9 @@ from simfl.components.filters.base import UpdateFilter
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
 from simfl.core.guard import blaming, check_vector
+from simfl.core.seeds import generator
 from simfl.core.types import Corrections, Params
-from simfl.core.work import MiniBatch, Plan, WorkOrder, WorkResult
+from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.training.executors.base import Executor
 
@@ -56,7 +57,7 @@ class UpdatePath:
         """Return what the server receives of `update`, drawn from the participation's `seed`."""
         if self.compressor.error_feedback:
             update = update + self.owed.get(client, np.float32(0))
-        rng = np.random.Generator(np.random.Philox(key=seed))
+        rng = generator(seed)
         with blaming(self.compressor, f"compressing the update of client {client}"):
             received = check_vector(self.compressor.compress(update, rng), update)
         if self.compressor.error_feedback:
@@ -261,9 +262,7 @@ class TrainingCoordinator(BaseCoordinator):
         if not orders:
             return []
         bases = {order.base: self._models[order.base] for order in orders}
-        if (corrections := self._corrections(orders)) is None:
-            return self._executor.train(bases, orders)
-        return self._executor.train(bases, orders, corrections)
+        return self._executor.train(OrderBatch(bases, orders, self._corrections(orders)))
 
     def _corrections(self, orders: Sequence[WorkOrder]) -> Corrections | None:
         """Return what the aggregator has `orders` add to every gradient, if anything.

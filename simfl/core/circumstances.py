@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from simfl.core.work import LocalTraining
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Circumstances:
         tiers: how many tiers of clients it has (1: none).
         may_be_stale: whether an update can be older than the model it meets.
         withheld_by: name of a filter with which clients keep updates from the server, or empty.
-        training: how clients train.
+        training: how clients train: a `LocalTraining`, which no module on this floor can name.
         counts_steps: whether local work is counted in steps, not in epochs.
         dataset: name of the data set.
         partition: name of the partition.
@@ -60,7 +59,7 @@ class Circumstances:
     tiers: int
     may_be_stale: bool
     withheld_by: str
-    training: LocalTraining
+    training: Any
     counts_steps: bool
     dataset: str
     partition: str

@@ -8,12 +8,42 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
+from typing_extensions import override
 
 Address = str | int
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class _Key(ISeedSequence):
+    """A key as it is.  ``Philox(key=...)`` asks the system for entropy first, and forgets it."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        self._words = words
+
+    @override
+    def generate_state(self, n_words: int, dtype: object = np.uint32) -> NDArray[np.uint64]:
+        return self._words
+
+
+_START = np.zeros(4, dtype=np.uint64)
+
+
+def generator(seed: int, purpose: int = 0) -> np.random.Generator:
+    """Return a fresh generator, the same for the same seed and purpose.
+
+    Args:
+        seed: modulo 2^64.
+        purpose: below 2^64; those of one seed are independent.
+    """
+    key = np.array((seed % 2**64, purpose), dtype=np.uint64)
+    # NumPy takes any ISeedSequence; its stubs know of one only.
+    return np.random.Generator(np.random.Philox(_Key(key), counter=_START))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -29,7 +59,7 @@ class Seeds:
         >>> bool(a.integers(2**32) == b.integers(2**32))
         True
         """
-        return np.random.Generator(np.random.Philox(key=self.number(*address)))
+        return generator(self.number(*address))
 
     def number(self, *address: Address) -> int:
         """Return a 64-bit seed for `address`, to be stored in a work order."""
@@ -51,7 +81,7 @@ class Seeds:
         Args:
             address: what the numbers are for.
             ids: `(n,)` identities, e.g. devices.
-            counters: `(n,)` or scalar: the how-manieth draw of each identity.
+            counters: `(n,)` or scalar: the number of the draw, of each identity.
         """
         with np.errstate(over="ignore"):
             key = np.uint64(self.number(*address))

@@ -1,17 +1,18 @@
 """Work: frozen descriptions of what a client trains, and what came of it.  No time, no torch.
 
 A `WorkOrder` is complete: equal orders with equal base models, equal corrections (if any) and equal
-`LocalTraining` have equal results, bit for bit, whoever computes them and when.
+local training have equal results, bit for bit, whoever computes them and when.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids, Params
+from simfl.core.seeds import generator
+from simfl.core.types import Corrections, Floats, Ids, Params
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,32 @@ class WorkOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderBatch:
+    """Orders that are computed together, and what they start from.
+
+    Attributes:
+        bases: the model versions that the orders start from, `(p,)` each; there may be more.
+        orders: what to train.
+        corrections: what each order adds to every gradient; None: nothing.
+    """
+
+    bases: Mapping[int, Params]
+    orders: Sequence[WorkOrder]
+    corrections: Corrections | None = None
+
+    def part(self, places: Sequence[int]) -> "OrderBatch":
+        """Return the orders at `places`, with what they need and nothing else."""
+        orders = [self.orders[place] for place in places]
+        versions = sorted({order.base for order in orders})
+        corrections = self.corrections
+        if corrections is not None:
+            corrections = {order.key: corrections[order.key] for order in orders}
+        return OrderBatch(
+            {version: self.bases[version] for version in versions}, orders, corrections
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class WorkResult:
     """What came of one order.
 
@@ -131,67 +158,5 @@ class MiniBatch:
         """Return the rows of `held` `(n,)` that `client` looks at, all if there are no more."""
         if len(held) <= self.size:
             return held
-        key = np.array([self.seed, client], dtype=np.uint64)
-        rng = np.random.Generator(np.random.Philox(key=key))
+        rng = generator(self.seed, client)
         return held[np.sort(rng.choice(len(held), self.size, replace=False))]
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """Learning rate over rounds and local epochs.
-
-    ``lr(round, epoch) = lr * factor**(milestones <= rounds done) * decay**(count)`` where count is
-    the rounds done (`per="round"`) or the local epochs done (`per="epoch"`).
-    """
-
-    lr: float
-    milestones: tuple[int, ...] = ()
-    factor: float = 0.5
-    decay: float = 1.0
-    per: Literal["round", "epoch"] = "round"
-
-    def rate(self, round_: int, epoch: int, epochs: int) -> float:
-        """Return the rate in `epoch` (0-based, of `epochs`) of `round_` (1-based)."""
-        done = round_ - 1
-        passed = sum(milestone <= done for milestone in self.milestones)
-        count = done if self.per == "round" else done * epochs + epoch
-        return float(self.lr * self.factor**passed * self.decay**count)
-
-
-@dataclass(frozen=True, slots=True)
-class Augmentation:
-    """How a client's images are changed each time it trains on them.
-
-    Attributes:
-        crop: pixels by which an image is padded on each side before one of its own size is cut
-            out of it at random.
-        flip: whether every other image, at random, is mirrored.
-    """
-
-    crop: int = 0
-    flip: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LocalTraining:
-    """How every client of a run trains: SGD as in ``torch.optim.SGD`` (docs/algorithms.md, B.1).
-
-    Attributes:
-        batch_size: mini-batch size; the short last batch is kept.
-        schedule: the learning rate.
-        momentum: heavy-ball momentum without dampening, reset each participation.
-        weight_decay: L2 term added to the gradient.
-        proximal: FedProx's mu: the gradient gains ``mu * (w - w_base)``.
-        clip: largest global L2 norm of a client's gradient step (None: no clipping).
-        lr_epochs: the scenario's nominal local epochs, for per-epoch decay.
-        augmentation: how images are changed (None: not at all).
-    """
-
-    batch_size: int
-    schedule: Schedule
-    momentum: float = 0.0
-    weight_decay: float = 0.0
-    proximal: float = 0.0
-    clip: float | None = None
-    lr_epochs: int = 1
-    augmentation: Augmentation | None = None

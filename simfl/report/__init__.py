@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simfl.runs.result import Result
+    from simfl.runs.result import RunResult
 
 __all__ = ["write_report", "write_reports"]
 
 
-def write_report(results: "Sequence[Result]", path: str | Path) -> Path:
+def write_report(results: "Sequence[RunResult]", path: str | Path) -> Path:
     """Write one self-contained HTML page about runs, finished or not, side by side.
 
     Args:
@@ -26,15 +26,14 @@ def write_report(results: "Sequence[Result]", path: str | Path) -> Path:
     """
     from simfl.errors import InputError
     from simfl.report.page import write_page
-    from simfl.report.runs import RunData
 
     if not results:
         raise InputError("there is no run to report on")
-    write_page([RunData.load(result.folder) for result in results], Path(path))
+    write_page([run.read() for run in results], Path(path))
     return Path(path)
 
 
-def write_reports(results: "Sequence[Result]", top: Path) -> Path:
+def write_reports(results: "Sequence[RunResult]", top: Path) -> Path:
     """Write every run's page and timeline into its folder, and a page that compares them.
 
     Args:
@@ -50,13 +49,12 @@ def write_reports(results: "Sequence[Result]", top: Path) -> Path:
     """
     from simfl.errors import InputError
     from simfl.report.page import write_page
-    from simfl.report.runs import RunData
     from simfl.report.timeline import write_trace
     from simfl.runs.folder import REPORT
 
     if not results:
         raise InputError("there is no run to report on")
-    runs = [RunData.load(result.folder) for result in results]
+    runs = [run.read() for run in results]
     for run in runs:
         write_trace(run)
         write_page([run], run.folder / REPORT)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
-from simfl.report.runs import RunData
+from simfl.runs.result import RunResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,9 @@ class Devices:
     time_s: Floats
 
     @classmethod
-    def of(cls, run: RunData) -> "Devices":
+    def of(cls, run: RunResult) -> "Devices":
         """Count what each device of a run did."""
-        clients = run.clients["client"].astype(np.int64)
+        clients = run.part("client").astype(np.int64)
         ids, first, index = np.unique(clients, return_index=True, return_inverse=True)
 
         def count(rows: NDArray[np.bool_] | Ids) -> Ids:
@@ -49,10 +49,10 @@ class Devices:
         return cls(
             run.devices,
             ids,
-            run.clients["group"][first],
-            run.clients["samples"][first].astype(np.int64),
+            run.part("group")[first],
+            run.part("samples")[first].astype(np.int64),
             np.bincount(index, minlength=len(ids)),
-            {name: count(run.clients["outcome"] == name) for name in run.outcomes},
+            {name: count(run.part("outcome") == name) for name in run.outcomes},
             count(_last_of_rounds(run)),
             time_s,
         )
@@ -90,9 +90,9 @@ class Devices:
         )
 
 
-def _last_of_rounds(run: RunData) -> Ids:
+def _last_of_rounds(run: RunResult) -> Ids:
     """Return the rows of those whose update was the last that counted of those sent in a round."""
     used = np.flatnonzero(run.used)
-    rows = used[np.lexsort((run.clients["upload_end_s"][used], run.clients["round"][used]))]
-    rounds = run.clients["round"][rows]
+    rows = used[np.lexsort((run.part("upload_end_s")[used], run.part("round")[used]))]
+    rounds = run.part("round")[rows]
     return np.asarray(rows[np.append(rounds[1:] != rounds[:-1], np.full(min(len(rows), 1), True))])

@@ -91,10 +91,11 @@ def count(number: float) -> str:
 def times(ratio: float) -> str:
     """Return how many times as much.
 
-    >>> times(8.997), times(130.2)
-    ('9.0×', '130×')
+    >>> times(0.614), times(8.997), times(130.2)
+    ('0.61×', '9.0×', '130×')
     """
-    return f"{ratio:.1f}×" if ratio < 99.95 else f"{ratio:,.0f}×"
+    digits = 2 if ratio < 1 else 1 if ratio < 99.95 else 0
+    return f"{ratio:,.{digits}f}×"
 
 
 def ratio(value: float) -> str:

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
+from dataclasses import dataclass
 from typing import Any
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups
-from simfl.report.html import cell, code, table
-from simfl.report.runs import RunData
+from simfl.report.tables import Cell, Table
+from simfl.runs.result import RunResult
 
 SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""
@@ -17,28 +17,37 @@ _OF_ITS_OWN = {"variant", "seed", "scenario_sha256", "started", "host_s"}
 """What the provenance of each run says of it alone."""
 
 
-def origins(runs: Sequence[RunData], groups: Groups) -> str:
-    """Return the last section of a page."""
-    parts = ["<section>\n<h2>How it was made</h2>"]
+@dataclass(frozen=True)
+class Origins:
+    """The last section of a page.
+
+    Attributes:
+        tables: each with what is said before it.
+        shared: versions and machine.
+        scenarios: resolved scenarios: label, text.
+        more: what is said at the end.
+    """
+
+    tables: Sequence[tuple[str, Table | None]]
+    shared: Table
+    scenarios: Sequence[tuple[str, str]]
+    more: Sequence[str]
+
+
+def origins(runs: Sequence[RunResult], groups: Groups) -> Origins:
+    """Return how runs were made."""
+    tables: list[tuple[str, Table | None]] = []
     if len(groups) > 1:
-        parts.append(_differences({name: _flat(own[0].scenario) for name, own in groups.items()}))
-    parts += [_each(runs), _shared(runs)]
-    for name, members in list(groups.items())[:SCENARIOS]:
-        label = "Resolved scenario" if len(groups) == 1 else f"Resolved scenario of {name}"
-        text = escape(members[0].scenario_text)
-        parts.append(f"<details><summary>{escape(label)}</summary><pre>{text}</pre></details>")
-    if len(groups) > SCENARIOS:
-        others = f"{len(groups) - SCENARIOS} more resolved scenarios are in their run folders."
-        parts.append(f'<p class="about">{others}</p>')
-    parts.append(
-        '<p class="about">Each run folder has <code>rounds.csv</code>, <code>clients.csv</code>, '
-        "<code>events.jsonl</code> and <code>trace.json</code>, a timeline with a track per "
-        "device that Perfetto opens.</p>\n</section>"
-    )
-    return "\n".join(parts)
+        tables.append(_differences({name: _flat(own[0].scenario) for name, own in groups.items()}))
+    shown = list(groups.items())[:SCENARIOS]
+    label = "Resolved scenario" + (" of {}" if len(groups) > 1 else "")
+    scenarios = [(label.format(name), members[0].scenario_text) for name, members in shown]
+    rest = len(groups) - len(shown)
+    more = [f"{rest} more resolved scenarios are in their run folders."] if rest else []
+    return Origins([*tables, ("", _each(runs))], _shared(runs), scenarios, more)
 
 
-def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> str:
+def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table | None]:
     """Return a table of what the variants' scenarios differ in."""
     paths = dict.fromkeys(path for flat in scenarios.values() for path in flat)
     differing = [
@@ -47,44 +56,50 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> str:
         if path != "seed" and len({flat.get(path) for flat in scenarios.values()}) > 1
     ]
     if not differing:
-        return '<p class="about">The scenarios are the same.</p>'
+        return "The scenarios are the same.", None
     rows = [
-        [code(path), *(cell(f.get(path, formats.NOTHING), "text") for f in scenarios.values())]
+        [
+            Cell(path, "text", code=True),
+            *(Cell(flat.get(path, formats.NOTHING), "wrap") for flat in scenarios.values()),
+        ]
         for path in differing
     ]
-    about = '<p class="about">What differs; everything else is the same, random numbers too.</p>'
-    return f"{about}\n{table(['', *scenarios], rows, list(scenarios))}"
+    about = "What differs; everything else is the same, random numbers too."
+    return about, Table(["", *scenarios], rows, list(scenarios))
 
 
-def _each(runs: Sequence[RunData]) -> str:
+def _each(runs: Sequence[RunResult]) -> Table:
     """Return a table of what each run's provenance says of it alone."""
     rows = []
     for run in runs:
         host_s = run.provenance.get("host_s")
+        log = run.summary.get("events_sha256", "") if run.finished else ""
         rows.append(
             [
-                cell(run.variant),
-                cell(str(run.seed)),
-                cell(str(run.provenance.get("started", "")), "text"),
-                cell(formats.NOTHING if host_s is None else formats.duration(float(host_s))),
-                code(str((run.summary or {}).get("events_sha256", ""))[:16]),
-                code(str(run.provenance.get("scenario_sha256", ""))[:16]),
+                Cell(run.variant),
+                Cell(str(run.seed), sort=run.seed),
+                Cell(str(run.provenance.get("started", "")), "text"),
+                Cell(formats.NOTHING if host_s is None else formats.duration(float(host_s))),
+                Cell(str(log)[:16] or formats.NOTHING, "text", code=True),
+                Cell(str(run.provenance.get("scenario_sha256", ""))[:16], "text", code=True),
             ]
         )
     heads = ["variant", "seed", "started", "host time", "event log", "scenario"]
-    return table(heads, rows, ["started", "event log", "scenario"])
+    return Table(heads, rows, ["started", "event log", "scenario"])
 
 
-def _shared(runs: Sequence[RunData]) -> str:
+def _shared(runs: Sequence[RunResult]) -> Table:
     """Return a table of versions and machine; where runs differ, all values."""
     facts = [_flat(run.provenance) for run in runs]
     paths = dict.fromkeys(path for flat in facts for path in flat if path not in _OF_ITS_OWN)
     rows = [
-        [code(path), cell("; ".join(dict.fromkeys(f.get(path, "") for f in facts)), "wrap")]
+        [
+            Cell(path, "text", code=True),
+            Cell("; ".join(dict.fromkeys(f.get(path, "") for f in facts)), "wrap"),
+        ]
         for path in paths
     ]
-    body = table(["", ""], rows)
-    return f"<details><summary>Versions and machine</summary>{body}</details>"
+    return Table(["", ""], rows)
 
 
 def _flat(value: Any, path: str = "") -> dict[str, str]:

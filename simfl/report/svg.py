@@ -4,21 +4,16 @@ Matplotlib would take longer over the report of a short run than the run itself,
 could not follow a reader's light or dark theme.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from html import escape
 
-import numpy as np
-from numpy.typing import NDArray
-
-from simfl.core.types import Floats
 from simfl.report.axes import Axis
 
 WIDTH, HEIGHT = 560, 300
 WIDE = 1140
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 48
 """Room around the plotting area."""
-POINTS = 800
-"""A line has at most about as many points: more would not be seen."""
 
 
 class Plot:
@@ -52,12 +47,32 @@ class Plot:
         across = self._left + self._x.place(x) * (self._right - self._left)
         return across, self._bottom - self._y.place(y) * (self._bottom - TOP)
 
-    def line(self, xs: Floats, ys: Floats, css: str, tip: str = "") -> None:
-        """Draw a line through points, without those that are not finite."""
-        points = [self._at(x, y) for x, y in zip(*thin(xs, ys), strict=True)]
+    def line(
+        self, xs: Sequence[float | None], ys: Sequence[float | None], css: str, tip: str = ""
+    ) -> None:
+        """Draw a line through points, without those that are not there."""
+        points = [
+            self._at(x, y)
+            for x, y in zip(xs, ys, strict=True)
+            if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
+        ]
         if points:
             path = "L".join(f"{_number(x)},{_number(y)}" for x, y in points)
             self._add("path", css, tip, d=f"M{path}")
+
+    def band(
+        self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], css: str
+    ) -> None:
+        """Fill what lies between two lines."""
+        there = [self._at(x, y) for x, y in zip(xs, high, strict=True)]
+        back = [self._at(x, y) for x, y in zip(xs, low, strict=True)][::-1]
+        path = "L".join(f"{_number(x)},{_number(y)}" for x, y in [*there, *back])
+        self._add("path", css, "", d=f"M{path}Z")
+
+    def heading(self, text: str) -> None:
+        """Write a name above the chart."""
+        if text:
+            self._write(self._left, TOP - 4, text, "heading")
 
     def outline(self, edges: Sequence[float], heights: Sequence[float], css: str, tip: str) -> None:
         """Draw the outline of a histogram."""
@@ -67,12 +82,6 @@ class Plot:
         path.append(self._at(edges[-1], 0))
         joined = "L".join(f"{_number(x)},{_number(y)}" for x, y in path)
         self._add("path", css, tip, d=f"M{joined}")
-
-    def dots(self, xs: Iterable[float], ys: Iterable[float], css: str, tips: Iterable[str]) -> None:
-        """Draw a dot per point, each with a tip."""
-        for x, y, tip in zip(xs, ys, tips, strict=True):
-            across, up = self._at(x, y)
-            self._add("circle", css, tip, cx=_number(across), cy=_number(up), r="2.6")
 
     def box(self, x0: float, x1: float, y0: float, y1: float, css: str, tip: str = "") -> None:
         """Draw a rectangle from (`x0`, `y0`) to (`x1`, `y1`)."""
@@ -109,8 +118,7 @@ class Plot:
         """Write names left of the chart, at heights 0.5, 1.5, ... from the top down."""
         for index, name in enumerate(names):
             _, up = self._at(self._x.low, len(names) - index - 0.5)
-            short = name if len(name) <= 18 else f"{name[:17]}…"
-            self._write(self._left - 8, up + 4, short, "row end")
+            self._write(self._left - 8, up + 4, name, "row end")
 
     def _add(self, tag: str, css: str, tip: str, **attributes: str) -> None:
         words = "".join(f' {name}="{value}"' for name, value in attributes.items())
@@ -145,25 +153,9 @@ class Plot:
             else ""
         )
         return (
-            f'<svg viewBox="0 0 {self._width} {self._height}" role="img" '
+            f'<svg viewBox="0 0 {self._width} {self._height}" width="{self._width}" role="img" '
             f'aria-label="{escape(self._title)}">{"".join(frame)}{side}{"".join(shapes)}</svg>'
         )
-
-
-def thin(xs: Floats, ys: Floats, points: int = POINTS) -> tuple[list[float], list[float]]:
-    """Return a line with fewer points and the same look: the extremes of every stretch stay.
-
-    Points that are not finite are left out.
-    """
-    there = np.isfinite(xs) & np.isfinite(ys)
-    xs, ys = xs[there], ys[there]
-    if len(xs) > points:
-        keep: list[NDArray[np.int64]] = [np.array([0, len(xs) - 1])]
-        for stretch in np.array_split(np.arange(len(xs)), points // 2):
-            keep.append(stretch[[ys[stretch].argmin(), ys[stretch].argmax()]])
-        kept = np.unique(np.concatenate(keep))
-        xs, ys = xs[kept], ys[kept]
-    return xs.tolist(), ys.tolist()
 
 
 def _number(value: float) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from simfl.errors import InputError
-from simfl.report.runs import RunData
 from simfl.runs.folder import EVENTS, TRACE, write_atomically
+from simfl.runs.result import RunResult
 
 SLICES = 100_000
 """So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
@@ -32,7 +32,7 @@ _TOLD = (
 _ROUND = ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded", "accuracy")
 
 
-def write_trace(run: RunData, slices: int = SLICES) -> Path:
+def write_trace(run: RunResult, slices: int = SLICES) -> Path:
     """Write `trace.json` into the folder of a run, finished or not; return its path.
 
     Raises:
@@ -44,7 +44,7 @@ def write_trace(run: RunData, slices: int = SLICES) -> Path:
     return path
 
 
-def trace(run: RunData, slices: int = SLICES) -> str:
+def trace(run: RunResult, slices: int = SLICES) -> str:
     """Return the timeline of a run as JSON, an event a line."""
     drawing = _Trace(run.groups)
     note = None

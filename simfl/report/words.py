@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simfl.report import formats
 from simfl.report.devices import Devices
-from simfl.report.runs import Reached, RunData
+from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, times
+from simfl.runs.result import RunResult
+from simfl.runs.statistics import Figure, Ratio, paired_ratio
 
-Groups = Mapping[str, Sequence[RunData]]
+Groups = Mapping[str, Sequence[RunResult]]
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
@@ -26,38 +28,49 @@ class Standing:
 
     Attributes:
         name: the variant.
-        seeds: how many runs it has.
-        reached: of those that reached the target.
+        time_s: what it took.
+        rounds: the same in rounds.
+        bytes: the same in bytes.
+        ratio: its time by that of the first, seed by seed (None: it is the first, or they share no
+            seed).
     """
 
     name: str
-    seeds: int
-    reached: tuple[Reached, ...]
+    time_s: Figure
+    rounds: Figure
+    bytes: Figure
+    ratio: Ratio | None = None
 
     @property
-    def time_s(self) -> float:
-        """Mean over the seeds that reached it (infinite: none did)."""
-        times = [one.time_s for one in self.reached]
-        return math.fsum(times) / len(times) if times else math.inf
+    def never(self) -> bool:
+        """Whether no seed got there."""
+        return self.time_s.missing == self.time_s.seeds
 
     @property
-    def whole(self) -> bool:
-        """Whether every seed reached it."""
-        return len(self.reached) == self.seeds
-
-    @property
-    def order(self) -> tuple[bool, int, float]:
-        """Key that puts the best first: those that reached it with every seed, then by time."""
-        return (not self.reached, self.seeds - len(self.reached), self.time_s)
+    def order(self) -> tuple[float, float]:
+        """Key that puts the best first: those that got there with every seed, then by time."""
+        return (self.time_s.missing / self.time_s.seeds, self.time_s.middle)
 
 
 def standings(groups: Groups, target: float) -> list[Standing]:
     """Return every variant's standing at `target`, the best first."""
-    found = [
-        Standing(name, len(runs), tuple(at for run in runs if (at := run.reached(target))))
-        for name, runs in groups.items()
+    ranked = sorted(
+        (
+            Standing(
+                name,
+                figure(runs, TIME, target),
+                figure(runs, ROUNDS, target),
+                figure(runs, BYTES, target),
+            )
+            for name, runs in groups.items()
+        ),
+        key=lambda standing: standing.order,
+    )
+    first = times(groups[ranked[0].name], TIME, target)
+    return ranked[:1] + [
+        replace(one, ratio=paired_ratio(times(groups[one.name], TIME, target), first))
+        for one in ranked[1:]
     ]
-    return sorted(found, key=lambda one: one.order)
 
 
 def all_targets(groups: Groups) -> list[float]:
@@ -75,7 +88,7 @@ def headline(groups: Groups) -> list[str]:
     targets = all_targets(groups)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
     missed = [formats.target(target) for target in targets if target not in met]
-    sentences = _race(standings(groups, met[-1]), met[-1]) if met else []
+    sentences = race(standings(groups, met[-1]), met[-1]) if met else []
     if missed or not met:
         nobody = "Nobody" if len(groups) > 1 else "It never"
         never = f"{nobody} reached {formats.listed(missed)}; the " if missed else "The "
@@ -91,59 +104,78 @@ def _best(groups: Groups) -> str:
     return formats.percent(best) + (f" ({name})" if len(groups) > 1 else "")
 
 
-def _race(ranked: Sequence[Standing], target: float) -> list[str]:
+def race(ranked: Sequence[Standing], target: float) -> list[str]:
+    """Say who got there when; who can't be told from the first is not said to be behind it."""
     first, text = ranked[0], formats.target(target)
     costs = (
-        f"{formats.duration(first.time_s)} of virtual time, "
-        f"{_rounds(first)} and {formats.size(_mean(first, 'bytes'))} moved"
+        f"after {formats.duration(first.time_s.middle)} of virtual time, "
+        f"{_rounds(first.rounds.middle)} and {formats.size(first.bytes.middle)} moved"
+        f"{_seeds(first.time_s)}"
     )
+    if math.isinf(first.time_s.middle):
+        seeds, got = first.time_s.seeds, first.time_s.seeds - first.time_s.missing
+        who = f"{first.name} did" if len(ranked) > 1 else "It was"
+        return [f"{text} was not reached with most seeds; {who} with {got} of {seeds}."]
     if len(ranked) == 1:
-        return [f"Reached {text} after {costs}{_seeds(first)}."]
-    if not first.whole:
-        return [
-            f"No variant reached {text} with every seed; {first.name} did with "
-            f"{len(first.reached)} of {first.seeds}, after {costs}."
-        ]
-    who = f"{first.name} reached {text} first"
-    if first.seeds > 1:
-        who = f"{first.name} was the first to reach {text} with every seed"
-    sentences = [f"{who}: after {costs}{_seeds(first)}."]
-    took = [
-        f"{one.name} took {formats.duration(one.time_s)}"
-        + (f" ({formats.times(one.time_s / first.time_s)} as long)" if first.time_s else "")
-        for one in ranked[1:]
-        if one.whole
-    ]
-    if took:
-        sentences.append(f"{formats.listed(took)}.")
-    if some := [one.name for one in ranked if one.reached and not one.whole]:
-        sentences.append(f"{formats.listed(some)} did with some seeds only.")
-    if never := [one.name for one in ranked if not one.reached]:
+        return [f"Reached {text} {costs}."]
+    others = [one for one in ranked[1:] if not one.never]
+    level = [one for one in others if one.ratio and one.ratio.interval and not _apart(one)]
+    if level:
+        names = formats.listed([first.name, *(one.name for one in level)])
+        sentences = [f"{names} are not distinguishable in the time they took to reach {text}."]
+        sentences.append(f"{first.name} took {costs.removeprefix('after ')}.")
+    else:
+        sentences = [f"{first.name} reached {text} first: {costs}."]
+    if others:
+        sentences.append(f"{formats.listed([_took(one) for one in others])}.")
+    if any(one.ratio is not None and one.ratio.interval is None for one in others):
+        sentences.append("With one seed there is no interval: chance may have made the difference.")
+    elif others:
+        sentences.append("In brackets: 95% intervals, paired by seed.")
+    if never := [one.name for one in ranked if one.never]:
         sentences.append(f"{formats.listed(never)} never did.")
     return sentences
 
 
-def _mean(standing: Standing, what: str) -> float:
-    return float(np.mean([getattr(one, what) for one in standing.reached]))
+def _apart(standing: Standing) -> bool:
+    return standing.ratio is not None and standing.ratio.distinguishable
 
 
-def _rounds(standing: Standing) -> str:
-    rounds = _mean(standing, "round")
+def _took(standing: Standing) -> str:
+    figure = standing.time_s
+    some = (
+        f" with {figure.seeds - figure.missing} of {figure.seeds} seeds" if figure.missing else ""
+    )
+    took = f"{standing.name} took"
+    if math.isfinite(figure.middle):
+        took += f" {formats.duration(figure.middle)}"
+    ratio = standing.ratio
+    if ratio is None:
+        return f"{took}{some}"
+    interval = ""
+    if ratio.interval is not None:
+        interval = f" [{formats.times(ratio.interval.low)}, {formats.times(ratio.interval.high)}]"
+    if math.isfinite(ratio.horizon):
+        interval += f", counting at most {formats.duration(ratio.horizon)}"
+    return f"{took} ({formats.times(ratio.value)} as long{interval}){some}"
+
+
+def _rounds(rounds: float) -> str:
     return f"{formats.count(rounds)} round{'' if rounds == 1 else 's'}"
 
 
-def _seeds(standing: Standing) -> str:
-    if standing.seeds == 1:
+def _seeds(figure: Figure) -> str:
+    if figure.seeds == 1:
         return ""
-    if standing.whole:
-        return f" in the mean of {standing.seeds} seeds"
-    return f", with {len(standing.reached)} of {standing.seeds} seeds"
+    if not figure.missing:
+        return f", in the mean of {figure.seeds} seeds"
+    return f", in the median of {figure.seeds} seeds, of which {figure.missing} never did"
 
 
 def _durations(groups: Groups) -> list[str]:
     means = {
         name: float(
-            np.mean(np.concatenate([r.rounds["end_s"] - r.rounds["start_s"] for r in runs]))
+            np.mean(np.concatenate([r.column("end_s") - r.column("start_s") for r in runs]))
         )
         for name, runs in groups.items()
         if any(run.n_rounds for run in runs)
@@ -179,20 +211,40 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
                 "bound, not a method.",
             )
         )
-    if open_ := [run for run in runs if run.summary is None]:
+    if open_ := [run for run in runs if not run.finished]:
         which = formats.listed(
             [f"{run.variant} seed {run.seed} (round {run.n_rounds})" for run in open_]
         )
         found.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
+    found += [("Rounds ran short", text) for text in _short(groups)]
     found += [("Never heard", text) for text in _never_heard(groups)]
     found += [("Wasted", text) for text in _wasted(groups)]
-    issued = sum(run.summary["trainings"]["issued"] for run in runs if run.summary)
-    dropped = sum(run.summary["trainings"]["dropped"] for run in runs if run.summary)
+    issued = sum(run.summary["trainings"]["issued"] for run in runs if run.finished)
+    dropped = sum(run.summary["trainings"]["dropped"] for run in runs if run.finished)
     if dropped and not all(run.time_only for run in runs):
         found.append(
             ("Never trained", f"{dropped:,} of {issued:,} trainings were dropped before they cost.")
         )
     return found
+
+
+def _short(groups: Groups) -> list[str]:
+    """Say where fewer clients took part than were asked, and on how many devices that rests."""
+    found = []
+    for name, runs in groups.items():
+        short, rounds = sum(r.short_rounds for r in runs), sum(r.n_rounds for r in runs)
+        if not short:
+            continue
+        fewest = min(runs, key=lambda run: int((run.participations > 0).sum()))
+        heard = int((fewest.participations > 0).sum())
+        which = f"{name}: " if len(groups) > 1 else ""
+        seed = f" (seed {fewest.seed})" if len(runs) > 1 else ""
+        text = (
+            f"{which}{short:,} of {formats.plural(rounds, 'round')} had fewer clients than asked; "
+            f"updates of {heard:,} of {formats.plural(fewest.devices, 'device')} counted{seed}"
+        )
+        found.append((short / rounds, text))
+    return [f"{told}." for told in _worst(found)]
 
 
 def _never_heard(groups: Groups) -> list[str]:

@@ -1,260 +1,208 @@
-"""Compare runs: virtual time, rounds and bytes to each target, mean and spread over seeds."""
+"""Compare runs: what they reached and spent, over seeds, and against a baseline."""
 
-import csv
-import io
-import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
 from simfl.errors import InputError, nearest
-from simfl.runs.folder import is_run
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult, by_variant
+from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
 
-Format = Literal["table", "csv", "json", "markdown"]
+Unit = Literal["share", "time", "bytes", "energy", "count", "ratio"]
+"""What a number is of: says how it is written."""
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One number over seeds.
+class Metric:
+    """Something measured of a run.
 
     Attributes:
-        mean: over the seeds that have it (NaN: none has).
-        spread: sample standard deviation (NaN with fewer than two).
-        missing: seeds without it, e.g. that never reached the target.
-        median: over all seeds, one that never got there counting as later than all others
-            (infinite: at least half never did).  Unlike the mean it does not favour a variant for
-            missing a target on the seeds that are hard.
+        name: as in tables for programs.
+        unit: says how its values are written.
+        of: of a whole run (NaN: it has none); for a cost also what it had taken at its end.
+        cost: which attribute of `Reached` it is, if it can be asked of a target.
     """
 
-    mean: float
-    spread: float
-    missing: int
-    median: float = math.nan
+    name: str
+    unit: Unit
+    of: Callable[[RunResult], float]
+    cost: str = ""
 
-    @classmethod
-    def of(cls, values: Iterable[float | None]) -> "Figure":
-        """Return the figure of some values, None where there is none."""
-        listed = list(values)
-        there = [value for value in listed if value is not None and not math.isnan(value)]
-        if not there:
-            return cls(math.nan, math.nan, len(listed), math.inf if listed else math.nan)
-        mean = math.fsum(there) / len(there)
-        squares = math.fsum((value - mean) ** 2 for value in there)
-        spread = math.sqrt(squares / (len(there) - 1)) if len(there) > 1 else math.nan
-        missing = len(listed) - len(there)
-        return cls(mean, spread, missing, median([*there, *[math.inf] * missing]))
+
+ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy)
+TERMINAL = Metric("terminal_accuracy", "share", lambda run: run.terminal_accuracy)
+TIME = Metric("time_s", "time", lambda run: run.end_s, "time_s")
+ROUNDS = Metric("rounds", "count", lambda run: run.n_rounds, "round")
+BYTES = Metric("bytes", "bytes", lambda run: run.total_bytes, "bytes")
+WASTED = Metric("wasted_bytes", "bytes", lambda run: run.wasted_bytes)
+ENERGY = Metric("energy_j", "energy", lambda run: run.total_energy_j, "energy_j")
+NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round)
 
 
 @dataclass(frozen=True)
-class Line:
-    """One variant: its name, how many seeds, and its figures by column name."""
+class Column:
+    """One column of a comparison.
 
-    variant: str
-    seeds: int
-    figures: dict[str, Figure]
-
-
-def find_runs(paths: Sequence[Path]) -> list[Result]:
-    """Return the finished runs in and below `paths`, in order of path, each once.
-
-    Raises:
-        InputError: there is none below one of them.
+    Attributes:
+        metric: what is measured.
+        target: the accuracy until which (None: of the whole run).
+        versus: the variant compared with (None: the number itself).
+        ideal: the variant whose difference from `versus` is 1 (None: none).
     """
-    found: list[Path] = []
-    for path in paths:
-        folders = [path] if is_run(path) else sorted(_run_folders(path))
-        if not folders:
-            raise InputError(f"{path} holds no run")
-        found += folders
-    return [Result(folder) for folder in {each.resolve(): each for each in found}.values()]
+
+    metric: Metric
+    target: float | None = None
+    versus: str | None = None
+    ideal: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Its name in tables for programs."""
+        name = self.metric.cost if self.target is not None else self.metric.name
+        if self.ideal is not None:
+            return "relative_improvement"
+        if self.versus is not None:
+            name = f"{self.metric.name.removesuffix('_s').removesuffix('_j')}_"
+            name += "difference" if self.target is None else "speedup"
+        return name if self.target is None else f"{name}_to_{target_text(self.target)}"
 
 
-def _run_folders(path: Path) -> list[Path]:
-    return [file.parent for file in path.rglob("provenance.json") if is_run(file.parent)]
+Cell = Figure | Ratio | None
 
 
-def compare(results: Sequence[Result], targets: Sequence[float] | None = None) -> list[Line]:
-    """Return a line per variant.
+@dataclass(frozen=True)
+class Comparison:
+    """A row per variant.
+
+    Attributes:
+        groups: the runs, by variant.
+        columns: what is compared.
+        targets: the accuracies asked about, lowest first.
+        baseline: the variant that ratios are over, if any.
+    """
+
+    groups: Mapping[str, Sequence[RunResult]]
+    columns: Sequence[Column]
+    targets: Sequence[float]
+    baseline: str | None = None
+
+    def cell(self, variant: str, column: Column) -> Cell:
+        """Return what a variant has in a column (None: nothing)."""
+        metric, target = column.metric, column.target
+        if column.ideal is not None:
+            return self._improvement(variant, column)
+        if column.versus is None:
+            return figure(self.groups[variant], metric, target)
+        if target is None:
+            return paired_difference(
+                self._values(variant, metric), self._values(column.versus, metric)
+            )
+        return self.ratio(column.versus, variant, metric, target)
+
+    def figure(self, variant: str, column: Column) -> Figure:
+        """Return what a variant itself has in a column."""
+        return figure(self.groups[variant], column.metric, column.target)
+
+    def differ(self, a: str, b: str, column: Column) -> bool:
+        """Whether two variants differ in a column by more than chance explains."""
+        if column.target is not None:
+            ratio = self.ratio(a, b, column.metric, column.target)
+            return ratio is not None and ratio.distinguishable
+        difference = paired_difference(
+            self._values(a, column.metric), self._values(b, column.metric)
+        )
+        bounds = difference.interval
+        return bounds is not None and not bounds.low <= 0 <= bounds.high
+
+    def ratio(self, a: str, b: str, metric: Metric, target: float) -> Ratio | None:
+        """Return how many times as much of `metric` `a` needs to reach `target` as `b`."""
+        return paired_ratio(
+            times(self.groups[a], metric, target), times(self.groups[b], metric, target)
+        )
+
+    def _values(self, variant: str, metric: Metric) -> dict[int, float]:
+        return {run.seed: metric.of(run) for run in self.groups[variant]}
+
+    def _improvement(self, variant: str, column: Column) -> Figure:
+        """Return (own - baseline's) / (ideal's - baseline's), of means (FedACS, section VI)."""
+
+        def mean(name: str | None) -> float:
+            return figure(self.groups[str(name)], column.metric, None).mean
+
+        base, reach = mean(column.versus), mean(column.ideal) - mean(column.versus)
+        return Figure.of([(mean(variant) - base) / reach if reach else math.nan])
+
+
+def compare(
+    results: Sequence[RunResult],
+    targets: Sequence[float] | None = None,
+    baseline: str | None = None,
+    ideal: str | None = None,
+) -> Comparison:
+    """Return what runs reached and spent, a row per variant.
 
     Args:
-        results: finished runs.
+        results: runs, finished or not.
         targets: accuracies (None: those of the scenarios).
-    """
-    groups: dict[str, list[Result]] = {}
-    several = len({result.summary["name"] for result in results}) > 1
-    for result in results:
-        variant = result.provenance["variant"]
-        name = f"{result.summary['name']}/{variant}" if several else variant
-        groups.setdefault(name, []).append(result)
-    wanted = targets
-    if wanted is None:
-        wanted = sorted({t for result in results for t in result.targets})
-    return [_line(name, runs, wanted) for name, runs in groups.items()]
-
-
-def against(lines: Sequence[Line], baseline: str, ideal: str | None = None) -> list[Line]:
-    """Return `lines` with their gain over a baseline.
-
-    Adds, for each target, `rounds_speedup_to_X%` and `time_speedup_to_X%`, the baseline's mean over
-    the line's own, and with an `ideal` `relative_improvement`, (accuracy - baseline's) / (ideal's -
-    baseline's) in terminal accuracy: 1 is as good as the ideal (FedACS, section VI); NaN where the
-    two are equal.
+        baseline: variant that all are compared with, seed by seed: by how much less each needs to
+            reach a target (2: half as much), and the difference in accuracy.
+        ideal: variant whose terminal accuracy is a relative improvement of 1 over the baseline.
 
     Raises:
-        InputError: there is no such line.
+        InputError: there is no such variant.
     """
-    by_name = {line.variant: line for line in lines}
+    groups = by_variant(results)
     for name in filter(None, (baseline, ideal)):
-        if name not in by_name:
-            raise InputError(f"no variant {name!r} was run{nearest(name, by_name)}")
-    base = by_name[baseline].figures
-    reach = 0.0
-    if ideal is not None:
-        reach = by_name[ideal].figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean
-    found = []
-    for line in lines:
-        figures = dict(line.figures)
-        for column, figure in line.figures.items():
-            what, _, target = column.partition("_to_")
-            if target and what in ("round", "time_s"):
-                name = "rounds" if what == "round" else "time"
-                gain = base[column].mean / figure.mean if figure.mean else math.nan
-                figures[f"{name}_speedup_to_{target}"] = Figure(gain, math.nan, 0)
-        if ideal is not None:
-            gain = figures["terminal_accuracy"].mean - base["terminal_accuracy"].mean
-            share = gain / reach if reach else math.nan
-            figures["relative_improvement"] = Figure(share, math.nan, 0)
-        found.append(Line(line.variant, line.seeds, figures))
-    return found
-
-
-def _line(name: str, runs: Sequence[Result], targets: Sequence[float]) -> Line:
-    figures = {
-        "accuracy": Figure.of(run.summary["final_accuracy"] for run in runs),
-        "terminal_accuracy": Figure.of(run.summary["terminal_accuracy"] for run in runs),
-        "rounds": Figure.of(run.summary["rounds"] for run in runs),
-        "time_s": Figure.of(run.summary["virtual_time_s"] for run in runs),
-        "bytes": Figure.of(run.total_bytes for run in runs),
-        "wasted_bytes": Figure.of(run.summary["totals"]["wasted_bytes"] for run in runs),
-    }
-    costs = ["time_s", "round", "bytes"]
-    if any(run.summary["totals"]["energy_j"] for run in runs):
-        costs.append("energy_j")
-        figures["energy_j"] = Figure.of(run.summary["totals"]["energy_j"] for run in runs)
-    if any("normalised_round_time" in run.summary for run in runs):
-        times = [run.summary.get("normalised_round_time", {}).get("last_arrival") for run in runs]
-        figures["normalised_time"] = Figure.of(times)
+        if name not in groups:
+            raise InputError(f"no variant {name!r} was run{nearest(name, groups)}")
+    if targets is None:
+        targets = sorted({target for run in results for target in run.targets})
+    columns = [Column(metric) for metric in _totals(results)]
+    costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
     for target in targets:
-        reached = [run.reached(target) for run in runs]
-        for what in costs:
-            key = f"{what}_to_{target:.0%}" if round(target * 100, 9) % 1 == 0 else ""
-            key = key or f"{what}_to_{100 * target:g}%"
-            figures[key] = Figure.of(None if at is None else at[what] for at in reached)
-    return Line(name, len(runs), figures)
+        columns += [Column(metric, target) for metric in costs]
+    if baseline is not None:
+        if any(len(run.evaluated) for run in results):
+            columns.append(Column(ACCURACY, versus=baseline))
+        for target in targets:
+            columns += [Column(metric, target, baseline) for metric in costs]
+        if ideal is not None:
+            columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
+    return Comparison(groups, columns, targets, baseline)
 
 
-def render(lines: Sequence[Line], form: Format) -> str:
-    """Return the comparison as text.
+def _totals(results: Sequence[RunResult]) -> list[Metric]:
+    """Return what can be said of some of these runs as a whole."""
+    metrics = [ACCURACY, TERMINAL, ROUNDS, TIME, BYTES, WASTED]
+    if any(run.total_energy_j for run in results):
+        metrics.append(ENERGY)
+    if any(math.isfinite(run.normalised_round) for run in results):
+        metrics.append(NORMALISED)
+    return metrics
 
-    A target that some seed never reached shows how many did not, and the median over all; N/A
-    means none did.
+
+def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Figure:
+    """Return one number over the seeds of a variant."""
+    if target is None:
+        return Figure.of([metric.of(run) for run in runs])
+    reached = [run.reached(target) for run in runs]
+    return Figure.of([None if at is None else getattr(at, metric.cost) for at in reached])
+
+
+def times(runs: Sequence[RunResult], metric: Metric, target: float) -> Times:
+    """Return what a variant needed to reach `target`, by seed."""
+    costs = {run.seed: run.reached(target) for run in runs}
+    return Times(
+        {seed: None if at is None else getattr(at, metric.cost) for seed, at in costs.items()},
+        {run.seed: float(metric.of(run)) for run in runs},
+    )
+
+
+def target_text(accuracy: float) -> str:
+    """Return an accuracy that is asked about.
+
+    >>> target_text(0.7), target_text(0.625)
+    ('70%', '62.5%')
     """
-    if form == "json":
-        return json.dumps([_plain(line) for line in lines], indent=2)
-    columns = ["variant", "seeds", *dict.fromkeys(k for line in lines for k in line.figures)]
-    if form == "csv":
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(_csv_header(columns))
-        for line in lines:
-            writer.writerow(_csv_row(line, columns[2:]))
-        return buffer.getvalue().rstrip("\n")
-    rows = [
-        [line.variant, str(line.seeds), *(show(c, line.figures.get(c)) for c in columns[2:])]
-        for line in lines
-    ]
-    if form == "markdown":
-        text = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
-        return "\n".join(text + ["| " + " | ".join(row) + " |" for row in rows])
-    return _table(columns, rows)
-
-
-def _table(columns: list[str], rows: list[list[str]]) -> str:
-    """Return aligned text; variants that fill the terminal's width turn the table on its side."""
-    if len(columns) > 8:
-        columns, *rows = [list(row) for row in zip(columns, *rows, strict=True)]
-    grid = [columns, *rows]
-    widths = [max(len(row[i]) for row in grid) for i in range(len(columns))]
-    text = [
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in grid
-    ]
-    return "\n".join([text[0], "-" * len(text[0]), *text[1:]])
-
-
-def show(column: str, figure: Figure | None) -> str:
-    """Return a figure for people: mean, spread, and how many seeds lack it."""
-    if figure is None or math.isnan(figure.mean):
-        return "N/A"
-    mean, spread = _number(column, figure.mean), _number(column, figure.spread)
-    text = mean if math.isnan(figure.spread) else f"{mean} ± {spread}"
-    if not figure.missing:
-        return text
-    middle = "never" if math.isinf(figure.median) else _number(column, figure.median)
-    return f"{text} ({figure.missing} never; median {middle})"
-
-
-def _number(column: str, value: float) -> str:
-    if "bytes" in column:
-        for unit in ("B", "kB", "MB", "GB"):
-            if abs(value) < 1000:
-                return f"{value:.4g} {unit}"
-            value /= 1000
-        return f"{value:.4g} TB"
-    if column.startswith("time_s"):
-        return f"{value:,.1f} s"
-    if column in ("accuracy", "terminal_accuracy", "relative_improvement"):
-        return f"{100 * value:.2f}%"
-    if column == "normalised_time":
-        return f"{value:.4f}"
-    return f"{value:,.4g}" if value % 1 else f"{value:,.0f}"
-
-
-def _plain(line: Line) -> dict[str, Any]:
-    def finite(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "variant": line.variant,
-        "seeds": line.seeds,
-        **{
-            name: {
-                "mean": finite(f.mean),
-                "std": finite(f.spread),
-                "median": finite(f.median),
-                "missing": f.missing,
-            }
-            for name, f in line.figures.items()
-        },
-    }
-
-
-def _csv_header(columns: list[str]) -> list[str]:
-    spread = [part for name in columns[2:] for part in (name, f"{name}_std", f"{name}_missing")]
-    return columns[:2] + spread
-
-
-def _csv_row(line: Line, names: list[str]) -> list[Any]:
-    row: list[Any] = [line.variant, line.seeds]
-    for name in names:
-        figure = line.figures.get(name, Figure(math.nan, math.nan, line.seeds))
-        row += ["" if math.isnan(v) else repr(v) for v in (figure.mean, figure.spread)]
-        row.append(figure.missing)
-    return row
+    return f"{100 * accuracy:.10g}%"

@@ -48,7 +48,7 @@ class _Nobody(Watch):
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """How many runs at once, and how many cores they share."""
 
     processes: int
@@ -76,7 +76,10 @@ def do_all(
         RunError: some failed; the others are finished.
     """
     estimates = [] if len(jobs) < 2 or here else _estimates(jobs, options)
-    plan = _planned(estimates, calls, options, len(jobs))
+    plan = planned(estimates, options)
+    if plan.processes > 1 and not all(map(can_travel, calls)):
+        _LOG.info("one run after the other: they use something of the main module")
+        plan = Plan(1, plan.cores)
     watch = watch or _Nobody()
     watch.begin(jobs, plan.processes)
     if plan.processes > 1:
@@ -93,23 +96,17 @@ def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
     return [estimate(job.scenario, options.time_only) for job in jobs]
 
 
-def _planned(
-    estimates: Sequence[Estimate], calls: Sequence[Call], options: Options, jobs: int
-) -> _Plan:
+def planned(estimates: Sequence[Estimate], options: Options) -> Plan:
+    """Return how runs that cost so much are made."""
     auto = options.executor == "auto" and options.device == "cpu"
     most = options.jobs or (cores() if auto else 1)
-    if not estimates or (
-        options.jobs is None and sum(estimate.host_s for estimate in estimates) < SMALL_S
-    ):
-        return _Plan(1, most)
-    processes = min(most, jobs)
-    if options.jobs is None:
-        largest = max(estimate.memory_bytes for estimate in estimates)
-        processes = int(max(min(processes, MEMORY_SHARE * free_memory() / largest), 1))
-    if processes > 1 and not all(map(can_travel, calls)):
-        _LOG.info("one run after the other: they use something of the main module")
-        processes = 1
-    return _Plan(processes, most)
+    if options.jobs is not None:
+        return Plan(max(min(most, len(estimates)), 1), most)
+    if len(estimates) < 2 or sum(estimate.host_s for estimate in estimates) < SMALL_S:
+        return Plan(1, most)
+    largest = max(estimate.memory_bytes for estimate in estimates)
+    fitting = max(int(min(MEMORY_SHARE * free_memory() / largest, most)), 1) if most > 1 else 1
+    return Plan(min(most, len(estimates), fitting), most)
 
 
 def _download(jobs: Sequence[Job], options: Options) -> None:

@@ -1,26 +1,87 @@
-"""What came of a run, read from its folder: the same for a new run and for one of last year."""
+"""What came of a run, read from its folder: of last year or of now, finished or not."""
 
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.rows import ClientRow, Outcome, RoundRow
+from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
-from simfl.runs.folder import CLIENTS, PROVENANCE, ROUNDS, SUMMARY, is_run, read_json
+from simfl.runs.folder import (
+    CLIENTS,
+    PROVENANCE,
+    ROUNDS,
+    SCENARIO,
+    SUMMARY,
+    is_finished,
+    is_run,
+    read_json,
+)
+from simfl.runs.summary import TERMINAL_ROUNDS, gini
+from simfl.runs.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
+
 
 @dataclass(frozen=True)
-class Result:
-    """A run folder, as tables.
+class Reached:
+    """When an evaluation first gave some accuracy, and what had been spent by then."""
+
+    time_s: float
+    round: float
+    bytes: float
+    energy_j: float
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run folder, as tables; everything is a fold over them.
+
+    Files are read when they are first needed; reading raises `InputError` where one is missing or
+    damaged.
 
     Attributes:
         folder: where it is.
     """
 
     folder: Path
+
+    # What it is -------------------------------------------------------------------------------
+
+    @cached_property
+    def scenario_text(self) -> str:
+        """The resolved scenario as it is written."""
+        try:
+            return (self.folder / SCENARIO).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.folder / SCENARIO} can't be read: {error}") from None
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario, as plain data."""
+        from simfl.scenario.yaml import read_yaml
+
+        path = self.folder / SCENARIO
+        scenario, _ = read_yaml(self.scenario_text, str(path), lines=False)
+        if not isinstance(scenario, dict):
+            raise InputError(f"{path} holds no scenario")
+        return scenario
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Versions, machine, executor, seed."""
+        return read_json(self.folder / PROVENANCE)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -29,67 +90,258 @@ class Result:
         Raises:
             InputError: the run has not finished.
         """
-        if not (self.folder / SUMMARY).exists():
+        if not self.finished:
             raise InputError(
                 f"{self.folder} has not finished; go on with `simfl resume {self.folder}`"
             )
         return read_json(self.folder / SUMMARY)
 
-    @property
-    def targets(self) -> list[float]:
-        """The accuracies that the scenario asks about."""
-        return sorted(float(target) for target in self.summary["targets"])
-
-    @property
-    def total_bytes(self) -> int:
-        """Bytes moved in all, probes included."""
-        totals = self.summary["totals"]
-        return int(sum(totals[name] for name in ("download_bytes", "upload_bytes", "probe_bytes")))
-
-    def reached(self, accuracy: float) -> dict[str, float] | None:
-        """Return when an evaluation first gave `accuracy`, or None.
-
-        The keys are `time_s`, `round`, `bytes` and `energy_j`.
-        """
-        for target, at in self.summary["targets"].items():
-            if float(target) == accuracy:
-                return at and dict(at)
-        rounds = self.rounds
-        hits = rounds.index[rounds.accuracy >= accuracy]
-        if not len(hits):
-            return None
-        first = rounds.loc[hits[0]]
-        columns = ["download_bytes", "upload_bytes", "probe_bytes", "energy_j"]
-        spent = rounds.loc[: hits[0], columns].sum()
-        return {
-            "time_s": float(first.end_s),
-            "round": float(first["round"]),
-            "bytes": float(spent[columns[:3]].sum()),
-            "energy_j": float(spent["energy_j"]),
-        }
-
-    @cached_property
-    def provenance(self) -> dict[str, Any]:
-        """Versions, machine, executor, seed."""
-        return read_json(self.folder / PROVENANCE)
-
     @cached_property
     def rounds(self) -> "pd.DataFrame":
         """A row per round; the columns are those of `simfl.core.rows.RoundRow`."""
-        return self._table(ROUNDS)
+        return read_table(self.folder / ROUNDS, RoundRow)
 
     @cached_property
     def clients(self) -> "pd.DataFrame":
         """A row per participation; the columns are those of `simfl.core.rows.ClientRow`."""
-        return self._table(CLIENTS)
+        return read_table(self.folder / CLIENTS, ClientRow)
 
-    def _table(self, name: str) -> "pd.DataFrame":
-        import pandas as pd
+    def read(self) -> "RunResult":
+        """Read every file now, so that a damaged one is told before anything is written."""
+        _ = self.scenario, self.provenance, self.finished and self.summary
+        _ = self.rounds, self.clients
+        return self
 
-        return pd.read_csv(self.folder / name)
+    @cached_property
+    def finished(self) -> bool:
+        """Whether it ended."""
+        return is_finished(self.folder)
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.scenario.get("name", ""))
+
+    @property
+    def variant(self) -> str:
+        """Which variant of the scenario."""
+        return str(self.provenance.get("variant", ""))
+
+    @property
+    def seed(self) -> int:
+        """Root of its randomness."""
+        return int(self.provenance.get("seed", 0))
+
+    @property
+    def time_only(self) -> bool:
+        """Whether nothing was trained."""
+        return bool(self.provenance.get("time_only", False))
+
+    @property
+    def oracle(self) -> bool:
+        """Whether its selector saw what no server can know."""
+        return bool(self.provenance.get("oracle", False))
+
+    @cached_property
+    def groups(self) -> list[tuple[str, int]]:
+        """The fleet's groups: name, and id of the first device."""
+        groups, first = [], 0
+        for index, group in enumerate(self.scenario.get("fleet", [])):
+            groups.append((str(group.get("name", f"group-{index}")), first))
+            first += int(group.get("count") or 0)
+        return groups
+
+    @cached_property
+    def devices(self) -> int:
+        """How many devices the fleet has."""
+        counts = [int(group.get("count") or 0) for group in self.scenario.get("fleet", [])]
+        ids = self.clients["client"]
+        return max(sum(counts), int(ids.max()) + 1 if len(ids) else 0)
+
+    @cached_property
+    def targets(self) -> list[float]:
+        """The accuracies that the scenario asks about, lowest first."""
+        if self.finished:
+            return sorted(float(target) for target in self.summary["targets"])
+        from simfl.core.units import Share
+
+        written = self.scenario.get("evaluation", {}).get("targets", [])
+        return sorted(Share().parse(target) for target in written)
+
+    # What came of it --------------------------------------------------------------------------
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return `(rounds,)` one column of `rounds`."""
+        return self.rounds[name].to_numpy()
+
+    def part(self, name: str) -> NDArray[Any]:
+        """Return `(participations,)` one column of `clients`."""
+        return self.clients[name].to_numpy()
+
+    @cached_property
+    def short_rounds(self) -> int:
+        """Rounds in which fewer clients took part than were asked for."""
+        return int((self.column("missing") > 0).sum())
+
+    @property
+    def n_rounds(self) -> int:
+        """Aggregations made."""
+        return len(self.rounds)
+
+    @cached_property
+    def end_s(self) -> float:
+        """Virtual time at the end (of the last whole round, if the run has not ended)."""
+        if self.finished:
+            return float(self.summary["virtual_time_s"])
+        return float(self.column("end_s")[-1]) if self.n_rounds else 0.0
+
+    @cached_property
+    def moved(self) -> Floats:
+        """`(rounds,)` bytes moved up to the end of each round, probes included."""
+        return self.rounds[list(MOVED)].fillna(0).sum(axis=1).cumsum().to_numpy(np.float64)
+
+    @cached_property
+    def spent_j(self) -> Floats:
+        """`(rounds,)` joules spent by devices up to the end of each round."""
+        return self.rounds["energy_j"].cumsum().to_numpy(np.float64)
+
+    @cached_property
+    def evaluated(self) -> Ids:
+        """Indices of the rounds that ended with an evaluation."""
+        return np.flatnonzero(np.isfinite(self.column("accuracy")))
+
+    @cached_property
+    def _accuracies(self) -> Floats:
+        return np.asarray(self.column("accuracy")[self.evaluated], dtype=np.float64)
+
+    @property
+    def final_accuracy(self) -> float:
+        """Of the last evaluation (NaN: there was none)."""
+        return float(self._accuracies[-1]) if len(self._accuracies) else math.nan
+
+    @property
+    def best_accuracy(self) -> float:
+        """Of all evaluations (NaN: there was none)."""
+        return float(self._accuracies.max()) if len(self._accuracies) else math.nan
+
+    @property
+    def terminal_accuracy(self) -> float:
+        """Mean over the evaluations of the last `TERMINAL_ROUNDS` rounds (FedACS, section VI)."""
+        rounds = self.column("round")[self.evaluated]
+        last = self._accuracies[rounds > self.n_rounds - TERMINAL_ROUNDS]
+        return float(last.mean()) if len(last) else math.nan
+
+    def reached(self, accuracy: float) -> Reached | None:
+        """Return when an evaluation first gave `accuracy`; None: it never did."""
+        hits = self.evaluated[self._accuracies >= accuracy]
+        if not len(hits):
+            return None
+        first = hits[0]
+        return Reached(
+            float(self.column("end_s")[first]),
+            float(self.column("round")[first]),
+            float(self.moved[first]),
+            float(self.spent_j[first]),
+        )
+
+    @cached_property
+    def outcomes(self) -> Counter[str]:
+        """Participations by what became of them."""
+        return Counter({str(k): int(n) for k, n in self.clients["outcome"].value_counts().items()})
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """`(participations,)` whether its update became part of a model."""
+        return np.asarray(self.clients["outcome"] == "arrived", dtype=np.bool_)
+
+    @cached_property
+    def bytes_by_purpose(self) -> dict[str, float]:
+        """Bytes moved: models and updates, each used or wasted, and probes."""
+        down, up, used = self.part("download_bytes"), self.part("upload_bytes"), self.used
+        return {
+            "models, used": float(down[used].sum()),
+            "updates, used": float(up[used].sum()),
+            "probes": float(np.nansum(self.column("probe_bytes"))),
+            "models, wasted": float(down[~used].sum()),
+            "updates, wasted": float(up[~used].sum()),
+        }
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes moved in all, probes included."""
+        if self.finished:  # the table of a large fleet's participations need not be read
+            return int(sum(self.summary["totals"][name] for name in MOVED))
+        return int(math.fsum(self.bytes_by_purpose.values()))
+
+    @property
+    def wasted_bytes(self) -> int:
+        """Bytes of participations that came to nothing."""
+        if self.finished:
+            return int(self.summary["totals"]["wasted_bytes"])
+        purposes = self.bytes_by_purpose
+        return int(purposes["models, wasted"] + purposes["updates, wasted"])
+
+    @property
+    def wasted_share(self) -> float:
+        """Share of all bytes that came to nothing."""
+        return self.wasted_bytes / self.total_bytes if self.total_bytes else 0.0
+
+    @cached_property
+    def energy_by_purpose(self) -> dict[str, float]:
+        """Joules spent by devices at work: on updates that counted, on others, on probes."""
+        spent = self.part("energy_j")
+        used, wasted = math.fsum(spent[self.used]), math.fsum(spent[~self.used])
+        unfinished = math.fsum(spent[self.part("outcome") == "unfinished"])
+        # A round's row has everything, probes too, but not what was cut off after the last one.
+        rest = math.fsum(self.column("energy_j")) - (used + wasted - unfinished)
+        probed = bool(np.nan_to_num(self.column("probe_bytes")).any())
+        probes = rest if rest > 1e-9 * (used + wasted) and probed else 0.0
+        return {"used": used, "wasted": wasted, "probes": probes}
+
+    @property
+    def total_energy_j(self) -> float:
+        """Joules spent in all (0: the scenario does not account for power)."""
+        if self.finished:
+            return float(self.summary["totals"]["energy_j"])
+        return math.fsum(self.energy_by_purpose.values())
+
+    @cached_property
+    def deadline_s(self) -> float:
+        """The deadline of its rounds, if they all had the same (else NaN)."""
+        deadlines = np.unique(self.column("deadline_s"))  # all NaN are one value
+        return float(deadlines[0]) if len(deadlines) == 1 else math.nan
+
+    @cached_property
+    def normalised_round(self) -> float:
+        """Mean time to the last arrival of a round by its deadline, as in FedCore's Table 1.
+
+        NaN: no round had a deadline.
+        """
+        timed = self.rounds[self.rounds["deadline_s"].notna()]
+        if not len(timed):
+            return math.nan
+        times = (timed["last_arrival_s"] - timed["start_s"]).fillna(0.0) / timed["deadline_s"]
+        return float(times.mean())
+
+    @cached_property
+    def durations_s(self) -> Floats:
+        """`(participations,)` from selection to arrival (NaN: never arrived)."""
+        taken: Floats = self.part("upload_end_s") - self.part("selected_s")
+        return np.where(self.used, taken, np.nan)
+
+    @cached_property
+    def participations(self) -> Ids:
+        """`(devices,)` how often each device's update counted."""
+        return np.bincount(self.part("client")[self.used], minlength=self.devices)
+
+    @cached_property
+    def gini(self) -> float:
+        """Gini coefficient of `participations` (NaN: nobody was heard)."""
+        counts = self.participations[self.participations > 0].tolist()
+        return gini(counts, self.devices) if counts else math.nan
 
 
-def load(folder: str | Path) -> Result:
+def load(folder: str | Path) -> RunResult:
     """Return the result in a run folder.
 
     Raises:
@@ -97,4 +349,36 @@ def load(folder: str | Path) -> Result:
     """
     if not is_run(Path(folder)):
         raise InputError(f"{folder} is not a run folder")
-    return Result(Path(folder))
+    return RunResult(Path(folder))
+
+
+def find_runs(paths: Sequence[Path]) -> list[RunResult]:
+    """Return the runs in and below `paths`, finished or not, in order of path, each once.
+
+    Raises:
+        InputError: there is none below one of them.
+    """
+    folders: list[Path] = []
+    for path in paths:
+        below = [path] if is_run(path) else sorted(_run_folders(path))
+        if not below:
+            raise InputError(f"{path} holds no run")
+        folders += below
+    return [RunResult(folder) for folder in {path.resolve(): path for path in folders}.values()]
+
+
+def _run_folders(path: Path) -> Iterable[Path]:
+    return (file.parent for file in path.rglob(PROVENANCE) if is_run(file.parent))
+
+
+def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
+    """Return runs by variant, in the order in which variants first come; seeds inside.
+
+    Runs of several scenarios are told apart by the scenario's name.
+    """
+    results = list(results)
+    several = len({run.name for run in results}) > 1
+    groups: dict[str, list[RunResult]] = {}
+    for run in results:
+        groups.setdefault(f"{run.name}/{run.variant}" if several else run.variant, []).append(run)
+    return groups

@@ -29,7 +29,7 @@ from simfl.runs.lock import locked
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
 from simfl.scenario.checks import refuse
@@ -74,7 +74,7 @@ def run(
     go_on: bool = False,
     watch: Watch | None = None,
     variants: Sequence[str] | None = None,
-) -> list[Result]:
+) -> list[RunResult]:
     """Run every variant and seed of `scenario`; return their results in that order.
 
     Args:
@@ -103,19 +103,19 @@ def run(
     )
     kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
     _do_all(todo, kept, options, watch, listen)
-    return [Result(job.folder) for job in todo]
+    return [RunResult(job.folder) for job in todo]
 
 
 def resume_all(
     folders: Sequence[Path], options: Options | None = None, watch: Watch | None = None
-) -> list[Result]:
+) -> list[RunResult]:
     """Go on with the interrupted runs in `folders`; see `resume`."""
     there = [
         Job(read_json(folder / PROVENANCE)["variant"], Scenario.load(folder / SCENARIO), folder)
         for folder in folders
     ]
     _do_all(there, [True] * len(there), options or Options(), watch)
-    return [Result(folder) for folder in folders]
+    return [RunResult(folder) for folder in folders]
 
 
 def _do_all(
@@ -182,7 +182,7 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
 
 def run_one(
     job: Job, options: Options, listeners: Sequence[Listener] = (), tell: Tell | None = None
-) -> Result:
+) -> RunResult:
     """Run one job, in place of whatever run its folder holds; see `run`."""
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
@@ -201,7 +201,7 @@ def resume(
     options: Options | None = None,
     listeners: Sequence[Listener] = (),
     tell: Tell | None = None,
-) -> Result:
+) -> RunResult:
     """Go on with the interrupted run in `folder`; its files become those of an uninterrupted one.
 
     Args:
@@ -217,7 +217,7 @@ def resume(
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
     if is_finished(folder):
-        return Result(folder)
+        return RunResult(folder)
     recorded = read_json(folder / PROVENANCE)
     options = replace(
         options or Options(), time_only=recorded["time_only"], device=recorded["device"]

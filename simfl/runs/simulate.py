@@ -23,7 +23,7 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.runs.progress import Tell, reporting
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import main
@@ -37,7 +37,7 @@ def simulate(
     listeners: Sequence[Listener],
     every_s: float,
     tell: Tell | None = None,
-) -> Result:
+) -> RunResult:
     """Run the clock to the end and write what came of it.
 
     What was recorded before is replayed: up to the last checkpoint without training.
@@ -70,7 +70,7 @@ def simulate(
         provenance = read_json(folder / PROVENANCE)
         host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
         write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
-    return Result(folder)
+    return RunResult(folder)
 
 
 @contextmanager

@@ -47,8 +47,9 @@ class Summary:
             self.energy_j += facts["energy_j"]
         elif kind == "evaluated":
             self.accuracy = facts["accuracy"]
-            self.best = max(self.best or 0.0, facts["accuracy"])
-            self._judged.append((facts["round"], facts["accuracy"]))
+            if self.accuracy is not None:  # else the loss knows no right answers
+                self.best = max(self.best or 0.0, self.accuracy)
+                self._judged.append((facts["round"], self.accuracy))
         elif kind == "refused":
             self.refused[facts["reason"]] += 1
         elif kind == "target":

@@ -179,6 +179,11 @@ def _of_the_whole(scenario: Scenario, facts: Circumstances) -> Iterator[Objectio
         )
     if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:
         yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"
+    elif scenario.training.augmentation.crop and scenario.data.dataset.black is None:
+        yield (
+            ("training", "augmentation", "crop"),
+            "images are normalised pixel by pixel, so that a crop has no border of one colour",
+        )
     if all(not group.availability.ever_online for group in scenario.fleet):
         yield ("fleet",), "no device is ever online"
     if scenario.data.partition.pools_test and not scenario.data.test_share:

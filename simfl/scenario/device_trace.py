@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
+from simfl.core.table import Table, read_table
 from simfl.core.types import Floats, Ids
 from simfl.core.units import (
     DATA_RATE,
@@ -23,7 +24,6 @@ from simfl.core.units import (
 )
 from simfl.errors import InputError, UnitError
 from simfl.scenario.part import Part
-from simfl.scenario.table import Row, number, read_rows
 
 TracedNumber = Literal["compute", "downlink", "uplink", "latency", "memory"]
 
@@ -80,27 +80,19 @@ class DeviceTrace(Part):
         dimensions = {key: _dimension(key, column) for key, column in self.columns.items()}
         needed = [column.column for column in self.columns.values()]
         needed += [self.weights] if self.weights is not None else []
-        rows = read_rows((info.context or {}).get("folder"), self.file, needed, self.where)
+        table = read_table((info.context or {}).get("folder"), self.file, needed, self.where)
         for key, column in self.columns.items():
-            factor = parse_quantity(f"1 {column.unit}", dimensions[key])
-            values = [self._value(row, column, dimensions[key]) * factor for row in rows]
-            if key == "compute" and column.samples is not None:
-                values = [column.samples / value for value in values]
-            self._numbers[key] = tuple(values)
+            self._numbers[key] = tuple(_values(table, column, dimensions[key]).tolist())
         if self.weights is not None:
-            weights = [number(self.file, row, self.weights) for row in rows]
-            if min(weights) < 0 or sum(weights) <= 0:
-                raise ValueError(f"column {self.weights!r} must not be negative, nor all zero")
-            self._edges = tuple(np.cumsum(weights).tolist())
+            weights = table.numbers(self.weights)
+            with np.errstate(over="ignore"):
+                edges = np.cumsum(weights)
+            if weights.min() < 0 or not 0 < edges[-1] < np.inf:
+                raise ValueError(
+                    f"column {self.weights!r} must not be negative, all zero or without bound"
+                )
+            self._edges = tuple(edges.tolist())
         return self
-
-    def _value(self, row: Row, column: TracedColumn, dimension: Dimension) -> float:
-        value = number(self.file, row, column.column)
-        if value < 0 or (value == 0 and (dimension.positive or column.samples is not None)):
-            raise ValueError(
-                f"{self.file}:{row.line}: {value:g} can't be {dimension.name} in {column.unit}"
-            )
-        return value
 
     @property
     def rows(self) -> int:
@@ -129,6 +121,26 @@ class DeviceTrace(Part):
         """Return the base unit of `values`: ``FLOP/s``, ``samples/s``, ``bit/s``, ``s``, ``B``."""
         column = cast(Mapping[str, TracedColumn], self.columns)[name]
         return (SAMPLE_RATE if column.samples is not None else _dimension(name, column)).base
+
+
+def _values(table: Table, column: TracedColumn, dimension: Dimension) -> Floats:
+    """Return `(n,)` a column in base units.
+
+    Raises:
+        InputError: a cell does not fit; names its line.
+    """
+    no_zero = dimension.positive or column.samples is not None
+    what = f"{dimension.name} in {column.unit}"
+    table.require(column.column, lambda x: (x > 0) if no_zero else (x >= 0), what)
+    values = table.numbers(column.column, parse_quantity(f"1 {column.unit}", dimension))
+    if column.samples is None:
+        return values
+    with np.errstate(over="ignore", divide="ignore"):
+        rates: Floats = column.samples / values
+    wrong = np.flatnonzero(~(np.isfinite(rates) & (rates > 0)))
+    if len(wrong):
+        raise InputError(f"{table.place(wrong[0])}: {what} can't be that short or long")
+    return rates
 
 
 def _dimension(name: str, column: TracedColumn) -> Dimension:

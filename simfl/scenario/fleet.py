@@ -62,7 +62,8 @@ class Group(Part):
     )
     compute: ComputeDraw = Field(
         default_factory=lambda: constant("100 samples/s", SAMPLE_RATE),
-        description="training speed: samples/s, or FLOP/s against the model's own FLOPs",
+        description="training speed: samples/s, or FLOP/s against what the model's forward and "
+        "backward passes take",
     )
     downlink: LinkDraw = Field(
         default_factory=lambda: constant("unlimited", DATA_RATE),

@@ -2,15 +2,18 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from simfl.components.compressors.base import Compressor, compressors
 from simfl.components.datasets.base import Dataset, datasets
 from simfl.components.filters.base import UpdateFilter, filters
+from simfl.components.local_training import Augmentation, LocalTraining
+from simfl.components.losses.base import Loss, losses
+from simfl.components.optimizers.base import Optimizer, optimizers
 from simfl.components.partitions.base import Partition, partitions
+from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.workloads.base import Workload, workloads
 from simfl.core.units import Percent
-from simfl.core.work import Augmentation, LocalTraining, Schedule
 from simfl.scenario.part import Count, Part
 
 
@@ -45,46 +48,19 @@ class Data(Part):
         return {**value, "partition": "natural" if natural else "iid"}
 
 
-class LearningRate(Part):
-    """How the learning rate falls: at milestones, or a little every round or epoch."""
-
-    milestones: tuple[Count, ...] = Field((), description="rounds done when it is cut")
-    factor: float = Field(0.5, gt=0, description="what it is multiplied by at a milestone")
-    decay: float = Field(1.0, gt=0, description="what it is multiplied by each round or epoch")
-    per: Literal["round", "epoch"] = Field("round", description="when `decay` applies")
-
-
-def _constant(value: Any) -> Any:
-    return {} if value == "constant" else value
-
-
-class Optimizer(Part):
-    """Stochastic gradient descent, as in ``torch.optim.SGD``."""
-
-    name: Literal["sgd"] = "sgd"
-    lr: float = Field(0.1, gt=0, description="learning rate")
-    momentum: float = Field(0.0, ge=0, lt=1, description="reset at each participation")
-    weight_decay: float = Field(0.0, ge=0, description="L2 term added to the gradient")
-    clip: float | None = Field(None, gt=0, description="largest L2 norm of a step's gradient")
-    schedule: Annotated[LearningRate, BeforeValidator(_constant)] = Field(
-        default_factory=LearningRate,
-        description="constant | {milestones, factor} | {decay, per: round|epoch}",
-    )
-
-
 class Augment(Part):
     """How images are changed, anew each time a client trains on them."""
 
     crop: int = Field(0, ge=0, description="pixels of padding before an image is cut out again")
     flip: bool = Field(False, description="mirror every other image, at random")
 
-    def of_images(self) -> Augmentation | None:
-        """Return what executors need of this; None: nothing is changed."""
-        return Augmentation(self.crop, self.flip) if self.crop or self.flip else None
+    def of_images(self, border: tuple[float, ...] = ()) -> Augmentation | None:
+        """Return what executors need of this; None: nothing is changed.
 
-
-def _named(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
+        Args:
+            border: what images are padded with, per channel; (): 0.
+        """
+        return Augmentation(self.crop, self.flip, border) if self.crop or self.flip else None
 
 
 class Training(Part):
@@ -93,7 +69,15 @@ class Training(Part):
     epochs: Count | None = Field(None, description="passes over its data (1 unless `steps`)")
     steps: Count | None = Field(None, description="mini-batches, instead of epochs")
     batch_size: Count = Field(32, description="samples; a short last batch is kept")
-    optimizer: Annotated[Optimizer, BeforeValidator(_named)] = Field(default_factory=Optimizer)
+    optimizer: Annotated[Optimizer, optimizers] = Field(
+        default_factory=optimizers.make, description="what it does with a gradient"
+    )
+    lr_schedule: Annotated[Schedule, schedules] = Field(
+        default_factory=schedules.make, description="how the learning rate changes over rounds"
+    )
+    loss: Annotated[Loss, losses] = Field(
+        default_factory=losses.make, description="what it minimises"
+    )
     workload: Annotated[Workload, workloads] = Field(
         default_factory=workloads.make, description="what it does when its time is short"
     )
@@ -121,19 +105,20 @@ class Training(Part):
             raise ValueError("give `epochs` or `steps`, not both (`epochs: null` removes one)")
         return self
 
-    def local(self) -> LocalTraining:
-        """Return what executors need of this."""
-        optimizer = self.optimizer
-        fall = optimizer.schedule
+    def local(self, border: tuple[float, ...] = ()) -> LocalTraining:
+        """Return what executors need of this.
+
+        Args:
+            border: what images are padded with before they are cropped, per channel; (): 0.
+        """
         return LocalTraining(
             batch_size=self.batch_size,
-            schedule=Schedule(optimizer.lr, fall.milestones, fall.factor, fall.decay, fall.per),
-            momentum=optimizer.momentum,
-            weight_decay=optimizer.weight_decay,
+            optimizer=self.optimizer,
+            schedule=self.lr_schedule,
+            loss=self.loss,
             proximal=self.proximal,
-            clip=optimizer.clip,
             lr_epochs=self.epochs or 1,
-            augmentation=self.augmentation.of_images(),
+            augmentation=self.augmentation.of_images(border),
         )
 
 

@@ -59,14 +59,15 @@ def override_of(document: Document, key: str, written: Location, value: Any) -> 
     Raises:
         ScenarioError: the key is no path.
     """
-    path = parse_path(key, str(document.place(written, key=True)))
+    listed = isinstance(written[-1], int)  # then the key is that of the list
+    place = document.place(written[:-1] if listed else written, key=True)
+    path = parse_path(key, str(place))
     marks = {
-        path + place[len(written) :]: mark
-        for place, mark in document.marks.items()
-        if place[: len(written)] == written
+        path + inner[len(written) :]: mark
+        for inner, mark in document.marks.items()
+        if inner[: len(written)] == written
     }
-    anywhere = document.place(written)
-    return Override(path, value, marks or {path: Marks(anywhere, anywhere)})
+    return Override(path, value, {**marks, path: Marks(place, document.place(written))})
 
 
 def _leaves(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:

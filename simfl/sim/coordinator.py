@@ -48,9 +48,9 @@ class Aggregated:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Quality of the global model: accuracy in [0, 1] and mean loss."""
+    """Quality of the global model: its loss, and its accuracy in [0, 1] if there is one."""
 
-    accuracy: float
+    accuracy: float | None
     loss: float
 
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.components.aggregators.base import Aggregator, Contribution
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.types import Floats, Params
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
+from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.testing.contract import RELAXED, SEEDS, ComponentContract, plain, same, unchanged
 
 CLIENTS, SIZE = 9, 6
@@ -56,7 +58,7 @@ class AggregatorContract(ComponentContract):
     create: Callable[[], Aggregator]
     ordered: ClassVar[bool] = False
     """Whether it mixes one update after the other, so that their order matters."""
-    local: ClassVar[LocalTraining] = LocalTraining(8, Schedule(0.1))
+    local: ClassVar[LocalTraining] = LocalTraining(8, Sgd(lr=0.1))
     """How clients train, as `prepare` is told."""
 
     def prepared(self) -> Aggregator:

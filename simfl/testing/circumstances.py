@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.circumstances import Circumstances
-from simfl.core.work import LocalTraining, Schedule
 
 ORDINARY = Circumstances(
     trains=True,
@@ -15,7 +16,7 @@ ORDINARY = Circumstances(
     tiers=1,
     may_be_stale=False,
     withheld_by="",
-    training=LocalTraining(8, Schedule(0.1)),
+    training=LocalTraining(8, Sgd()),
     counts_steps=False,
     dataset="synthetic_images",
     partition="iid",

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from simfl.components.datasets.base import Dataset, LazyCorpus, Samples
+from simfl.components.datasets.base import Dataset
+from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.testing.contract import ComponentContract
@@ -29,15 +30,21 @@ class DatasetContract(ComponentContract):
         """Whether there is something to load."""
         return self.folder is not None or not self.create().needs_files
 
-    def lazy(self) -> LazyCorpus | None:
+    def lazy(self) -> OnDemand | None:
         """Return clients that make their data on demand, if the data set has such."""
         return self.create().lazy(CLIENTS, Seeds(1))
 
     def check(self, samples: Samples) -> None:
         """Assert that `samples` are what `shape` says."""
-        shape, classes = self.create().shape()
+        dataset = self.create()
+        shape, classes = dataset.shape()
         assert samples.x.shape == (len(samples.y), *shape), (samples.x.shape, shape)
         assert samples.x.dtype in (np.float32, np.int64), samples.x.dtype
+        if dataset.targets != "classes":
+            assert samples.y.dtype == np.float32, samples.y.dtype
+            assert samples.y.shape[1:] in ((), (classes,)), (samples.y.shape, classes)
+            assert np.isfinite(samples.y).all(), "targets are not finite"
+            return
         assert samples.y.dtype == np.int64, samples.y.dtype
         assert np.isfinite(samples.x).all(), "an input is not finite"
         assert ((samples.y >= 0) & (samples.y < classes)).all(), "a class that there is not"
@@ -79,7 +86,7 @@ class DatasetContract(ComponentContract):
         lazy, again = self.lazy(), self.lazy()
         if lazy is None or again is None:
             return
-        elsewhere: LazyCorpus = pickle.loads(pickle.dumps(lazy))
+        elsewhere: OnDemand = pickle.loads(pickle.dumps(lazy))
         first = {client: lazy.client(client) for client in range(CLIENTS)}
         for corpus in (lazy, again, elsewhere):
             assert np.array_equal(corpus.sizes, lazy.sizes)

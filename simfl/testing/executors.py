@@ -9,7 +9,7 @@ import numpy as np
 from simfl.components.coresets.random import Random
 from simfl.components.models.mlp import Mlp
 from simfl.core.types import Corrections, Params
-from simfl.core.work import MiniBatch, WorkResult
+from simfl.core.work import MiniBatch, OrderBatch, WorkResult
 from simfl.errors import RunError
 from simfl.testing.contract import ComponentContract
 from simfl.testing.learning import equal, orders, random_task
@@ -47,7 +47,7 @@ class ExecutorContract(ComponentContract):
 
     def train(self, executor: Executor, corrections: Corrections | None = None) -> list[WorkResult]:
         """Return what an executor, started already, computes."""
-        return executor.train({0: self.params}, orders(len(SIZES)), corrections)
+        return executor.train(OrderBatch({0: self.params}, orders(len(SIZES)), corrections))
 
     def test_bits_are_those_of_one_process(self) -> None:
         """Of results, in the order asked, of corrected ones, of measurements and evaluations."""
@@ -59,9 +59,9 @@ class ExecutorContract(ComponentContract):
         with self.started(Inline()) as inline, self.started(self.create()) as executor:
             expected = self.train(inline)
             equal(expected, self.train(executor))
-            turned = executor.train({0: self.params}, orders(len(SIZES))[::-1])
+            turned = executor.train(OrderBatch({0: self.params}, orders(len(SIZES))[::-1]))
             equal(expected[::-1], turned)
-            assert executor.train({0: self.params}, []) == [], "results without orders"
+            assert executor.train(OrderBatch({0: self.params}, [])) == []
             equal(self.train(inline, corrections), self.train(executor, corrections))
             self.look(inline, executor)
 

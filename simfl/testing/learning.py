@@ -6,14 +6,17 @@ import numpy as np
 import torch
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
 from simfl.core.types import Ids
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
+from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.training.data import Partitioned
 from simfl.training.flat import build, takes_tokens
 from simfl.training.task import Task
 
-TRAINING = LocalTraining(8, Schedule(0.05, decay=0.9), momentum=0.5, proximal=0.1)
+TRAINING = LocalTraining(8, Sgd(lr=0.05, momentum=0.5), Exponential(decay=0.9), proximal=0.1)
 _PLANS = (
     Plan(full_epochs=2),
     Plan(full_epochs=1, coreset_epochs=2, coreset_size=6),

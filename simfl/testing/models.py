@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from simfl.components.models.base import Model
-from simfl.core.work import Plan
+from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError
 from simfl.testing.contract import ComponentContract
 from simfl.testing.learning import equal, orders, random_inputs, random_task
@@ -84,6 +84,7 @@ class ModelContract(ComponentContract):
             bases = {0: initial_params(task.model, shape, self.classes, seed=1)}
             asked, inline = orders(3, [Plan(steps=2), Plan(full_epochs=1)]), Inline()
             inline.start(task)
-            together = inline.train(bases, asked)
-            equal(together, [inline.train(bases, [order])[0] for order in asked])
+            batch = OrderBatch(bases, asked)
+            alone = [inline.train(batch.part([at]))[0] for at in range(len(asked))]
+            equal(inline.train(batch), alone)
             inline.close()

@@ -1,14 +1,13 @@
 """Random crops and flips of the images that a client trains on.
 
 As FedACS's code does on CIFAR-10 (docs/algorithms.md, 0.8): torchvision's ``RandomCrop(size,
-padding)`` and ``RandomHorizontalFlip``, drawn anew for each sample of each epoch.  What is padded
-has the value 0 of normalised images.
+padding)`` and ``RandomHorizontalFlip``, drawn anew for each sample of each epoch.  The code crops
+before it normalises, so the border is black; here images are normalised once, black is a number.
 """
 
 import torch
-from torch.nn import functional as F
 
-from simfl.core.work import Augmentation
+from simfl.components.local_training import Augmentation
 from simfl.training.passes import Segment, stream
 
 
@@ -23,7 +22,7 @@ class Augmenter:
     def __init__(self, how: Augmentation, segment: Segment) -> None:
         rng = stream(segment.seed, segment.augmentation)
         n = len(segment.rows)
-        self._padding = how.crop
+        self._padding, self._border = how.crop, torch.tensor(how.border or (0.0,))
         self._shifts = torch.from_numpy(rng.integers(0, 2 * how.crop, (2, n), endpoint=True))
         self._flips = torch.from_numpy((rng.random(n) < 0.5) & how.flip)
 
@@ -35,7 +34,15 @@ class Augmenter:
         columns = torch.arange(width, device=images.device).expand(b, width)
         columns = torch.where(self._flips[some, None].to(images.device), columns.flip(1), columns)
         rows = torch.arange(height, device=images.device) + down
-        padded = F.pad(images, [self._padding] * 4)
+        padded = self._padded(images)
         sample = torch.arange(b, device=images.device)[:, None, None]
         moved = padded[sample, :, rows[:, :, None], (columns + right)[:, None, :]]
         return moved.permute(0, 3, 1, 2)
+
+    def _padded(self, images: torch.Tensor) -> torch.Tensor:
+        b, channels, height, width = images.shape
+        pad = self._padding
+        padded = images.new_empty(b, channels, height + 2 * pad, width + 2 * pad)
+        padded[:] = self._border.to(images)[:, None, None]
+        padded[:, :, pad : pad + height, pad : pad + width] = images
+        return padded

@@ -1,62 +1,57 @@
-"""Who holds which samples: the data side of local training."""
+"""Client data in memory: a data set, dealt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.datasets.clients import ClientData, Cohort, Samples
+from simfl.components.partitions.describe import label_counts
 from simfl.core.types import Ids
 
 
 @dataclass(frozen=True)
-class Cohort:
-    """The samples of some clients: one tensor pair and, per client, its rows of it.
+class Partitioned(ClientData):
+    """Clients hold rows of one data set in memory.
 
     Attributes:
-        x: `(n, ...)` inputs.
-        y: `(n,)` int64 targets.
-        rows: per client `(n_k,)` int64 rows of `x` and `y`.
+        x: `(m, ...)` inputs.
+        y: `(m,)` int64 targets.
+        train_rows: per client the rows that it trains on.
+        validation_rows: per client the rows that it only measures its local loss on.
+        classes: number of classes; None: `y` is not counted.
     """
-
-    x: torch.Tensor
-    y: torch.Tensor
-    rows: Sequence[Ids]
-
-
-class ClientData(Protocol):
-    """The local data of `n` clients; may hold everything, or make a client's data on demand."""
-
-    @property
-    def sizes(self) -> Ids:
-        """`(n,)` training samples of each client."""
-
-    def training(self, clients: Sequence[int]) -> Cohort:
-        """Return what these clients train on, in the order asked."""
-
-    def validation(self, clients: Sequence[int]) -> Cohort:
-        """Return what these clients measure their local loss on.
-
-        A client that keeps no validation part measures it on its training data.
-        """
-
-
-@dataclass(frozen=True)
-class Partitioned(ClientData):
-    """Clients hold rows of one data set in memory."""
 
     x: torch.Tensor
     y: torch.Tensor
     train_rows: Sequence[Ids]
     validation_rows: Sequence[Ids]
+    classes: int | None = None
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Leave out what can be counted again: workers need no label counts."""
+        return type(self), (self.x, self.y, self.train_rows, self.validation_rows, self.classes)
 
     @cached_property
     @override
     def sizes(self) -> Ids:
         return np.array([len(rows) for rows in self.train_rows], dtype=np.int64)
+
+    @cached_property
+    @override
+    def validation_sizes(self) -> Ids:
+        return np.array([len(rows) for rows in self.validation_rows], dtype=np.int64)
+
+    @cached_property
+    @override
+    def label_counts(self) -> NDArray[np.int64] | None:
+        if self.classes is None:
+            return None
+        return label_counts(self.train_rows, self.y.numpy(), self.classes)
 
     @override
     def training(self, clients: Sequence[int]) -> Cohort:
@@ -71,3 +66,8 @@ class Partitioned(ClientData):
             for client in clients
         ]
         return Cohort(self.x, self.y, rows)
+
+    @override
+    def everybodys(self) -> Samples:
+        rows = np.unique(np.concatenate(self.train_rows))
+        return Samples(self.x.numpy()[rows], self.y.numpy()[rows])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from simfl.components.losses.base import Loss
 from simfl.core.types import Floats, Params
 from simfl.training.flat import load
 from simfl.training.program import Program, program_of
@@ -28,11 +29,12 @@ class Evaluation:
     """How a model does on a data set.
 
     Attributes:
-        accuracy: share of right answers (weighted if weights were given).
-        loss: mean cross-entropy, nats.
+        accuracy: share of right answers (weighted if weights were given); None: the loss knows no
+            right ones.
+        loss: its mean.
     """
 
-    accuracy: float
+    accuracy: float | None
     loss: float
 
 
@@ -48,7 +50,8 @@ def evaluate(
         y: `(n,)` targets.
         weights: `(n,)` weight of each row in both means; None: all equal.
     """
-    return judge(logits_of(task, params, x, slice(0, len(x))), y, weights)
+    outputs = logits_of(task, params, x, slice(0, len(x)))
+    return judge(task.training.loss, outputs, y, weights)
 
 
 def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch.Tensor:
@@ -66,16 +69,18 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
     return torch.cat(found) if found else torch.empty(0, task.classes, device=program.device)
 
 
-def judge(logits: torch.Tensor, y: torch.Tensor, weights: Floats | None = None) -> Evaluation:
-    """Return how right `logits` `(n, classes)` are about targets `y` `(n,)`."""
-    if not len(logits):
+def judge(
+    loss: Loss, outputs: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
+) -> Evaluation:
+    """Return how right `outputs` `(n, c)` are about targets `y` `(n, ...)`."""
+    if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
-    labels = y.to(logits.device)
-    losses = row_losses(logits, labels)
-    hits = (logits.argmax(1) == labels).double().cpu().numpy()
-    if weights is None:
-        return Evaluation(float(hits.mean()), float(losses.mean()))
-    return Evaluation(*(float(np.average(value, weights=weights)) for value in (hits, losses)))
+    targets = y.to(outputs.device)
+    mean = float(np.average(row_losses(loss, outputs, targets), weights=weights))
+    hits = loss.hits(outputs, targets)
+    if hits is None:
+        return Evaluation(None, mean)
+    return Evaluation(float(np.average(hits.double().cpu().numpy(), weights=weights)), mean)
 
 
 def hold(program: Program, params: torch.Tensor) -> None:
@@ -112,8 +117,10 @@ def forward(
             yield slice(first, last), module(batch)[: last - first]
 
 
-def row_losses(logits: torch.Tensor, labels: torch.Tensor) -> Floats:
-    """Return the cross-entropy of each row `(n,)`."""
+def row_losses(loss: Loss, logits: torch.Tensor, labels: torch.Tensor) -> Floats:
+    """Return the loss of each row `(n,)`."""
+    if not loss.softmax:
+        return loss.rows(logits, labels).double().cpu().numpy()
     # `log_softmax` takes five times as long on rows as short as these.
     largest = logits.amax(1, keepdim=True)
     sums = (logits - largest).exp_().sum(1, keepdim=True)

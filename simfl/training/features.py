@@ -1,9 +1,10 @@
 """Per-sample features that coresets are chosen by (docs/algorithms.md, B.3).
 
 `last_layer_gradient` is the gradient of a sample's loss with respect to the last linear layer's
-bias and weight, ``[d, d (x) h]`` with `h` that layer's input and `d = p - y` for a softmax output
-(times the slope of an output sigmoid, if there is one); `input_gradient` is ``W^T d``, the gradient
-with respect to `h` (FedCore, section 4.2); `logit_gradient` is `p - y`; `inputs` are the samples
+bias and weight, ``[d, d (x) h]`` with `h` that layer's input and `d` that with respect to its
+output: for cross-entropy `p - y` (times the slope of an output sigmoid, if there is one);
+`input_gradient` is ``W^T d``, the gradient with respect to `h` (FedCore, section 4.2);
+`logit_gradient` is that with respect to the model's output, `p - y`; `inputs` are the samples
 themselves, flattened.  Rows are never divided by the batch size.
 """
 
@@ -13,6 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from simfl.components.coresets.base import Features
+from simfl.components.losses.base import Loss
 from simfl.core.types import Floats
 from simfl.errors import InputError
 
@@ -20,12 +22,15 @@ CHUNK = 256
 """Samples in one forward pass; begins anew for each client, so its features depend on it alone."""
 
 
-def sample_features(kind: Features, module: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Floats:
+def sample_features(
+    kind: Features, module: nn.Module, loss: Loss, x: torch.Tensor, y: torch.Tensor
+) -> Floats:
     """Return `(m, d)` features of samples at the parameters that `module` has now.
 
     Args:
         kind: which features; `none` gives `(m, 0)`.
         module: the model.
+        loss: what it is trained to minimise.
         x: `(m, ...)` inputs.
         y: `(m,)` targets.
 
@@ -39,7 +44,7 @@ def sample_features(kind: Features, module: nn.Module, x: torch.Tensor, y: torch
     last = _last_linear(module)
     module.eval()
     parts = [
-        _chunk_features(kind, module, last, x[i : i + CHUNK], y[i : i + CHUNK])
+        _chunk_features(kind, module, loss, last, x[i : i + CHUNK], y[i : i + CHUNK])
         for i in range(0, len(x), CHUNK)
     ]
     return torch.cat(parts).cpu().numpy() if parts else np.zeros((0, 0))
@@ -53,7 +58,12 @@ def _last_linear(module: nn.Module) -> nn.Linear:
 
 
 def _chunk_features(
-    kind: Features, module: nn.Module, last: nn.Linear, x: torch.Tensor, y: torch.Tensor
+    kind: Features,
+    module: nn.Module,
+    loss: Loss,
+    last: nn.Linear,
+    x: torch.Tensor,
+    y: torch.Tensor,
 ) -> torch.Tensor:
     seen: list[torch.Tensor] = []
 
@@ -69,13 +79,22 @@ def _chunk_features(
     finally:
         handle.remove()
     if kind == "logit_gradient":
-        return torch.softmax(logits.detach().double(), 1) - F.one_hot(y, logits.shape[1])
+        return _output_gradient(loss, logits.detach().double(), y)
     hidden, output = seen
     if hidden.dim() != 2:
         raise InputError("gradient features need a last linear layer that sees each sample once")
-    (delta,) = torch.autograd.grad(F.cross_entropy(logits, y, reduction="sum"), output)
+    (delta,) = torch.autograd.grad(loss.rows(logits, y).sum(), output)
     delta = delta.double()
     if kind == "input_gradient":
         return delta @ last.weight.detach().double()
     outer = delta.unsqueeze(2) * hidden.double().unsqueeze(1)
     return torch.cat([delta, outer.flatten(1)], 1)
+
+
+def _output_gradient(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    if loss.softmax:
+        return torch.softmax(outputs, 1) - F.one_hot(y, outputs.shape[1])
+    leaf = outputs.requires_grad_()
+    with torch.enable_grad():
+        total = loss.rows(leaf, y).sum()
+    return torch.autograd.grad(total, leaf)[0]

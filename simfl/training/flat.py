@@ -116,19 +116,34 @@ def example_input(module: nn.Module, shape: tuple[int, ...], n: int = 1) -> torc
 
 
 def forward_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
-    """Return the FLOPs of one sample's forward pass, counted from the operators that run.
+    """Return the FLOPs of one sample's forward pass, counted from the operators that run."""
+    return _count(module, shape, backward=False) + _recurrent_flops(module, shape)
 
-    Training one sample (forward, backward, update) is taken as three forward passes.
+
+def training_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
+    """Return the FLOPs of training on one sample, counted from the operators that run.
+
+    Forward and backward; what elementwise operations and the optimizer's step take is left out.
+    Three times the forward pass, but for the first layer, which needs no gradient of its input; in
+    fused recurrent layers, which can't be looked into, it is taken to be three times.
     """
+    return _count(module, shape, backward=True) + 3 * _recurrent_flops(module, shape)
+
+
+def _count(module: nn.Module, shape: tuple[int, ...], backward: bool) -> int:
+    """Return the FLOPs of all but fused recurrent layers."""
     was_training = module.training
     module.eval()
+    x = example_input(module, shape)
     try:
         counter = _Counter()  # type: ignore[no-untyped-call]
-        with torch.no_grad(), counter:
-            module(example_input(module, shape))
+        with torch.set_grad_enabled(backward), counter:
+            outputs = module(x)
+            if backward:
+                torch.autograd.grad(outputs.sum(), list(module.parameters()), allow_unused=True)
     finally:
         module.train(was_training)
-    return counter.flops + _recurrent_flops(module, shape)
+    return counter.flops
 
 
 class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -161,11 +176,6 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if formula is not None:
             self.flops += int(formula(*args, **kwargs or {}, out_val=found))
         return found
-
-
-def training_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
-    """Return the FLOPs of training one sample: three times its forward pass."""
-    return 3 * forward_flops(module, shape)
 
 
 def _recurrent_flops(module: nn.Module, shape: tuple[int, ...]) -> int:

@@ -4,19 +4,18 @@ Every executor calls `train`; they differ only in where.  A result depends on it
 model, its correction and the task, never on the company in which it is computed.
 """
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
-from simfl.core.types import Corrections, Floats, Ids, Params
-from simfl.core.work import WorkOrder, WorkResult
+from simfl.components.datasets.clients import Cohort
+from simfl.core.types import Floats, Ids, Params
+from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import InputError
-from simfl.training.data import Cohort
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
+from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
 from simfl.training.passes import Purpose, Segment, coreset_segment, full_segment, stream
 from simfl.training.program import Program, program_of
@@ -25,13 +24,8 @@ from simfl.training.task import Task
 Extras = dict[str, NDArray[np.float32]]
 
 
-def train(
-    task: Task,
-    bases: Mapping[int, Params],
-    orders: Sequence[WorkOrder],
-    corrections: Corrections | None = None,
-) -> list[WorkResult]:
-    """Return the results of `orders`, in their order.
+def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
+    """Return the results of the batch's orders, in their order.
 
     First every client runs its epochs over all samples (or its exact number of steps), then those
     whose plan says so choose a coreset at the parameters reached and run the rest over it, with a
@@ -39,46 +33,31 @@ def train(
 
     Args:
         task: the learning task.
-        bases: the model versions that the orders start from, `(p,)` each.
-        orders: what to train.
-        corrections: what each order adds to every gradient, `(p,)` by its key; None: nothing.
+        batch: what to train, from which models.
 
     Raises:
         InputError: a plan needs a coreset but the task has none.
     """
-    if not orders:
-        return []
-    return _Training(task, bases, orders, corrections).results()
+    return _Training(task, batch).results() if batch.orders else []
 
 
 class _Training:
-    def __init__(
-        self,
-        task: Task,
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None,
-    ) -> None:
-        self._task = task
-        self._orders = orders
-        self._bases = bases
+    def __init__(self, task: Task, batch: OrderBatch) -> None:
+        orders = batch.orders
+        self._task, self._orders, self._bases = task, orders, batch.bases
         self._program: Program = program_of(task)
         self._cohort: Cohort = task.data.training([order.client for order in orders])
         self._x = self._program.to_device(self._cohort.x)
         self._y = self._program.to_device(self._cohort.y)
-        versions = sorted({order.base for order in orders})
         models = {
-            version: torch.from_numpy(np.array(bases[version], dtype=np.float32)).to(
-                self._program.device
-            )
-            for version in versions
+            version: self._vector(batch.bases[version])
+            for version in sorted({order.base for order in orders})
         }
         self._base = [models[order.base] for order in orders]
         self._params = list(self._base)
-        self._offsets: list[torch.Tensor] | None = None
-        if corrections is not None:
-            vectors = [np.array(corrections[order.key], dtype=np.float32) for order in orders]
-            self._offsets = [torch.from_numpy(v).to(self._program.device) for v in vectors]
+        self._offsets: list[torch.Tensor | None] = [None] * len(orders)
+        if (corrections := batch.corrections) is not None:
+            self._offsets = [self._vector(corrections[order.key]) for order in orders]
         self._losses, self._squares = np.zeros(len(orders)), np.zeros(len(orders))
         self._steps = np.zeros(len(orders), dtype=np.int64)
         self._seen = np.zeros(len(orders), dtype=np.int64)
@@ -107,19 +86,23 @@ class _Training:
             for lane, order in enumerate(self._orders)
         ]
 
+    def _vector(self, params: Params) -> torch.Tensor:
+        """Return a copy of `params` where the model is."""
+        return torch.from_numpy(np.array(params, dtype=np.float32)).to(self._program.device)
+
     def _result(self, lane: int) -> Params:
         params = self._params[lane].cpu()
         return (params.clone() if params is self._base[lane] else params).numpy()
 
     def _advance(self, lanes: list[int], segments: list[Segment]) -> None:
         progress = self._program.kernel.run(
-            [self._params[lane] for lane in lanes],
-            [self._base[lane] for lane in lanes],
+            [
+                Lane(self._params[lane], self._base[lane], segment, self._offsets[lane])
+                for lane, segment in zip(lanes, segments, strict=True)
+            ],
             self._x,
             self._y,
-            segments,
             self._task.training,
-            None if self._offsets is None else [self._offsets[lane] for lane in lanes],
         )
         for lane, params in zip(lanes, progress.params, strict=True):
             self._params[lane] = params
@@ -156,7 +139,7 @@ class _Training:
         x, y = self._x[index], self._y[index]
         hold(self._program, params)
         chosen = coreset.choose(
-            sample_features(kind, self._program.module, x, y),
+            sample_features(kind, self._program.module, self._task.training.loss, x, y),
             y.cpu().numpy(),
             order.plan.coreset_size,
             stream(seed, Purpose.CORESET),
@@ -171,11 +154,12 @@ class _Training:
             if name == "gradient":
                 rows = torch.from_numpy(self._cohort.rows[lane]).to(self._program.device)
                 hold(self._program, self._base[lane])
-                found[name] = mean_gradient(self._program, self._x[rows], self._y[rows])
+                loss = self._task.training.loss
+                found[name] = mean_gradient(self._program, loss, self._x[rows], self._y[rows])
             elif name == "loss":
                 order = self._orders[lane]
-                loss = measure(self._task, "loss", self._bases[order.base], [order.client])[0]
-                found[name] = np.array(loss, dtype=np.float32)
+                [mean] = measure(self._task, "loss", self._bases[order.base], [order.client])
+                found[name] = np.array(mean, dtype=np.float32)
             elif name == "squared_loss":
                 seen = self._seen[lane]
                 mean = self._squares[lane] / seen if seen else np.nan

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.nn import functional as F
 
+from simfl.components.datasets.clients import Cohort
+from simfl.components.losses.base import Loss
 from simfl.components.selectors.base import Report
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch
 from simfl.errors import InputError
-from simfl.training.data import Cohort
 from simfl.training.evaluate import forward, hold, row_losses
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task
@@ -40,7 +40,7 @@ def measure(
     Raises:
         InputError: the report is none of these, or the model has no such layer.
     """
-    program = program_of(task)
+    program, loss = program_of(task), task.training.loss
     hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
     parts = []
     for first in range(0, len(clients), CLIENTS):
@@ -50,11 +50,11 @@ def measure(
             if batch is not None:
                 looked_at = [batch.rows(*held) for held in zip(some, cohort.rows, strict=True)]
                 cohort = replace(cohort, rows=looked_at)
-            parts.append(_losses(program, cohort))
+            parts.append(_losses(program, loss, cohort))
         elif report == "fc1_profile":
             parts.append(_profiles(program, task.data.training(some)))
         elif report == "gradient":
-            parts.append(_gradients(program, task.data.training(some)))
+            parts.append(_gradients(program, loss, task.data.training(some)))
         else:
             raise InputError(f"no model can be measured for {report!r} without training")
     return np.concatenate(parts) if parts else np.zeros(0)
@@ -72,25 +72,27 @@ def profile_layer(module: nn.Module) -> nn.Linear:
     return layers[0]
 
 
-def mean_gradient(program: Program, x: torch.Tensor, y: torch.Tensor) -> NDArray[np.float32]:
+def mean_gradient(
+    program: Program, loss: Loss, x: torch.Tensor, y: torch.Tensor
+) -> NDArray[np.float32]:
     """Return the gradient `(p,)` of the mean loss over all rows at the module's parameters."""
     total = torch.zeros(program.layout.size, dtype=torch.float64, device=program.device)
     parameters = list(program.module.parameters())
     for first in range(0, len(x), GRADIENT_BATCH):
         batch = slice(first, first + GRADIENT_BATCH)
-        loss = F.cross_entropy(program.module(x[batch]), y[batch], reduction="sum")
-        parts = torch.autograd.grad(loss, parameters)
+        rows = loss.rows(program.module(x[batch]), y[batch])
+        parts = torch.autograd.grad(rows.sum(), parameters)
         total += torch.cat([part.reshape(-1) for part in parts])
     mean = total / len(x) if len(x) else total
     return mean.to(torch.float32).cpu().numpy()
 
 
-def _losses(program: Program, cohort: Cohort) -> Floats:
+def _losses(program: Program, loss: Loss, cohort: Cohort) -> Floats:
     rows, starts = _joined(cohort)
     x, y = program.to_device(cohort.x), program.to_device(cohort.y)
     losses = np.empty(len(rows))
     for batch, logits in forward(program, x, rows):
-        losses[batch] = row_losses(logits, y[rows[batch]])
+        losses[batch] = row_losses(loss, logits, y[rows[batch]])
     return _means(losses, starts)
 
 
@@ -109,13 +111,13 @@ def _profiles(program: Program, cohort: Cohort) -> Floats:
     return _means(profiles, starts)
 
 
-def _gradients(program: Program, cohort: Cohort) -> Floats:
+def _gradients(program: Program, loss: Loss, cohort: Cohort) -> Floats:
     x, y = program.to_device(cohort.x), program.to_device(cohort.y)
     gradients = np.full((len(cohort.rows), program.layout.size), np.nan)
     for client, rows in enumerate(cohort.rows):
         if len(rows):
             index = torch.from_numpy(rows).to(program.device)
-            gradients[client] = mean_gradient(program, x[index], y[index])
+            gradients[client] = mean_gradient(program, loss, x[index], y[index])
     return gradients
 
 

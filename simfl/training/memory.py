@@ -1,11 +1,12 @@
 """How much memory a client needs to train: an estimate from the module itself.
 
-Training holds, in float32, the parameters, their gradients, a momentum buffer if the optimizer has
-momentum, the global model if it is proximal, two control variates if the aggregator corrects
-gradients (SCAFFOLD: the server's and the client's own), and for one mini-batch all that autograd
-keeps from the forward pass for the backward pass: activations, indices and masks.  The last is
-measured, by letting PyTorch tell what it saves for one and for two samples; it grows linearly with
-the batch.  Left out is what lives for a moment only (a layer's workspace and the gradient of its
+Training holds, in float32, the parameters, their gradients, what the optimizer remembers of each
+(one number with momentum, two with Adam), the global model if it is proximal, two control variates
+if the aggregator corrects gradients (SCAFFOLD: the server's and the client's own), and for one
+mini-batch all that autograd keeps from the forward pass for the backward pass: activations,
+indices and masks.  The last is measured, by letting PyTorch tell what it saves for one and for two
+samples; it grows linearly with the batch.  Of losses cross-entropy stands for all, which keep about
+as much.  Left out is what lives for a moment only (a layer's workspace and the gradient of its
 activations) and what the runtime itself takes, so the true peak is somewhat higher.
 """
 
@@ -13,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from simfl.core.work import LocalTraining
+from simfl.components.local_training import LocalTraining
 from simfl.training.flat import example_input
 
 
@@ -25,11 +26,11 @@ def training_bytes(
     Args:
         module: the model.
         shape: of one input.
-        training: batch size, momentum and proximal term.
+        training: batch size, optimizer and proximal term.
         corrects: whether the aggregator corrects gradients.
     """
     parameters = sum(p.numel() * p.element_size() for p in module.parameters())
-    copies = 2 + (training.momentum > 0) + (training.proximal > 0) + 2 * corrects
+    copies = 2 + training.optimizer.buffers + (training.proximal > 0) + 2 * corrects
     one, two = (saved_bytes(module, shape, n) for n in (1, 2))
     return copies * parameters + one + (two - one) * (training.batch_size - 1)
 

@@ -9,8 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from simfl.components.local_training import LocalTraining
+from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
-from simfl.core.work import LocalTraining, Schedule, WorkOrder
+from simfl.core.work import WorkOrder
 
 
 class Purpose(IntEnum):
@@ -27,9 +29,7 @@ class Purpose(IntEnum):
 
 def stream(seed: int, purpose: Purpose) -> np.random.Generator:
     """Return the generator of one purpose of the participation that has `seed`."""
-    return np.random.Generator(
-        np.random.Philox(key=np.array([seed % 2**64, purpose], dtype=np.uint64))
-    )
+    return generator(seed, purpose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _passes(
     first, last = epochs
     n, passes = len(rows), max(last - first, 0)
     sizes = _sizes(n, training.batch_size, passes)[:steps]
-    rates = _rates(training.schedule, order.round, first, first + passes, training.lr_epochs)
+    rates = np.array([training.rate(order.round, e) for e in range(first, first + passes)])
     shuffled = np.broadcast_to(np.arange(n, dtype=np.int64), (passes, n))
     shuffled = stream(order.seed, purpose).permuted(shuffled, axis=1).ravel()
     used = shuffled[: int(sizes.sum())]
@@ -145,10 +145,3 @@ def _sizes(n: int, batch: int, passes: int) -> Ids:
     sizes = np.tile(once, passes)
     sizes.flags.writeable = False
     return sizes
-
-
-@lru_cache(maxsize=4096)
-def _rates(schedule: Schedule, round_: int, first: int, last: int, epochs: int) -> Floats:
-    """Return the learning rates of epochs ``first .. last``."""
-    rates = [schedule.rate(round_, epoch, epochs) for epoch in range(first, last)]
-    return np.array(rates, dtype=np.float64)

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.datasets.clients import ClientData
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.core.types import Floats, Ids
-from simfl.core.work import LocalTraining
-from simfl.training.data import ClientData, Partitioned
+from simfl.training.data import Partitioned
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.errors import ScenarioError
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.run import Options, run
 from simfl.scenario import Document, Scenario
 from simfl.sim.battery import Batteries
@@ -174,11 +174,11 @@ def scenario(battery: Any, rounds: int = 1, **group: Any) -> Scenario:
     )
 
 
-def simulate(folder: Path, *args: Any, **options: Any) -> Result:
+def simulate(folder: Path, *args: Any, **options: Any) -> RunResult:
     return run(scenario(*args, **options), folder, Options(time_only=True))[0]
 
 
-def events(result: Result, kind: str) -> list[dict[str, Any]]:
+def events(result: RunResult, kind: str) -> list[dict[str, Any]]:
     lines = (result.folder / "events.jsonl").read_text().splitlines()
     return [event for line in lines if (event := json.loads(line))["event"] == kind]
 

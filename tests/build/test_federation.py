@@ -1,16 +1,19 @@
 """Who holds which samples, and how they lie in memory."""
 
+import pickle
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from simfl.build.data import Dealt, federate
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.build.data import federate
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.training.data import Partitioned
 
 SIZE = 60
 
@@ -41,10 +44,11 @@ class Fixed(Partition):
         return [np.array(part, dtype=np.int64) for part in self.parts]
 
 
-def dealt(parts: list[list[int]], held: float = 0.0) -> Dealt:
-    federation = federate(Numbered(), Fixed(parts=parts), len(parts), held, 0.2, None, Seeds(0))
-    assert isinstance(federation, Dealt)
-    return federation
+def dealt(parts: list[list[int]], held: float = 0.0) -> Partitioned:
+    data, test = federate(Numbered(), Fixed(parts=parts), len(parts), held, 0.2, None, Seeds(0))
+    assert isinstance(data, Partitioned)
+    assert len(test) == SIZE
+    return data
 
 
 @pytest.mark.parametrize("held", [0.0, 0.25])
@@ -57,19 +61,30 @@ def test_each_client_holds_what_it_was_dealt_in_that_order(
     parts: list[list[int]], held: float
 ) -> None:
     federation = dealt(parts, held)
-    x = federation.corpus.train.x[:, 0]
+    x = federation.x[:, 0].numpy()
     for client, part in enumerate(parts):
         kept = max(len(part) - int(len(part) * held), min(len(part), 1))
         assert x[federation.train_rows[client]].tolist() == part[:kept]
         assert x[federation.validation_rows[client]].tolist() == part[kept:]
-    assert np.array_equal(federation.corpus.train.y, x.astype(int) % 10)
+    assert np.array_equal(federation.y, x.astype(int) % 10)
+    trained_on = [row for part in federation.train_rows for row in part]
+    assert sorted(set(x[trained_on])) == sorted(federation.everybodys().x[:, 0])
+
+
+def test_workers_get_the_samples_and_not_what_was_counted() -> None:
+    data = dealt([[7, 3], [59]])
+    before = len(pickle.dumps(data))
+    assert data.label_counts is not None
+    assert data.label_counts.sum(axis=1).tolist() == data.sizes.tolist() == [2, 1]
+    assert len(pickle.dumps(data)) == before
+    assert np.array_equal(pickle.loads(pickle.dumps(data)).x, data.x)
 
 
 def test_samples_lie_client_by_client_and_nobodys_are_left_behind() -> None:
     federation = dealt([[40, 2, 30], [1, 50]])
-    assert federation.corpus.train.x[:, 0].tolist() == [40, 2, 30, 1, 50]
+    assert federation.x[:, 0].tolist() == [40, 2, 30, 1, 50]
     assert [rows.tolist() for rows in federation.train_rows] == [[0, 1, 2], [3, 4]]
 
 
 def test_samples_with_two_owners_are_not_copied() -> None:
-    assert len(dealt([[1, 2, 3], [3, 4]]).corpus.train) == SIZE
+    assert len(dealt([[1, 2, 3], [3, 4]]).x) == SIZE

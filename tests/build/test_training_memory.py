@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from torch import nn
 
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import models
-from simfl.core.work import LocalTraining, Schedule
-from simfl.runs.result import Result
+from simfl.components.optimizers.adam import Adam
+from simfl.components.optimizers.base import Optimizer
+from simfl.components.optimizers.sgd import Sgd
+from simfl.runs.result import RunResult
 from simfl.runs.run import Options, run
 from simfl.scenario import Scenario
 from simfl.training.flat import Layout
@@ -19,8 +22,10 @@ CONSTANT = 64
 """Bytes that may be saved once, whatever the batch."""
 
 
-def local(batch_size: int, **options: float) -> LocalTraining:
-    return LocalTraining(batch_size, Schedule(0.1), **options)
+def local(
+    batch_size: int, optimizer: Optimizer | None = None, proximal: float = 0
+) -> LocalTraining:
+    return LocalTraining(batch_size, optimizer or Sgd(lr=0.1), proximal=proximal)
 
 
 @pytest.mark.parametrize("hidden", [[64, 30], [10], []])
@@ -35,12 +40,14 @@ def test_an_mlp_keeps_its_inputs_hidden_outputs_and_probabilities(
     assert 0 <= found - (2 * 4 * p + batch * sample) <= CONSTANT
 
 
-def test_momentum_and_the_proximal_term_keep_a_copy_each() -> None:
+def test_what_keeps_copies_of_the_model() -> None:
     module = nn.Sequential(nn.Flatten(), nn.Linear(8, 3))
     plain = training_bytes(module, (8,), local(4))
-    assert training_bytes(module, (8,), local(4, momentum=0.9)) == plain + 4 * 27
+    heavy = Sgd(momentum=0.9)
+    assert training_bytes(module, (8,), local(4, heavy)) == plain + 4 * 27
+    assert training_bytes(module, (8,), local(4, Adam())) == plain + 8 * 27
     assert training_bytes(module, (8,), local(4), corrects=True) == plain + 8 * 27
-    assert training_bytes(module, (8,), local(4, momentum=0.9, proximal=1)) == plain + 8 * 27
+    assert training_bytes(module, (8,), local(4, heavy, proximal=1)) == plain + 8 * 27
 
 
 def test_a_convolution_keeps_its_input_and_its_rectified_output() -> None:
@@ -58,7 +65,7 @@ def test_dropout_draws_nothing_of_anybody_elses() -> None:
     assert bool((torch.get_rng_state() == before).all())
 
 
-def simulate(folder: Path, fleet: list[dict[str, Any]], **rounds: Any) -> Result:
+def simulate(folder: Path, fleet: list[dict[str, Any]], **rounds: Any) -> RunResult:
     scenario = Scenario.from_dict(
         {
             "data": {"dataset": "synthetic"},

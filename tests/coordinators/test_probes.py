@@ -28,8 +28,8 @@ class Asking(Selector):
 class PlusOne:
     """Training adds one; a loss is the model itself."""
 
-    def train(self, bases, orders, *_):
-        return [WorkResult(o, bases[o.base] + np.float32(1), 0.5, 1, 1) for o in orders]
+    def train(self, batch):
+        return [WorkResult(o, batch.bases[o.base] + np.float32(1), 0.5, 1, 1) for o in batch.orders]
 
     def measure(self, report, params, clients, *_):
         return np.full(len(clients), float(params[0]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl import Options, Result, run
+from simfl import Options, RunResult, run
 from simfl.scenario import Document
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "papers" / "fedcore_synthetic_times.yaml"
@@ -32,44 +32,44 @@ EPOCHS_30 = dict(zip(BUDGETS_30, (2, 9, 1, 2, 4, 4, 1, 4, 4), strict=True))
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunResult]:
     out = tmp_path_factory.mktemp("fedcore")
     found = run(Document.load(SCENARIO), out, Options(time_only=True))
     return {result.provenance["variant"]: result for result in found}
 
 
 @pytest.mark.parametrize("variant", TIMES)
-def test_normalised_times_to_the_printed_digit(results: dict[str, Result], variant: str) -> None:
+def test_normalised_times_to_the_printed_digit(results: dict[str, RunResult], variant: str) -> None:
     measured = results[variant].summary["normalised_round_time"]["last_arrival"]
     assert measured == pytest.approx(TIMES[variant], abs=1e-3)
 
 
 @pytest.mark.parametrize(("share", "tau"), [("10", 14191.267), ("30", 4043.421)])
-def test_deadlines(results: dict[str, Result], share: str, tau: float) -> None:
+def test_deadlines(results: dict[str, RunResult], share: str, tau: float) -> None:
     rounds = results[f"FedCore-{share}"].rounds
     assert rounds.deadline_s.to_numpy() == pytest.approx(tau, abs=1e-3)
 
 
-def dispatched(result: Result) -> list[dict]:
+def dispatched(result: RunResult) -> list[dict]:
     lines = (result.folder / "events.jsonl").read_text().splitlines()
     return [event for event in map(json.loads, lines) if event["event"] == "dispatched"]
 
 
 @pytest.mark.parametrize(("share", "budgets"), [("10", BUDGETS_10), ("30", BUDGETS_30)])
 def test_stragglers_and_coreset_budgets(
-    results: dict[str, Result], share: str, budgets: dict[int, int]
+    results: dict[str, RunResult], share: str, budgets: dict[int, int]
 ) -> None:
     sent = dispatched(results[f"FedCore-{share}"])
     assert {e["client"]: e["coreset_size"] for e in sent if e["coreset_size"]} == budgets
 
 
 @pytest.mark.parametrize(("share", "epochs"), [("10", EPOCHS_10), ("30", EPOCHS_30)])
-def test_fedprox_epochs(results: dict[str, Result], share: str, epochs: dict[int, int]) -> None:
+def test_fedprox_epochs(results: dict[str, RunResult], share: str, epochs: dict[int, int]) -> None:
     sent = dispatched(results[f"FedProx-{share}"])
     assert {e["client"]: e["full_epochs"] for e in sent if e["full_epochs"] < 10} == epochs
 
 
-def test_first_cohorts(results: dict[str, Result]) -> None:
+def test_first_cohorts(results: dict[str, RunResult]) -> None:
     lines = (results["FedAvg-10"].folder / "events.jsonl").read_text().splitlines()
     selected = [e for e in map(json.loads, lines) if e["event"] == "selected"]
     assert set(selected[0]["clients"]) == {17, 21, 10, 19, 14, 20, 26, 3, 24, 22}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 from simfl.runs.run import Options, run
 from simfl.scenario import Scenario
 
@@ -43,7 +43,7 @@ SCENARIO = {
 
 
 @pytest.fixture(scope="session")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
     """Two variants with two seeds each, trained."""
     variants = {"waits": {"rounds.policy.deadline": "none"}, "drops": {}}
     scenario = Scenario.from_dict(SCENARIO | {"variants": variants, "seeds": [0, 1]})
@@ -51,7 +51,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
 
 
 @pytest.fixture(scope="session")
-def timed(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+def timed(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
     """One run of every kind of policy, and one with probes; nothing is trained."""
     variants = {
         "synchronous": {},
@@ -67,14 +67,14 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
 
 
 @pytest.fixture(scope="session")
-def probed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def probed(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     """A run whose selector asks for losses before it chooses."""
     scenario = Scenario.from_dict(SCENARIO | {"selection": "power_of_choice"})
     return run(scenario, tmp_path_factory.mktemp("probed"))[0]
 
 
 @pytest.fixture
-def broken_off(compared: list[Result], tmp_path: Path) -> Result:
+def broken_off(compared: list[RunResult], tmp_path: Path) -> RunResult:
     """A run that was killed: no summary, and half a line at the end of each file."""
     from shutil import copytree
 
@@ -87,4 +87,4 @@ def broken_off(compared: list[Result], tmp_path: Path) -> Result:
         lines = (folder / name).read_text().splitlines(keepends=True)
         half = lines[len(lines) // 2]
         (folder / name).write_text("".join(lines[: len(lines) // 2]) + half[: len(half) // 2])
-    return Result(folder)
+    return RunResult(folder)

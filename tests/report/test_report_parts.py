@@ -2,24 +2,28 @@
 
 import math
 from importlib.resources import files
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_runs import made_run, reaches
 
 from simfl.core.rows import Outcome
-from simfl.report import formats, runs, words
+from simfl.report import formats, words
 from simfl.report.axes import TIME_UNITS, linear, logarithmic
-from simfl.report.runs import Reached
-from simfl.report.svg import thin
+from simfl.report.charts import curves
+from simfl.report.charts.anatomy import Anatomy
 from simfl.report.words import Standing
+from simfl.runs.result import OUTCOMES, by_variant, find_runs
+from simfl.runs.statistics import Figure, Times, paired_ratio
 from simfl.runs.summary import gini
 
 
 def test_every_outcome_is_told_and_has_a_colour() -> None:
-    assert get_args(Outcome) == runs.OUTCOMES
+    assert get_args(Outcome) == OUTCOMES
     style = files("simfl.report").joinpath("style.css").read_text(encoding="utf-8")
     for outcome in get_args(Outcome):
         assert f".o-{outcome} " in style
@@ -66,14 +70,51 @@ def test_logarithmic_axes_hold_their_values(low: float, ratio: float) -> None:
     assert len(axis.ticks) <= 12
 
 
-def test_thinning_keeps_ends_and_extremes() -> None:
-    xs = np.arange(10_000.0)
-    ys = np.sin(xs)
-    ys[4321], ys[777] = 9.0, np.nan
-    kept_x, kept_y = thin(xs, ys)
-    assert len(kept_x) <= 802
-    assert (kept_x[0], kept_x[-1]) == (0, 9999)
-    assert (max(kept_y), min(kept_y)) == (9.0, np.nanmin(ys))
+def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
+    accuracies = (0.5 + 0.4 * np.sin(np.arange(5_000.0))).round(6)
+    accuracies[[777, 4321]] = 0.01, 0.99
+    run = made_run(tmp_path, "v", 0, accuracies.tolist())
+    drawing = curves.curves(
+        "c", "", "", {"v": [run]}, [curves.TIME], [curves.ACCURACY, curves.LOSS]
+    )
+    assert drawing is not None
+    assert drawing.data is not None
+    assert "the least and the most of every stretch" in drawing.about
+    [shown] = drawing.data["series"][0]["runs"]
+    assert len(shown["time"]) <= 2 * curves.POINTS
+    assert (shown["time"][0], shown["time"][-1]) == (10, 50_000)
+    assert (min(shown["accuracy"]), max(shown["accuracy"])) == (0.01, 0.99)
+
+
+def test_mean_and_band_over_seeds(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path, "v", seed, [0.2, 0.4 + 0.2 * seed, 0.8]) for seed in (0, 1)]
+    drawing = curves.curves("c", "", "", {"v": runs}, [curves.ROUNDS], [curves.ACCURACY])
+    assert drawing is not None
+    assert drawing.data is not None
+    mean = drawing.data["series"][0]["means"]["round accuracy"]
+    assert mean["x"] == [1, 2, 3]
+    assert mean["mean"] == pytest.approx([0.2, 0.5, 0.8])
+    assert mean["low"] == pytest.approx([0.2, 0.4, 0.8])
+    assert mean["high"] == pytest.approx([0.2, 0.6, 0.8])
+
+
+def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
+    for count, pictures in ((8, 1), (9, 9)):
+        groups = {
+            f"v{i}": [made_run(tmp_path / str(count), f"v{i}", 0, [0.1, 0.2])] for i in range(count)
+        }
+        drawing = curves.curves("c", "", "", groups, [curves.TIME], [curves.ACCURACY])
+        assert drawing is not None
+        assert drawing.svg.count("<svg") == pictures
+        assert len({css for css, _ in drawing.legend}) == count
+
+
+def test_the_anatomy_of_a_round(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "v", 0, [0.1, 0.2, 0.3])
+    taken = Anatomy.of(run)
+    # Download 2 s, compute 5 s, upload 3 s: see made_run.
+    np.testing.assert_allclose(taken.phases, [[0, 2, 5, 3]] * 3, atol=1e-9)
+    assert taken.clients.tolist() == [1, 0, 1]
 
 
 @settings(deadline=None, max_examples=60)
@@ -87,8 +128,14 @@ def test_gini_is_half_the_relative_mean_difference(counts: list[int]) -> None:
         assert gini(listed, n) == pytest.approx(expected, abs=1e-12)
 
 
-def standing(name: str, *times: float, seeds: int = 1) -> Standing:
-    return Standing(name, seeds, tuple(Reached(time, 3, 1000) for time in times))
+def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> Standing:
+    def by_seed(costs: tuple[float | None, ...]) -> Times:
+        return Times(dict(enumerate(costs)), dict.fromkeys(range(len(costs)), 600.0))
+
+    there = [None if time is None else 1.0 for time in times]
+    ratio = paired_ratio(by_seed(times), by_seed(first)) if first else None
+    rounds, sizes = (Figure.of([one and one * n for one in there]) for n in (3, 1000))
+    return Standing(name, Figure.of(times), rounds, sizes, ratio)
 
 
 @pytest.mark.parametrize(
@@ -96,22 +143,38 @@ def standing(name: str, *times: float, seeds: int = 1) -> Standing:
     [
         ([standing("a", 60)], "Reached 70% after 1 min of virtual time, 3 rounds and 1 kB moved."),
         (
-            [standing("a", 60), standing("b", 120), standing("c")],
+            [standing("a", 60), standing("b", 120, first=(60,)), standing("c", None, first=(60,))],
             "a reached 70% first: after 1 min of virtual time, 3 rounds and 1 kB moved. "
-            "b took 2 min (2.0× as long). c never did.",
+            "b took 2 min (2.0× as long). With one seed there is no interval: chance may have made "
+            "the difference. c never did.",
         ),
         (
-            [standing("a", 50, 70, seeds=2), standing("b", 10, seeds=2)],
-            "a was the first to reach 70% with every seed: after 1 min of virtual time, 3 rounds "
-            "and 1 kB moved in the mean of 2 seeds. b did with some seeds only.",
+            [
+                standing("a", 50, 60, 70),
+                standing("b", 100, 120, 140, first=(50, 60, 70)),
+                standing("c", None, 10, 40, first=(50, 60, 70)),
+            ],
+            "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
+            "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. b took 2 min (2.0× as "
+            "long [2.0×, 2.0×]) and c took 40.0 s (1.0× as long [0.00×, 248×], counting at most "
+            "10 min) with 2 of 3 seeds. In brackets: 95% intervals, paired by seed.",
         ),
         (
-            [standing("a", 60, seeds=2), standing("b", seeds=2)],
-            "No variant reached 70% with every seed; a did with 1 of 2, after 1 min of virtual "
-            "time, 3 rounds and 1 kB moved.",
+            [standing("a", 60, None), standing("b", None, None, first=(60, 60))],
+            "70% was not reached with most seeds; a did with 1 of 2.",
         ),
     ],
 )
 def test_sentences(ranked: list[Standing], text: str) -> None:
     assert sorted(ranked, key=lambda one: one.order) == ranked
-    assert " ".join(words._race(ranked, 0.7)) == text
+    assert " ".join(words.race(ranked, 0.7)) == text
+
+
+def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:
+    """6:56 against 7:18 with deviations of 1:16 and 2:29, three seeds."""
+    for name, rounds in {"a": (34, 42, 49), "b": (59, 29, 44)}.items():
+        for seed, round_ in enumerate(rounds):
+            made_run(tmp_path, name, seed, reaches(round_, 60))
+    told = " ".join(words.headline(by_variant(find_runs([tmp_path]))))
+    assert told.startswith("a and b are not distinguishable in the time they took to reach 70%.")
+    assert "first" not in told

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from simfl.report.runs import RunData
 from simfl.report.timeline import SERVER, trace
-from simfl.runs.result import Result
+from simfl.runs.result import RunResult
 
 
-def events(result: Result, **options: Any) -> list[dict[str, Any]]:
-    found = json.loads(trace(RunData.load(result.folder), **options))
+def events(result: RunResult, **options: Any) -> list[dict[str, Any]]:
+    found = json.loads(trace(result, **options))
     assert found["displayTimeUnit"] == "ms"
     return list(found["traceEvents"])
 
@@ -22,7 +21,7 @@ def slices(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [event for event in found if event["ph"] == "X"]
 
 
-def rows(result: Result, name: str) -> list[dict[str, str]]:
+def rows(result: RunResult, name: str) -> list[dict[str, str]]:
     with (result.folder / name).open(newline="") as file:
         return list(csv.DictReader(file))
 
@@ -32,7 +31,7 @@ def ns(microseconds: float) -> int:
 
 
 @pytest.fixture(params=range(8))
-def result(request: pytest.FixtureRequest, timed: list[Result], probed: Result) -> Result:
+def result(request: pytest.FixtureRequest, timed: list[RunResult], probed: RunResult) -> RunResult:
     return [*timed, probed][request.param]
 
 
@@ -52,15 +51,15 @@ def check_nesting(found: list[dict[str, Any]]) -> None:
             inside.append(end)
 
 
-def test_slices_nest(result: Result) -> None:
+def test_slices_nest(result: RunResult) -> None:
     check_nesting(events(result))
 
 
-def test_an_interrupted_run_has_a_timeline(broken_off: Result) -> None:
+def test_an_interrupted_run_has_a_timeline(broken_off: RunResult) -> None:
     check_nesting(events(broken_off))
 
 
-def test_a_slice_per_participation(result: Result) -> None:
+def test_a_slice_per_participation(result: RunResult) -> None:
     drawn = Counter(
         (event["args"]["round"], event["tid"] - 1, event["args"]["outcome"], ns(event["ts"]))
         for event in slices(events(result))
@@ -74,7 +73,7 @@ def test_a_slice_per_participation(result: Result) -> None:
     assert drawn == expected
 
 
-def test_phases_end_as_the_table_says(result: Result) -> None:
+def test_phases_end_as_the_table_says(result: RunResult) -> None:
     ends = defaultdict(set)
     for event in slices(events(result)):
         ends[event["tid"] - 1, event["name"]].add(ns(event["ts"]) + ns(event["dur"]))
@@ -85,7 +84,7 @@ def test_phases_end_as_the_table_says(result: Result) -> None:
                 assert at in ends[int(row["client"]), phase]
 
 
-def test_rounds_and_accuracy(probed: Result) -> None:
+def test_rounds_and_accuracy(probed: RunResult) -> None:
     found = events(probed)
     table = rows(probed, "rounds.csv")
     drawn = [event for event in slices(found) if event["pid"] == SERVER]
@@ -97,7 +96,7 @@ def test_rounds_and_accuracy(probed: Result) -> None:
     assert counters == [float(row["accuracy"]) for row in table]
 
 
-def test_devices_are_grouped_as_in_the_fleet(probed: Result) -> None:
+def test_devices_are_grouped_as_in_the_fleet(probed: RunResult) -> None:
     found = events(probed)
     names = {e["pid"]: e["args"]["name"] for e in found if e["name"] == "process_name"}
     assert names == {1: "server", 2: "devices: phones", 3: "devices: boards"}
@@ -105,16 +104,16 @@ def test_devices_are_grouped_as_in_the_fleet(probed: Result) -> None:
     assert {e["pid"] == 3 for e in slices(found) if e["pid"] > 1 and e["tid"] > 20} == {True}
 
 
-def test_probes_are_drawn(probed: Result) -> None:
+def test_probes_are_drawn(probed: RunResult) -> None:
     asked = [event for event in slices(events(probed)) if event["name"] == "probe: loss"]
     log = [json.loads(line) for line in (probed.folder / "events.jsonl").read_text().splitlines()]
     answered = sum(len(event["answered"]) for event in log if event["event"] == "probed")
     assert sum(event["args"]["answered"] for event in asked) == answered > 0
 
 
-def test_a_long_run_is_cut_off_with_a_note(probed: Result) -> None:
+def test_a_long_run_is_cut_off_with_a_note(probed: RunResult) -> None:
     whole = len(slices(events(probed)))
-    text = trace(RunData.load(probed.folder), slices=whole // 2)
+    text = trace(probed, slices=whole // 2)
     cut = json.loads(text)
     assert len(slices(cut["traceEvents"])) < whole
     assert "cut off after round" in cut["otherData"]["note"]
@@ -123,6 +122,6 @@ def test_a_long_run_is_cut_off_with_a_note(probed: Result) -> None:
     assert cut["otherData"]["note"].startswith(f"cut off after {last}:")
 
 
-def test_same_bytes_again(probed: Result) -> None:
-    run = RunData.load(probed.folder)
+def test_same_bytes_again(probed: RunResult) -> None:
+    run = probed
     assert trace(run) == trace(run)

@@ -1,56 +1,135 @@
-"""Comparisons: means and spreads over seeds, speed-ups, relative improvement."""
+"""Comparisons of runs: numbers over seeds, ratios, relative improvement, and how they are told."""
 
+import csv
+import io
+import json
 import math
+from pathlib import Path
 
 import pytest
+from made_runs import made_run, reaches
 
 from simfl.errors import InputError
-from simfl.runs.compare import Figure, Line, against, render, show
+from simfl.report.comparison import WIDTH, render
+from simfl.runs.compare import Comparison, compare
+from simfl.runs.statistics import Figure, Ratio
 
 
-def line(name: str, accuracy: float, rounds: float) -> Line:
-    figures = {
-        "terminal_accuracy": Figure(accuracy, math.nan, 0),
-        "round_to_65%": Figure(rounds, math.nan, 0),
-        "time_s_to_65%": Figure(10 * rounds, math.nan, 0),
-    }
-    return Line(name, 1, figures)
+@pytest.fixture
+def three(tmp_path: Path) -> Comparison:
+    """FedACS's own table (algorithms.md, G.3) as runs: rounds to 65%, terminal accuracy."""
+    for name, round_, accuracy in (("IID", 85, 0.74), ("base", 270, 0.697), ("ours", 130, 0.725)):
+        made_run(tmp_path, name, 0, reaches(round_, 400, accuracy), targets=(0.65,))
+    return compare(_runs(tmp_path), baseline="base", ideal="IID")
 
 
-def test_sample_standard_deviation_and_missing_seeds() -> None:
-    figure = Figure.of([1.0, 3.0, None])
-    assert (figure.mean, figure.spread, figure.missing) == (2.0, pytest.approx(2**0.5), 1)
-    assert show("round_to_65%", figure) == "2 ± 1.414 (1 never; median 3)"
-    assert show("round_to_65%", Figure.of([None, None])) == "N/A"
+def _runs(top: Path):
+    from simfl.runs.result import find_runs
+
+    return find_runs([top])
 
 
-def test_in_the_median_never_is_later_than_any_round() -> None:
-    assert Figure.of([None, 5.0, 1.0, 4.0]).median == 4.5
-    assert Figure.of([7.0, 5.0, 6.0]).median == 6.0
-    assert Figure.of([None, None, 1.0]).median == math.inf
-    assert show("round_to_65%", Figure.of([None, None, 1.0])) == "1 (2 never; median never)"
+def cells(comparison: Comparison, variant: str) -> dict[str, object]:
+    return {column.key: comparison.cell(variant, column) for column in comparison.columns}
 
 
-def test_fedacs_table_from_its_own_rounded_entries() -> None:
-    """docs/algorithms.md, G.3: speed-up 270/130 = 2.08; relative improvement 65.1 %."""
-    lines = [line("IID", 0.740, 85), line("baseline", 0.697, 270), line("FedACS", 0.725, 130)]
-    gained = {one.variant: one.figures for one in against(lines, "baseline", "IID")}
-    assert gained["FedACS"]["rounds_speedup_to_65%"].mean == pytest.approx(2.08, abs=0.005)
-    assert gained["FedACS"]["time_speedup_to_65%"].mean == pytest.approx(2.08, abs=0.005)
-    assert gained["FedACS"]["relative_improvement"].mean == pytest.approx(0.651, abs=5e-4)
-    assert gained["baseline"]["relative_improvement"].mean == 0
-    assert gained["IID"]["relative_improvement"].mean == 1
-    assert "65.12%" in render(against(lines, "baseline", "IID"), "markdown")
+def test_fedacs_table_from_its_own_rounded_entries(three: Comparison) -> None:
+    ours, base, ideal = (cells(three, name) for name in ("ours", "base", "IID"))
+    for key in ("rounds_speedup_to_65%", "time_speedup_to_65%"):
+        assert isinstance(ours[key], Ratio)
+        assert ours[key].value == pytest.approx(2.08, abs=0.005)
+    improvements = [c["relative_improvement"] for c in (ours, base, ideal)]
+    assert all(isinstance(figure, Figure) for figure in improvements)
+    means = [figure.mean for figure in improvements if isinstance(figure, Figure)]
+    assert means == [pytest.approx(0.651, abs=5e-4), 0, 1]
+    assert "65.12%" in render(three, "markdown")
 
 
-def test_an_ideal_that_is_no_better_than_the_baseline() -> None:
-    lines = [line("baseline", 0.5, 10), line("other", 0.6, 5)]
-    for ideal in ("baseline", "same"):
-        found = against([*lines, line("same", 0.5, 9)], "baseline", ideal)
-        assert all(math.isnan(one.figures["relative_improvement"].mean) for one in found)
-    assert "N/A" in render(found, "table")
+def test_ratios_are_told_as_ratios(three: Comparison) -> None:
+    """They were told in seconds."""
+    for form in ("table", "markdown"):
+        text = " ".join(render(three, form).split())
+        assert "2.1×" in text
+        assert "one seed, no interval" in text
+        assert " 2.1 s" not in text
 
 
-def test_an_unknown_baseline_is_told_with_the_nearest_name() -> None:
-    with pytest.raises(InputError, match="did you mean 'baseline'"):
-        against([line("baseline", 0.5, 1)], "basline")
+def test_an_ideal_that_is_no_better_than_the_baseline(tmp_path: Path) -> None:
+    for name in ("base", "other"):
+        made_run(tmp_path, name, 0, [0.5])
+    comparison = compare(_runs(tmp_path), baseline="base", ideal="other")
+    for name in ("base", "other"):
+        figure = cells(comparison, name)["relative_improvement"]
+        assert isinstance(figure, Figure)
+        assert math.isnan(figure.mean)
+
+
+def test_an_unknown_baseline_is_told_with_the_nearest_name(three: Comparison) -> None:
+    runs = [run for members in three.groups.values() for run in members]
+    with pytest.raises(InputError, match="did you mean 'base'"):
+        compare(runs, baseline="bas")
+
+
+@pytest.fixture
+def noisy(tmp_path: Path) -> Comparison:
+    """A variant that is slower by chance, one that really is, one that misses on some seeds."""
+    rounds = {"a": (34, 42, 49), "chance": (59, 29, 44), "slow": (70, 83, 99), "some": (40, 0, 0)}
+    for name, of in rounds.items():
+        for seed, round_ in enumerate(of):
+            made_run(tmp_path, name, seed, reaches(round_, 120))
+    return compare(_runs(tmp_path), baseline="a")
+
+
+def test_what_chance_explains_is_told(noisy: Comparison) -> None:
+    chance, slow, some = (
+        cells(noisy, name)["time_speedup_to_70%"] for name in ("chance", "slow", "some")
+    )
+    assert isinstance(chance, Ratio) and isinstance(slow, Ratio) and isinstance(some, Ratio)  # noqa: PT018
+    assert not chance.distinguishable
+    assert slow.distinguishable
+    assert some.horizon == 1200.0
+    lines = render(noisy, "markdown").splitlines()
+    ratios = lines[lines.index("**to 70%, a ÷ each**") :]
+    told = {line.split("|")[1].strip(): line for line in ratios if line.startswith("| ")}
+    assert "not distinguishable" in told["chance"]
+    assert "not distinguishable" not in told["slow"]
+    assert "within 20 min" in told["some"]
+    text = render(noisy, "table")
+    assert "± is the sample standard deviation" in text
+    assert "| median never, 2 of 3 never |" in "\n".join(lines)
+
+
+def test_a_table_fits_a_hundred_columns(tmp_path: Path) -> None:
+    for index in range(9):
+        for seed in range(3):
+            name = f"a-variant-with-a-long-name-{index}"
+            made_run(tmp_path, name, seed, reaches(30 + index + seed, 60), targets=(0.3, 0.7))
+    comparison = compare(_runs(tmp_path), baseline="a-variant-with-a-long-name-0")
+    text = render(comparison, "table")
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert "…" not in text
+
+
+def test_programs_get_all_facts(noisy: Comparison) -> None:
+    rows = {row["variant"]: row for row in json.loads(render(noisy, "json"))}
+    lines = {row["variant"]: row for row in csv.DictReader(io.StringIO(render(noisy, "csv")))}
+    for variant, row in rows.items():
+        ratio = row["time_speedup_to_70%"]
+        line = lines[variant]
+        assert float(line["time_speedup_to_70%"]) == ratio["ratio"]
+        for name in ("low", "high"):
+            assert float(line[f"time_speedup_to_70%_{name}"]) == ratio[name]
+    assert rows["slow"]["time_s_to_70%"]["mean"] == pytest.approx(840)
+    assert rows["some"]["time_s_to_70%"]["mean"] is None
+    assert rows["some"]["time_s_to_70%"]["missing"] == 2
+
+
+def test_latex_is_booktabs_with_nothing_left_to_escape(tmp_path: Path) -> None:
+    made_run(tmp_path, "50%_&{b}", 0, reaches(3, 5))
+    text = render(compare(_runs(tmp_path)), "latex")
+    assert r"\usepackage{booktabs}" in text
+    assert r"50\%\_\&\{b\} &" in text
+    body = text[text.index(r"\midrule") : text.index(r"\bottomrule")]
+    assert body.count("&") - body.count(r"\&") == text.splitlines()[2].count("r") - 1
+    for name in ("tabular",):
+        assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 2

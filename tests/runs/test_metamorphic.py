@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simfl import Options, Result, Scenario, run
+from simfl import Options, RunResult, Scenario, run
 from simfl.build.builder import Builder
 from simfl.training.executors import executors
 
@@ -69,12 +69,12 @@ def scenario(
     return Scenario.from_dict(json.loads(json.dumps(document)))
 
 
-def simulate(tmp_path: Path, label: str, one: Scenario, options: Options = TIME_ONLY) -> Result:
+def simulate(tmp_path: Path, label: str, one: Scenario, options: Options = TIME_ONLY) -> RunResult:
     [result] = run(one, tmp_path / label, options)
     return result
 
 
-def events(result: Result) -> list[dict[str, Any]]:
+def events(result: RunResult) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (result.folder / "events.jsonl").read_text().splitlines()]
 
 
@@ -115,7 +115,7 @@ def test_adding_an_idle_group_changes_nothing_that_happens(tmp_path: Path, polic
     more = scenario([*FLEET, idle], policy, data=data, model="logistic_regression")
     first, second = simulate(tmp_path, "plain", plain), simulate(tmp_path, "more", more)
 
-    def log(result: Result) -> list[dict[str, Any]]:
+    def log(result: RunResult) -> list[dict[str, Any]]:
         # The distance of a round's labels from everybody's is another with more of everybody.
         return [{**event, "gemd": None} for event in events(result)]
 

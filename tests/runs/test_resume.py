@@ -145,9 +145,9 @@ def test_a_resumed_run_does_not_train_again_what_was_aggregated(
     trained = []
     train = Inline.train
 
-    def spy(self, bases, orders, corrections=None):
-        trained.extend(order.key for order in orders)
-        return train(self, bases, orders)
+    def spy(self, batch):
+        trained.extend(order.key for order in batch.orders)
+        return train(self, batch)
 
     monkeypatch.setattr(Inline, "train", spy)
     result = resume(job.folder, EAGER)
@@ -345,12 +345,12 @@ def test_control_c_while_a_client_judges_its_own_update(
     [job] = jobs(scenario(CASES["filter"]), tmp_path / "cut")
     calls, train = 0, Inline.train
 
-    def interrupted(self, bases, orders, corrections=None):
+    def interrupted(self, batch):
         nonlocal calls
         calls += 1
         if calls == 5:
             raise KeyboardInterrupt
-        return train(self, bases, orders)
+        return train(self, batch)
 
     with monkeypatch.context() as patch:
         patch.setattr(Inline, "train", interrupted)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from simfl.components.optimizers.sgd import Sgd
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
 from simfl.scenario.scenario import parse_seeds
@@ -52,7 +53,7 @@ training:
     momentum: 0.9
     weight_decay: 1e-4
     clip: 5
-    schedule: {milestones: [150, 300], factor: 0.5}
+  lr_schedule: {name: step, milestones: [150, 300], factor: 0.5}
   workload: partial_epochs
   proximal: 0.1
 rounds:
@@ -117,10 +118,9 @@ def test_everything_is_as_written() -> None:
     assert found.fleet[0].power is not None
     assert found.fleet[0].power.idle == 0.05
     local = found.training.local()
-    assert (local.batch_size, local.momentum, local.proximal, local.clip) == (64, 0.9, 0.1, 5.0)
-    assert local.schedule.rate(149, 0, 1) == 1e-3
-    assert local.schedule.rate(151, 0, 1) == 5e-4
-    assert local.schedule.rate(301, 0, 1) == 2.5e-4
+    sgd = Sgd(lr=1e-3, momentum=0.9, weight_decay=1e-4, clip=5)
+    assert (local.batch_size, local.optimizer, local.proximal) == (64, sgd, 0.1)
+    assert [local.rate(round_) for round_ in (149, 151, 301)] == [1e-3, 5e-4, 2.5e-4]
 
 
 @pytest.mark.parametrize("data", [MINIMAL, Document.parse(FULL).data], ids=["minimal", "full"])
@@ -181,9 +181,8 @@ def test_every_default_is_written_out() -> None:
             "on_offline": "abort",
         }
     ]
-    assert written["training"]["optimizer"]["schedule"] == {
-        "milestones": [], "factor": 0.5, "decay": 1.0, "per": "round"
-    }  # fmt: skip
+    assert written["training"]["lr_schedule"] == {"name": "constant"}
+    assert written["training"]["loss"] == {"name": "cross_entropy", "label_smoothing": 0.0}
     assert written["rounds"]["clients"] == 10
     assert "variants" not in written
 
@@ -198,7 +197,7 @@ def test_shorter_ways_to_write_things() -> None:
     scenario = Scenario.from_dict(short)
     assert [group.name for group in scenario.fleet] == ["group-0", "group-1"]
     assert scenario.seeds == (3,)
-    constant = {"optimizer": {"schedule": "constant"}}
+    constant = {"lr_schedule": "constant"}
     assert Scenario.from_dict({**short, "training": constant}) == scenario
 
 

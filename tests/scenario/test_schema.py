@@ -86,7 +86,7 @@ def test_refuses_what_the_reader_refuses(change: str) -> None:
         "network={server_uplink: 1 Gbit/s}",
         "training.workload={name: coreset, method: {name: k_medoids}}",
         "training.optimizer=sgd",
-        "training.optimizer.schedule=constant",
+        "training.lr_schedule=constant",
         "seeds=0-4",
         "rounds.clients=10%",
         "variants={a: {rounds.policy: {deadline: none}, training: {epochs: 3}, model: mlp}}",

@@ -3,13 +3,16 @@
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from simfl.components.coresets.base import Coreset
+from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.components.optimizers.sgd import Sgd
+from simfl.core.work import OrderBatch, Plan, WorkOrder
+from simfl.training import local
 from simfl.training.data import Partitioned
 from simfl.training.flat import build, flatten, initial_params, load
+from simfl.training.kernels import Lane
 from simfl.training.passes import coreset_segment, full_segment
 from simfl.training.task import Task
 
@@ -159,7 +162,7 @@ def make_task(
     rows = np.split(rng.permutation(total)[: sum(sizes)], np.cumsum(sizes)[:-1])
     data = Partitioned(x, y, [np.sort(r) for r in rows], [np.zeros(0, np.int64)] * len(sizes))
     if training is None:
-        training = LocalTraining(8, Schedule(0.1))
+        training = LocalTraining(8, Sgd(lr=0.1))
     return Task(model, shape, classes, data, training, **options)
 
 
@@ -177,8 +180,45 @@ def initial(task, seed=1):
     return initial_params(task.model, task.shape, task.classes, seed)
 
 
+def train(task, bases, orders, corrections=None):
+    """Return the results of `orders`."""
+    return local.train(task, OrderBatch(bases, orders, corrections))
+
+
+def lanes_of(task, orders, base, offsets=None, device="cpu"):
+    """Return the lanes of `orders` over all of their clients' samples, all from `base`."""
+    base = torch.from_numpy(base).to(device)
+    return [
+        Lane(
+            base,
+            base,
+            full_segment(order, task.data.train_rows[order.client], task.training),
+            None if offsets is None else offsets[at],
+        )
+        for at, order in enumerate(orders)
+    ]
+
+
+def torch_optimizer(optimizer, parameters):
+    """Return PyTorch's own."""
+    options = optimizer.model_dump(exclude={"clip"})
+    return {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[
+        optimizer.name
+    ](parameters, **options)
+
+
+def torch_rows(loss, outputs, targets):
+    """Return the loss of each row by PyTorch's own."""
+    if loss.name == "cross_entropy":
+        own = nn.CrossEntropyLoss(reduction="none", label_smoothing=loss.label_smoothing)
+        return own(outputs, targets)
+    own = {"mean_squared_error": nn.MSELoss, "binary_cross_entropy": nn.BCEWithLogitsLoss}
+    each = own[loss.name](reduction="none")(outputs, targets.view_as(outputs).float())
+    return each.mean(1)
+
+
 def reference(task, base, order, coreset=None, correction=None):
-    """Train one order with ``torch.optim.SGD`` on the same batches; return (params, loss)."""
+    """Train one order with ``torch.optim`` on the same batches; return (params, loss)."""
     module = build(task.model, task.shape, task.classes)
     load(module, base)
     training, rows = task.training, task.data.train_rows[order.client]
@@ -189,19 +229,14 @@ def reference(task, base, order, coreset=None, correction=None):
     anchor = [p.detach().clone() for p in module.parameters()]
     losses, seen = 0.0, 0
     for segment in segments:
-        optimizer = torch.optim.SGD(
-            module.parameters(),
-            lr=1.0,
-            momentum=training.momentum,
-            weight_decay=training.weight_decay,
-        )
+        optimizer = torch_optimizer(training.optimizer, module.parameters())
         ends = np.cumsum(segment.sizes)
         for size, end, rate in zip(segment.sizes, ends, segment.rates, strict=True):
             used = slice(end - size, end)
             optimizer.param_groups[0]["lr"] = rate
             optimizer.zero_grad()
             x, y = task.data.x[segment.rows[used]], task.data.y[segment.rows[used]]
-            each = F.cross_entropy(module(x), y, reduction="none")
+            each = torch_rows(training.loss, module(x), y)
             if segment.weights is None:
                 loss = each.mean()
             else:
@@ -216,8 +251,8 @@ def reference(task, base, order, coreset=None, correction=None):
                 flat = torch.cat([p.flatten() for p in module.parameters()])
                 objective = objective + flat @ torch.from_numpy(correction)
             objective.backward()
-            if training.clip is not None:
-                torch.nn.utils.clip_grad_norm_(module.parameters(), training.clip)
+            if training.optimizer.clip is not None:
+                torch.nn.utils.clip_grad_norm_(module.parameters(), training.optimizer.clip)
             optimizer.step()
     return flatten(module), losses / seen if seen else float("nan")
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Perceptron, initial, make_orders, make_task
+from learning_stubs import Perceptron, initial, make_orders, make_task, train
 from torch.nn import functional as F
 
-from simfl.core.work import Augmentation, LocalTraining, Schedule
+from simfl.components.local_training import Augmentation, LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
 from simfl.training.augment import Augmenter
 from simfl.training.flat import build, load
-from simfl.training.local import train
 from simfl.training.passes import Purpose, Segment, full_segment
 
 PADDING = 2
@@ -72,6 +72,17 @@ def test_batches_are_parts_of_the_whole_segment_and_seeds_differ() -> None:
     assert not torch.equal(Augmenter(how, segment(30, seed=6))(images, 0), whole)
 
 
+def test_what_is_padded_is_what_it_was_told() -> None:
+    """Cropping and then normalising is the same as cropping with a black border afterwards."""
+    pixels = torch.rand(30, 3, 5, 6, generator=torch.Generator().manual_seed(3)) + 0.5
+    mean, deviation = torch.tensor([[0.49, 0.48, 0.44], [0.2, 0.25, 0.3]])[:, :, None, None]
+    black = tuple((-mean / deviation).flatten().tolist())
+    before = Augmenter(Augmentation(PADDING, flip=True), segment(30))(pixels, 0)
+    after = Augmenter(Augmentation(PADDING, True, black), segment(30))
+    torch.testing.assert_close(after((pixels - mean) / deviation, 0), (before - mean) / deviation)
+    assert bool((before == 0).any())
+
+
 def test_nothing_to_do_changes_nothing() -> None:
     images = torch.randn(9, 2, 4, 4, generator=torch.Generator().manual_seed(2))
     assert torch.equal(Augmenter(Augmentation(), segment(9))(images, 0), images)
@@ -79,7 +90,7 @@ def test_nothing_to_do_changes_nothing() -> None:
 
 def test_clients_train_on_the_changed_images() -> None:
     how = Augmentation(1, flip=True)
-    training = LocalTraining(8, Schedule(0.1), augmentation=how)
+    training = LocalTraining(8, Sgd(lr=0.1), augmentation=how)
     task = make_task(Perceptron(), [20, 9], (2, 5, 5), training=training)
     orders, base = make_orders([20, 9]), initial(task)
     for order, result in zip(orders, train(task, {0: base}, orders), strict=True):
@@ -97,6 +108,17 @@ def test_clients_train_on_the_changed_images() -> None:
             first += size
         expected = torch.cat([p.detach().flatten() for p in module.parameters()]).numpy()
         np.testing.assert_allclose(result.params, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_crop_needs_a_border_of_one_colour() -> None:
+    scenario = {
+        "data": {"dataset": {"name": "cifar10", "normalise": "per_pixel"}},
+        "model": "cnn",
+        "fleet": {"count": 3},
+        "training": {"augmentation": {"crop": 4}},
+    }
+    with pytest.raises(ScenarioError, match="crop: images are normalised pixel by pixel"):
+        Scenario.from_dict(scenario)
 
 
 def test_it_needs_images() -> None:

@@ -12,20 +12,23 @@ from learning_stubs import (
     Residual,
     close,
     initial,
+    lanes_of,
     make_orders,
     make_task,
     reference,
+    train,
 )
 
 from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.components.aggregators.scaffold import Scaffold
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import Plan, WorkOrder
 from simfl.training.flat import build
 from simfl.training.kernels.vmap import VmapKernel
-from simfl.training.local import train
 from simfl.training.measure import measure
-from simfl.training.passes import full_segment
 
 SIZES = [40, 7, 64, 1, 33, 8, 20]
 MODELS = {
@@ -38,9 +41,9 @@ MODELS = {
     "reader": (Reader(), (6,), True),
 }
 SETTINGS = {
-    "plain": LocalTraining(8, Schedule(0.1, decay=0.9, per="epoch")),
+    "plain": LocalTraining(8, Sgd(lr=0.1), Exponential(decay=0.9, per="epoch")),
     "everything": LocalTraining(
-        8, Schedule(0.05), momentum=0.5, weight_decay=1e-3, proximal=0.3, clip=0.5
+        8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001, clip=0.5), proximal=0.3
     ),
 }
 
@@ -69,10 +72,10 @@ def test_lanes_through_vmap_too():
     orders = make_orders(SIZES)
     corrections = some_corrections(task, orders)
     kernel = VmapKernel(build(task.model, task.shape, task.classes), task.classes)
-    start = [torch.from_numpy(initial(task))] * len(SIZES)
-    segments = [full_segment(o, task.data.train_rows[o.client], training) for o in orders]
-    offsets = [torch.from_numpy(corrections[o.key]) for o in orders]
-    found = kernel.run(start, start, task.data.x, task.data.y, segments, training, offsets)
+    lanes = lanes_of(
+        task, orders, initial(task), [torch.from_numpy(corrections[o.key]) for o in orders]
+    )
+    found = kernel.run(lanes, task.data.x, task.data.y, training)
     for result, params in zip(
         train(task, {0: initial(task)}, orders, corrections), found.params, strict=True
     ):
@@ -107,9 +110,11 @@ def test_company_changes_no_bit(name):
 
 
 def test_the_sum_of_learning_rates():
-    schedule = Schedule(0.1, decay=0.5, per="epoch")
     task = make_task(
-        Logistic(), [20, 0, 9], training=LocalTraining(8, schedule), coreset=FirstRows()
+        Logistic(),
+        [20, 0, 9],
+        training=LocalTraining(8, Sgd(lr=0.1), Exponential(decay=0.5, per="epoch")),
+        coreset=FirstRows(),
     )
     plans = [Plan(full_epochs=1, coreset_epochs=1, coreset_size=9), Plan(1), Plan(2, stop_after=3)]
     orders = [
@@ -128,7 +133,7 @@ CLIENTS = [30, 20, 25, 15]
 @pytest.fixture(scope="module")
 def problem():
     """Return a task and the minimum of the mean of the clients' losses."""
-    training = LocalTraining(64, Schedule(0.3), weight_decay=0.02)
+    training = LocalTraining(64, Sgd(lr=0.3, weight_decay=0.02))
     task = make_task(Logistic(sigmoid=False), CLIENTS, (6,), 3, training, seed=3)
     for client, rows in enumerate(task.data.train_rows):  # tastes differ
         task.data.y[rows[::2]] = client % 3
@@ -143,7 +148,7 @@ def problem():
 def gradients(task, params):
     """Return each client's gradient at `params`, weight decay included."""
     own = measure(task, "gradient", params, list(range(len(CLIENTS))))
-    return own + task.training.weight_decay * params
+    return own + task.training.optimizer.weight_decay * params
 
 
 def play(task, aggregator, model, rounds, steps, clients=None):

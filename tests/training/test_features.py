@@ -5,6 +5,7 @@ from learning_stubs import Logistic, Perceptron, Reader, make_task
 from torch import nn
 from torch.nn import functional as F
 
+from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.errors import InputError
 from simfl.training.features import CHUNK, sample_features
 from simfl.training.flat import build
@@ -38,7 +39,7 @@ def test_last_layer_gradient_is_that_of_autograd(model, shape, tokens):
     x, y = data(shape, tokens)
     module = build(model, shape, 5).eval()
     last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1]
-    features = sample_features("last_layer_gradient", module.train(), x, y)
+    features = sample_features("last_layer_gradient", module.train(), CrossEntropy(), x, y)
     expected = per_sample_gradients(module, [last.bias, last.weight], x, y)
     assert features.shape == (M, 5 * (last.in_features + 1))
     assert np.allclose(features, expected, atol=1e-6)
@@ -49,32 +50,38 @@ def test_logit_and_input_gradients():
     module = build(Perceptron(), (20,), 5).eval()
     logits = module(x).detach()
     delta = (torch.softmax(logits, 1) - F.one_hot(y, 5)).detach().numpy()
-    assert np.allclose(sample_features("logit_gradient", module, x, y), delta, atol=1e-6)
-    to_input = sample_features("input_gradient", module, x, y)
+    assert np.allclose(
+        sample_features("logit_gradient", module, CrossEntropy(), x, y), delta, atol=1e-6
+    )
+    to_input = sample_features("input_gradient", module, CrossEntropy(), x, y)
     assert np.allclose(to_input, delta @ module[-1].weight.detach().numpy(), atol=1e-6)
     with torch.no_grad():
         hidden = module[:-1](x)
     outer = np.einsum("mc,mh->mch", delta, hidden.numpy()).reshape(M, -1)
-    whole = sample_features("last_layer_gradient", module, x, y)
+    whole = sample_features("last_layer_gradient", module, CrossEntropy(), x, y)
     assert np.allclose(whole, np.hstack([delta, outer]), atol=1e-6)
 
 
 def test_inputs_and_none():
     x, y = data((4, 5))
     module = build(Perceptron(), (4, 5), 5)
-    assert np.array_equal(sample_features("inputs", module, x, y), x.reshape(M, 20).numpy())
-    assert sample_features("none", module, x, y).shape == (M, 0)
+    assert np.array_equal(
+        sample_features("inputs", module, CrossEntropy(), x, y), x.reshape(M, 20).numpy()
+    )
+    assert sample_features("none", module, CrossEntropy(), x, y).shape == (M, 0)
 
 
 def test_models_without_a_last_linear_layer_are_refused():
     x, y = data()
     with pytest.raises(InputError, match="ends in a linear layer"):
-        sample_features("last_layer_gradient", nn.Sequential(nn.ReLU()), x, y)
+        sample_features("last_layer_gradient", nn.Sequential(nn.ReLU()), CrossEntropy(), x, y)
 
 
 def test_features_of_a_client_do_not_depend_on_others():
     x, y = data()
     module = build(Perceptron(), (20,), 5)
-    some = sample_features("last_layer_gradient", module, x[:50], y[:50])
-    copy = sample_features("last_layer_gradient", module, x[:50].clone(), y[:50].clone())
+    some = sample_features("last_layer_gradient", module, CrossEntropy(), x[:50], y[:50])
+    copy = sample_features(
+        "last_layer_gradient", module, CrossEntropy(), x[:50].clone(), y[:50].clone()
+    )
     assert some.tobytes() == copy.tobytes()

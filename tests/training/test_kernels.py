@@ -12,13 +12,17 @@ from learning_stubs import (
     Residual,
     close,
     initial,
+    lanes_of,
     make_orders,
     make_task,
     reference,
 )
 from torch import nn
 
-from simfl.core.work import LocalTraining, Plan, Schedule
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.base import Optimizer
+from simfl.components.optimizers.sgd import Sgd
+from simfl.core.work import Plan
 from simfl.training.flat import Layout, build
 from simfl.training.kernels import LinearKernel, LoopKernel, VmapKernel, choose_kernel
 from simfl.training.kernels.stages import stages_of
@@ -27,7 +31,7 @@ from simfl.training.kernels.vmap import can_vmap
 from simfl.training.passes import full_segment
 
 SIZES = [20, 7, 33, 1, 64]
-TRAINING = LocalTraining(8, Schedule(0.05), momentum=0.5, weight_decay=1e-3, proximal=0.1)
+TRAINING = LocalTraining(8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001), proximal=0.1)
 
 
 @pytest.mark.parametrize("kind", ["loop", "vmap"])
@@ -45,13 +49,14 @@ def test_every_kernel_equals_torch_sgd(kind, model, shape):
     base, orders = initial(task), make_orders(SIZES, Plan(steps=50))
     module = build(task.model, task.shape, task.classes)
     kernel = LoopKernel(module) if kind == "loop" else VmapKernel(module, task.classes)
-    start = [torch.from_numpy(base)] * len(SIZES)
-    segments = [full_segment(o, task.data.train_rows[o.client], TRAINING) for o in orders]
-    progress = kernel.run(start, start, task.data.x, task.data.y, segments, TRAINING)
+    lanes = lanes_of(task, orders, base)
+    progress = kernel.run(lanes, task.data.x, task.data.y, TRAINING)
     for lane, order in enumerate(orders):
         params, loss = reference(task, base, order)
         assert close(progress.params[lane].numpy(), params)
-        assert progress.losses[lane] / len(segments[lane].rows) == pytest.approx(loss, rel=1e-5)
+        assert progress.losses[lane] / len(lanes[lane].segment.rows) == pytest.approx(
+            loss, rel=1e-5
+        )
 
 
 @pytest.mark.parametrize(
@@ -91,6 +96,31 @@ def test_what_is_a_linear_stack():
     assert stages(shared, nn.ReLU(), shared) is None
 
 
+class Idle(Optimizer):
+    """Leaves everything as it is."""
+
+    lr: float = 0.1
+
+    def update(self, params, gradient, rates, memory, step):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"), [(Convolutional(), (3, 12, 12)), (Residual(), (20,)), (Logistic(), (20,))]
+)
+def test_a_model_comes_back_as_it_went_in(model, shape):
+    """Whatever its layout was meanwhile; and the one it started from is left alone."""
+    training = LocalTraining(8, Idle())
+    task = make_task(model, SIZES, shape, training=training)
+    base = initial(task)
+    lanes = lanes_of(task, make_orders(SIZES), base)
+    kernel = choose_kernel(build(task.model, task.shape, task.classes), shape, task.classes)
+    progress = kernel.run(lanes, task.data.x, task.data.y, training)
+    for lane, params in zip(lanes, progress.params, strict=True):
+        assert params.numpy().tobytes() == base.tobytes()
+        assert params.data_ptr() != lane.start.data_ptr()
+
+
 class Coupled(nn.Module):
     def __init__(self):
         super().__init__()
@@ -115,7 +145,7 @@ def test_the_width_of_a_lane_depends_on_itself_alone():
     rows = task.data.train_rows[0]
     for n in (1, 7, 8, 9, 30, 64, 65, 500, 1000):
         for batch in (1, 3, 8, 50, 64, 10**6):
-            training = LocalTraining(batch, Schedule(0.1))
+            training = LocalTraining(batch, Sgd(lr=0.1))
             (order,) = make_orders([n], Plan(full_epochs=1))
             width = batch_width(full_segment(order, rows[:n], training), batch)
             assert min(n, batch) <= width <= 1.5 * min(n, batch) + 7

@@ -12,19 +12,24 @@ from learning_stubs import (
     Reader,
     Residual,
     initial,
+    lanes_of,
     make_orders,
     make_task,
+    train,
 )
 
-from simfl.core.work import LocalTraining, Plan, Schedule
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import Plan
 from simfl.training.flat import build
 from simfl.training.kernels.vmap import LANES, VmapKernel
-from simfl.training.local import train
-from simfl.training.passes import full_segment
 
 # Sizes around batch boundaries, ragged, with last batches of one sample.
 RAGGED = [1, 2, 7, 8, 9, 16, 17, 33, 63, 64, 65, 100, 3, 129, 5, 70]
-SETTINGS = LocalTraining(8, Schedule(0.1, decay=0.9, per="epoch"), momentum=0.9, proximal=0.1)
+SETTINGS = LocalTraining(
+    8, Sgd(lr=0.1, momentum=0.9), Exponential(decay=0.9, per="epoch"), proximal=0.1
+)
 
 
 def assert_company_changes_nothing(task, orders, rng, alone=4):
@@ -61,7 +66,7 @@ LINEAR = [
 def test_linear_stacks(case):
     hidden, activation, dropout, inputs, classes, batch = case
     model = Perceptron(hidden=hidden, activation=activation, dropout=dropout)
-    training = LocalTraining(batch, SETTINGS.schedule, momentum=0.9, weight_decay=1e-3)
+    training = LocalTraining(batch, Sgd(lr=0.1, momentum=0.9, weight_decay=1e-3), SETTINGS.schedule)
     task = make_task(model, RAGGED, (inputs,), classes, training)
     assert_company_changes_nothing(task, make_orders(RAGGED), np.random.default_rng(0))
 
@@ -69,7 +74,7 @@ def test_linear_stacks(case):
 @pytest.mark.parametrize("sigmoid", [True, False])
 @pytest.mark.parametrize("clip", [None, 0.5])
 def test_logistic_regression(sigmoid, clip):
-    training = LocalTraining(8, Schedule(0.03), clip=clip)
+    training = LocalTraining(8, Sgd(lr=0.03, clip=clip))
     sizes = np.random.default_rng(1).zipf(1.5, 60).clip(1, 300).tolist()
     task = make_task(Logistic(sigmoid=sigmoid), sizes, (60,), 10, training)
     assert_company_changes_nothing(task, make_orders(sizes), np.random.default_rng(0))
@@ -78,9 +83,7 @@ def test_logistic_regression(sigmoid, clip):
 @pytest.mark.parametrize("lanes", [1, 2, 3, 4, 5, 8, 16, 31, 64])
 def test_every_number_of_lanes(lanes):
     sizes = [50] * 64
-    task = make_task(
-        Perceptron(hidden=(64, 30)), sizes, (784,), 10, LocalTraining(16, Schedule(0.1))
-    )
+    task = make_task(Perceptron(hidden=(64, 30)), sizes, (784,), 10, LocalTraining(16, Sgd(lr=0.1)))
     base, orders = {0: initial(task)}, make_orders(sizes)
     (alone,) = train(task, base, orders[:1])
     first = train(task, base, orders[:lanes])[0]
@@ -135,7 +138,7 @@ def test_a_search_for_counterexamples(seed):
         batch = int(rng.choice([1, 2, 3, 8, 10, 16, 32, 50, 64, 100, 128, 400]))
         inputs, classes = rng.choice([2, 5, 17, 60, 64, 784]), rng.choice([2, 3, 10, 17, 62, 100])
         sizes = rng.integers(1, rng.choice([4, 11, 71, 301]), rng.integers(1, 65)).tolist()
-        training = LocalTraining(batch, Schedule(0.05), momentum=float(rng.choice([0, 0.9])))
+        training = LocalTraining(batch, Sgd(lr=0.05, momentum=float(rng.choice([0, 0.9]))))
         task = make_task(model, sizes, (int(inputs),), int(classes), training)
         assert_company_changes_nothing(task, make_orders(sizes, Plan(full_epochs=1)), rng)
 
@@ -153,7 +156,7 @@ DEVICES = [
 def test_linear_stacks_on_a_gpu(device, case):
     hidden, activation, dropout, inputs, classes, batch = case
     model = Perceptron(hidden=hidden, activation=activation, dropout=dropout)
-    training = LocalTraining(batch, Schedule(0.1))
+    training = LocalTraining(batch, Sgd(lr=0.1))
     task = make_task(model, RAGGED, (inputs,), classes, training, device=device)
     assert_company_changes_nothing(task, make_orders(RAGGED), np.random.default_rng(0))
 
@@ -165,17 +168,12 @@ def test_lanes_through_vmap(device):
     sizes = [8, 16, 24, 9] * (LANES // 2)
     task = make_task(Residual(), sizes, training=SETTINGS)
     kernel = VmapKernel(build(task.model, task.shape, task.classes).to(device), task.classes)
-    start = torch.from_numpy(initial(task)).to(device)
     x, y = task.data.x.to(device), task.data.y.to(device)
-    segments = [
-        full_segment(order, task.data.train_rows[order.client], SETTINGS)
-        for order in make_orders(sizes)
-    ]
+    lanes = lanes_of(task, make_orders(sizes), initial(task), device=device)
 
-    def run(lanes):
-        chosen = [segments[lane] for lane in lanes]
-        same = [start] * len(lanes)
-        return torch.stack(kernel.run(same, same, x, y, chosen, SETTINGS).params).cpu()
+    def run(places):
+        chosen = [lanes[place] for place in places]
+        return torch.stack(kernel.run(chosen, x, y, SETTINGS).params).cpu()
 
     whole = run(list(range(len(sizes))))
     longest = [lane for lane, size in enumerate(sizes) if size == 24]

@@ -17,18 +17,22 @@ from learning_stubs import (
     make_orders,
     make_task,
     reference,
+    train,
 )
 from torch import nn
 from torch.nn import functional as F
 
+from simfl.components.local_training import LocalTraining
+from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.models.base import Model
-from simfl.core.work import LocalTraining, Plan, Schedule
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import Plan
 from simfl.errors import InputError
 from simfl.training.features import sample_features
 from simfl.training.flat import Layout, build, load
 from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.stages import stages_of
-from simfl.training.local import train
 from simfl.training.passes import Purpose, stream
 
 SIZES = [40, 7, 64, 1, 33, 8, 20]
@@ -45,19 +49,17 @@ MODELS = {
     "reader": (Reader(), (6,), True),
 }
 SETTINGS = {
-    "plain": LocalTraining(8, Schedule(0.1)),
-    "momentum": LocalTraining(8, Schedule(0.05), momentum=0.9),
-    "decay": LocalTraining(8, Schedule(0.1), weight_decay=1e-2, momentum=0.5),
-    "proximal": LocalTraining(8, Schedule(0.1), proximal=1.0),
-    "clip": LocalTraining(8, Schedule(0.1), clip=0.5, weight_decay=1e-3),
-    "schedule": LocalTraining(
-        8, Schedule(0.1, milestones=(2, 5), factor=0.5, decay=0.9, per="epoch"), lr_epochs=10
-    ),
-    "large batch": LocalTraining(50, Schedule(0.1)),
+    "plain": LocalTraining(8, Sgd(lr=0.1)),
+    "momentum": LocalTraining(8, Sgd(lr=0.05, momentum=0.9)),
+    "decay": LocalTraining(8, Sgd(lr=0.1, weight_decay=0.01, momentum=0.5)),
+    "proximal": LocalTraining(8, Sgd(lr=0.1), proximal=1.0),
+    "clip": LocalTraining(8, Sgd(lr=0.1, clip=0.5, weight_decay=0.001)),
+    "schedule": LocalTraining(8, Sgd(lr=0.1), Exponential(decay=0.9, per="epoch"), lr_epochs=10),
+    "large batch": LocalTraining(50, Sgd(lr=0.1)),
     "everything": LocalTraining(
-        8, Schedule(0.05, decay=0.97), momentum=0.5, weight_decay=1e-3, proximal=0.3
+        8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001), Exponential(decay=0.97), proximal=0.3
     ),
-    "single": LocalTraining(1, Schedule(0.01)),
+    "single": LocalTraining(1, Sgd(lr=0.01)),
 }
 
 
@@ -110,9 +112,9 @@ class _Quadratic(nn.Module):
         return torch.stack([z, torch.zeros_like(z)], 1)
 
 
-def walk(steps, **options):
+def walk(steps, momentum=0.0, proximal=0.0, **options):
     """Return w after so many steps from 0 with learning rate 0.1."""
-    training = LocalTraining(4, Schedule(0.1), **options)
+    training = LocalTraining(4, Sgd(lr=0.1, momentum=momentum, **options), proximal=proximal)
     task = make_task(Quadratic(), [4], (1,), classes=2, training=training)
     task.data.y.zero_()
     (result,) = train(task, {0: np.zeros(1, np.float32)}, make_orders([4], Plan(steps=steps)))
@@ -131,7 +133,7 @@ def test_oracles_of_sgd_and_the_proximal_term():
 
 @pytest.mark.parametrize(("n", "batch", "epochs", "steps"), ORACLE_STEPS)
 def test_short_last_batch_is_kept(n, batch, epochs, steps):
-    task = make_task(Logistic(), [n], training=LocalTraining(batch, Schedule(0.01)))
+    task = make_task(Logistic(), [n], training=LocalTraining(batch, Sgd(lr=0.01)))
     (result,) = train(task, {0: initial(task)}, make_orders([n], Plan(full_epochs=epochs)))
     assert result.steps == steps
 
@@ -238,7 +240,9 @@ def test_training_leaves_the_global_generator_alone(name):
 @pytest.mark.parametrize("name", ["relu", "tanh", "convolutional"])
 @pytest.mark.parametrize("full_epochs", [0, 1])
 def test_coreset_epochs_equal_weighted_sgd(name, full_epochs):
-    training = LocalTraining(8, Schedule(0.05, decay=0.9, per="epoch"), momentum=0.5, proximal=0.2)
+    training = LocalTraining(
+        8, Sgd(lr=0.05, momentum=0.5), Exponential(decay=0.9, per="epoch"), proximal=0.2
+    )
     task = task_of(name, [40, 17], coreset=FirstRows(), training=training)
     base = initial(task)
     plan = Plan(full_epochs=full_epochs, coreset_epochs=3, coreset_size=11)
@@ -254,7 +258,7 @@ def test_coreset_epochs_equal_weighted_sgd(name, full_epochs):
 
 def test_a_coreset_of_everything_is_full_training():
     # In one batch the order of the rows does not matter, and b = m gives weight 1 to each.
-    training = LocalTraining(64, Schedule(0.1))
+    training = LocalTraining(64, Sgd(lr=0.1))
     task = task_of("relu", [30], training=training, coreset=Everything())
     base = initial(task)
     (full,) = train(task, {0: base}, make_orders([30], Plan(full_epochs=4)))
@@ -286,7 +290,7 @@ def test_coreset_features_are_taken_at_the_local_model_in_eval_mode():
     for features, params in zip(seen, (epoch.params, base), strict=True):
         module = build(task.model, task.shape, task.classes).eval()
         load(module, params)
-        expected = sample_features("last_layer_gradient", module, x, y)
+        expected = sample_features("last_layer_gradient", module, CrossEntropy(), x, y)
         assert np.allclose(features, expected, atol=1e-6)
 
 
@@ -302,7 +306,7 @@ def test_wanted_extras(name):
     task = task_of(name, [20, 0], wants=("gradient", "squared_loss"))
     base = initial(task)
     one_step = make_orders([20, 0], Plan(steps=1))
-    training = LocalTraining(20, Schedule(0.1))
+    training = LocalTraining(20, Sgd(lr=0.1))
     task = replace(task, training=training)
     result, empty = train(task, {0: base}, one_step)
     # One full-batch step: the update is the gradient at the base, times the rate.
@@ -323,7 +327,7 @@ def test_wanted_extras(name):
 @pytest.mark.parametrize("name", ["relu", "residual"])
 def test_a_client_that_diverges_says_so_and_harms_nobody(name):
     sizes = [30, 20]
-    task = task_of(name, sizes, training=LocalTraining(8, Schedule(0.1)))
+    task = task_of(name, sizes, training=LocalTraining(8, Sgd(lr=0.1)))
     base, orders = initial(task), make_orders(sizes, Plan(full_epochs=4))
     (alone,) = train(task, {1: base}, [replace(orders[1], base=1)])
     spoiled, well = train(

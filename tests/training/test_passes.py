@@ -3,7 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import Plan, WorkOrder
 from simfl.training.passes import Purpose, coreset_segment, full_segment, stream
 
 
@@ -22,7 +25,7 @@ def order(plan, seed=5, round_=1):
 def test_batches_are_what_the_plan_says(n, batch, epochs, steps, stop):
     plan = Plan(full_epochs=epochs, steps=steps, stop_after=stop)
     rows = np.arange(100, 100 + n)
-    segment = full_segment(order(plan), rows, LocalTraining(batch, Schedule(0.1)))
+    segment = full_segment(order(plan), rows, LocalTraining(batch, Sgd(lr=0.1)))
     assert segment.steps == plan.n_steps(n, batch)
     assert len(segment.rows) == segment.sizes.sum()
     assert len(segment.rates) == segment.steps
@@ -34,7 +37,7 @@ def test_batches_are_what_the_plan_says(n, batch, epochs, steps, stop):
 
 
 def test_passes_are_reshuffled_and_follow_from_the_seed():
-    rows, training = np.arange(50), LocalTraining(8, Schedule(0.1))
+    rows, training = np.arange(50), LocalTraining(8, Sgd(lr=0.1))
     segment = full_segment(order(Plan(full_epochs=2)), rows, training)
     assert not np.array_equal(segment.rows[:50], segment.rows[50:])
     assert not np.array_equal(segment.rows[:50], rows)
@@ -49,7 +52,7 @@ def test_passes_are_reshuffled_and_follow_from_the_seed():
 def test_coreset_batches_carry_their_weights():
     plan = Plan(full_epochs=2, coreset_epochs=3, coreset_size=5)
     rows, weights = np.array([4, 9, 11, 30, 31]), np.array([1.0, 2, 3, 4, 5])
-    training = LocalTraining(2, Schedule(1.0, decay=0.5, per="epoch"), lr_epochs=5)
+    training = LocalTraining(2, Sgd(lr=1.0), Exponential(decay=0.5, per="epoch"), lr_epochs=5)
     segment = coreset_segment(order(plan), rows, weights, training, done=50)
     assert segment.sizes.tolist() == [2, 2, 1] * 3
     assert dict(zip(segment.rows, segment.weights, strict=True)) == dict(
@@ -63,7 +66,7 @@ def test_coreset_batches_carry_their_weights():
 
 
 def test_rates_follow_rounds_and_epochs():
-    training = LocalTraining(8, Schedule(1.0, decay=0.9, per="epoch"), lr_epochs=2)
+    training = LocalTraining(8, Sgd(lr=1.0), Exponential(decay=0.9, per="epoch"), lr_epochs=2)
     segment = full_segment(order(Plan(full_epochs=2), round_=3), np.arange(10), training)
     assert segment.rates == pytest.approx([0.9**4, 0.9**4, 0.9**5, 0.9**5])
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.local_training import LocalTraining
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Params
-from simfl.core.work import LocalTraining, WorkResult
+from simfl.core.work import WorkResult
 
 
 @dataclass(frozen=True)

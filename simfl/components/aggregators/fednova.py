@@ -9,9 +9,10 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Params
-from simfl.core.work import LocalTraining
 
 BOTH = "momentum and proximal can't both be above 0: no formula is published"
 
@@ -52,7 +53,13 @@ class FedNova(Aggregator):
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         run = self.fresh()
         run.prepare(circumstances.training, circumstances.devices)
-        if run._rho and run._rate(1):
+        optimizer = circumstances.training.optimizer
+        if self.momentum is None and (not isinstance(optimizer, Sgd) or optimizer.nesterov):
+            yield (
+                f"aggregator {self.name!r} knows how far steps of sgd reach, without `nesterov`; "
+                f"name a `momentum` that comes close in its options to go with {optimizer.name}"
+            )
+        elif run._rho and run._rate(1):
             yield f"aggregator {self.name!r}: {BOTH}; name one of them in its options"
         elif run._rate(1) >= 1:
             yield (
@@ -79,7 +86,8 @@ class FedNova(Aggregator):
     def _rho(self) -> float:
         if self.momentum is not None:
             return self.momentum
-        return 0.0 if self._local is None else self._local.momentum
+        optimizer = None if self._local is None else self._local.optimizer
+        return optimizer.momentum if isinstance(optimizer, Sgd) else 0.0
 
     def _rate(self, round_: int) -> float:
         """Return the learning rate times mu at the start of a round."""
@@ -88,7 +96,7 @@ class FedNova(Aggregator):
         local = self._local
         if local is None or not local.proximal:
             return 0.0
-        return local.proximal * local.schedule.rate(round_, 0, local.lr_epochs)
+        return local.proximal * local.rate(round_)
 
     def _reach(self, steps: int, round_: int = 1) -> float:
         """Return a_k (section 4.1): the steps' total weight in the accumulated gradient."""

@@ -12,9 +12,10 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import sum_of, weights_of
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Params
-from simfl.core.work import LocalTraining
 from simfl.errors import RunError
 
 
@@ -44,12 +45,15 @@ class Scaffold(Aggregator):
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         yield from super().objections(circumstances)
-        for name in ("momentum", "proximal", "clip"):
-            if value := getattr(circumstances.training, name):
-                yield (
-                    f"aggregator {self.name!r} reads gradients off plain SGD, so it can't go with "
-                    f"{name} {value:g} in local training"
-                )
+        local: LocalTraining = circumstances.training
+        optimizer, why = local.optimizer, f"aggregator {self.name!r} reads gradients off plain SGD"
+        if not isinstance(optimizer, Sgd):
+            yield f"{why}, so it can't go with optimizer {optimizer.name!r}"
+            return
+        settings = ("momentum", optimizer.momentum), ("clip", optimizer.clip)
+        for name, value in (*settings, ("proximal", local.proximal)):
+            if value:
+                yield f"{why}, so it can't go with {name} {value:g} in local training"
 
     @override
     def correction(self, client: int) -> Params | None:

@@ -1,12 +1,15 @@
 """Recorded sessions in memory: flat arrays of the instants at which records change state."""
 
+import csv
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.core.table import LONGEST_S, open_csv
 from simfl.core.types import Ids
 from simfl.errors import InputError
 
@@ -67,34 +70,31 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
     """
     table = _read(file)
     ids, owner = np.unique(table["device"].to_numpy(), return_inverse=True)
-    order = np.lexsort((table["start_s"], owner))
-    owner = owner[order]
-    start, end = (_ticks(table[name])[order] for name in ("start_s", "end_s"))
-    state = table["state"].to_numpy()[order]
-    if not len(ids) or (start < 0).any() or (end <= start).any():
+    start, end = (_ticks(table[name]) for name in ("start_s", "end_s"))
+    if len(wrong := np.flatnonzero((start < 0) | (end <= start))):
+        raise InputError(f"{_place(file, wrong[0])}: expected 0 <= start_s < end_s")
+    if not len(ids):
         raise InputError(f"{file}: expected rows with 0 <= start_s < end_s")
-    if ((start[1:] < end[:-1]) & (owner[1:] == owner[:-1])).any():
-        raise InputError(f"{file}: rows of one device overlap")
-    whole = round(period_s * Records.TICKS) if period_s is not None else int(end.max())
+    order = np.lexsort((start, owner))
+    owner, start, end = owner[order], start[order], end[order]
+    state = table["state"].to_numpy()[order]
+    overlaps = (start[1:] < end[:-1]) & (owner[1:] == owner[:-1])
+    if len(wrong := np.flatnonzero(overlaps)):
+        raise InputError(f"{_place(file, order[wrong[0] + 1])}: rows of one device overlap")
+    whole = None if period_s is None else round(period_s * Records.TICKS)
     periods, flips, starts_on = [], [], []
-    for record in range(len(ids)):
-        low, high = np.searchsorted(owner, [record, record + 1])
-        a, b, on = start[low:high], end[low:high], state[low:high] == 1
-        length = whole
-        if skip_unknown and (state[low:high] == -1).any():
-            known = state[low:high] != -1
-            b = np.cumsum(np.where(known, b - a, 0))
-            a = np.concatenate([[0], b[:-1]])
-            length = int(b[-1]) if period_s is None else whole
-            if not length:
+    bounds = np.searchsorted(owner, np.arange(len(ids) + 1))
+    for low, high in pairwise(bounds.tolist()):
+        a, b, states = start[low:high], end[low:high], state[low:high]
+        length = int(end.max())
+        if skip_unknown:
+            unknown = states == -1
+            if unknown.all():
                 continue
-        a, b = np.minimum(a[on], length), np.minimum(b[on], length)
-        edges, times = np.unique(np.concatenate([a, b]), return_counts=True)
-        edges = edges[times % 2 == 1]  # an end that is also a start is no change
-        ends_on = bool(((a < b) & (b == length)).any())
-        if len(edges) and edges[-1] == length:
-            edges = edges[:-1]  # the end of a period is the start of the next
-            edges = edges[1:] if edges[0] == 0 else np.concatenate([[0], edges])
+            a, b, gone = _without(a, b, unknown)
+            length -= gone
+        length = length if whole is None else whole
+        edges, ends_on = _changes(a, b, states == 1, length)
         periods.append(length)
         flips.append(edges)
         starts_on.append(ends_on)
@@ -106,24 +106,62 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
     )
 
 
+def _without(a: Ids, b: Ids, unknown: NDArray[np.bool_]) -> tuple[Ids, Ids, int]:
+    """Return when stretches begin and end once the unknown ones are cut out, and what that is."""
+    gone = np.cumsum(np.where(unknown, b - a, 0))
+    before = np.concatenate([[0], gone[:-1]])
+    return a - before, b - gone, int(gone[-1])
+
+
+def _changes(a: Ids, b: Ids, on: NDArray[np.bool_], length: int) -> tuple[Ids, bool]:
+    """Return when a record changes state in ``[0, length)``, and whether it ends online."""
+    a, b = np.minimum(a[on], length), np.minimum(b[on], length)
+    edges, times = np.unique(np.concatenate([a, b]), return_counts=True)
+    edges = edges[times % 2 == 1]  # an end that is also a start is no change
+    ends_on = bool(((a < b) & (b == length)).any())
+    if len(edges) and edges[-1] == length:
+        edges = edges[:-1]  # the end of a period is the start of the next
+        edges = edges[1:] if len(edges) and edges[0] == 0 else np.concatenate([[0], edges])
+    return edges, ends_on
+
+
 def _read(file: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    try:
-        table = pd.read_csv(file)
-    except (OSError, ValueError) as error:
-        raise InputError(f"can't read the availability trace {file}: {error}") from error
+    with open_csv(file, "the availability trace") as text:
+        try:
+            # Whole columns, so that a column of mixed cells warns of nothing.
+            table = pd.read_csv(text, low_memory=False)
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"can't read the availability trace {file}: {error}") from error
     table = table.rename(columns={"client_id": "device"})
     if missing := {"device", "start_s", "end_s"} - set(table.columns):
         raise InputError(f"{file}: no column {', '.join(sorted(missing))}")
     if "state" not in table:
         table["state"] = 1
     for name in ("start_s", "end_s", "state"):
-        if not pd.api.types.is_numeric_dtype(table[name]) or table[name].isna().any():
-            raise InputError(f"{file}: column {name} must hold numbers only")
-    if table["device"].isna().any() or not table["state"].isin([-1, 0, 1]).all():
-        raise InputError(f"{file}: expected a device and a state of 1, 0 or -1 in every row")
+        cells = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
+        if len(wrong := np.flatnonzero(~(np.abs(cells) <= LONGEST_S))):
+            told = table[name].iloc[wrong[0]]
+            raise InputError(
+                f"{_place(file, wrong[0])}: column {name} must hold numbers only, up to "
+                f"{LONGEST_S:g}; got {told!s:.40}"
+            )
+        table[name] = cells
+    wrong = np.flatnonzero(table["device"].isna() | ~table["state"].isin([-1, 0, 1]))
+    if len(wrong):
+        raise InputError(f"{_place(file, wrong[0])}: expected a device and a state of 1, 0 or -1")
+    if table["device"].dtype == object:
+        table["device"] = table["device"].astype(str)
     return table
+
+
+def _place(file: Path, row: int) -> str:
+    """Return ``file:line`` of a row; the first is 0."""
+    with open_csv(file) as text:
+        reader = csv.reader(text)
+        next(islice((cells for cells in reader if cells), row + 1, None))
+        return f"{file}:{reader.line_num}"
 
 
 def _ticks(seconds: "pd.Series[float]") -> Ids:

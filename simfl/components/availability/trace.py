@@ -15,6 +15,7 @@ from simfl.components.availability.records import Records, read_records
 from simfl.components.availability.spells import Spells
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
+from simfl.core.table import LONGEST_S
 from simfl.core.types import Floats, Ids
 from simfl.core.units import Duration
 
@@ -32,8 +33,8 @@ class Trace(Availability):
     file: Path = Field(description="the CSV, relative to the scenario")
     unknown: Literal["skip", "offline"] = Field(
         "skip",
-        description="unknown stretches are cut out (each record repeats as soon as its known part "
-        "ends), or count as offline (records keep the file's clock)",
+        description="unknown stretches (rows of state -1, nothing else) are cut out, so that a "
+        "record repeats sooner; or count as offline (records keep the file's clock)",
     )
     shuffle: bool = Field(
         True, description="records are dealt to devices in random order; false: in the file's order"
@@ -44,7 +45,8 @@ class Trace(Availability):
     )
     period: Duration | None = Field(
         None,
-        gt=0,
+        ge=1e-3,
+        le=LONGEST_S,
         description="repeat records after so long (default: the latest end in the file, or of what "
         "is known)",
     )

@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.coresets.apportion import apportion
 from simfl.components.coresets.base import Coreset, Features, coresets
+from simfl.core.apportion import apportion_seats
 from simfl.core.types import Floats, Ids
 
 _CLARA_SAMPLES = 5  # as in the book
@@ -60,7 +60,7 @@ class KMedoids(Coreset):
         classes, members = np.unique(labels, return_inverse=True)
         if not self.per_class or size < len(classes):
             members = np.zeros(m, dtype=np.int64)
-        shares = apportion(size, np.bincount(members))
+        shares = apportion_seats(size, np.bincount(members))
         rows, weights = [], []
         for k, share in enumerate(shares):
             own = np.flatnonzero(members == k)
@@ -80,7 +80,7 @@ class KMedoids(Coreset):
             return self._medoids(_distances(x, x), b, rng)
         if 2 * b > self.max_rows:  # too many for a sample: solve disjoint random parts instead
             parts = np.array_split(rng.permutation(n), -(-n // self.max_rows))
-            shares = apportion(b, np.array([len(part) for part in parts]))
+            shares = apportion_seats(b, np.array([len(part) for part in parts]))
             found = [
                 part[self._cluster(x[part], int(share), rng)]
                 for part, share in zip(parts, shares, strict=True)

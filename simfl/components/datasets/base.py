@@ -1,27 +1,15 @@
-"""The seam of data sets: samples in memory, and who holds them by nature."""
+"""The seam of data sets: samples in memory and who holds them by nature, or made on demand."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Literal
 
-from numpy.typing import NDArray
-
+from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.registry import Component, Registry
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Inputs `x` `(n, ...)` (float32, or int64 tokens) and targets `y` `(n,)` int64."""
-
-    x: NDArray[Any]
-    y: Ids
-
-    def __len__(self) -> int:
-        return len(self.y)
 
 
 @dataclass(frozen=True)
@@ -33,7 +21,6 @@ class Corpus:
         test: test samples of the whole federation.
         classes: number of classes.
         natural: per natural client its rows of `train`, or None.
-        natural_test: per natural client its rows of `test`, or None.
         disposable: whether nobody else holds these arrays, so that they may be rearranged in place.
     """
 
@@ -41,32 +28,7 @@ class Corpus:
     test: Samples
     classes: int
     natural: Sequence[Ids] | None = None
-    natural_test: Sequence[Ids] | None = None
     disposable: bool = False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one input."""
-        return tuple(self.train.x.shape[1:])
-
-
-class LazyCorpus(Protocol):
-    """Clients whose samples are made when asked for; picklable, so that workers make their own."""
-
-    @property
-    def sizes(self) -> Ids:
-        """`(n,)` training samples of each client; cheap however many clients there are."""
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-
-    @property
-    def test(self) -> Samples:
-        """Test samples of the whole federation."""
-
-    def client(self, client: int) -> Samples:
-        """Return the training samples of one client: always the same, in whatever order asked."""
 
 
 class Dataset(Component, ABC):
@@ -80,6 +42,15 @@ class Dataset(Component, ABC):
 
     natural_clients: ClassVar[bool] = False
     """Whether the data set has clients of its own."""
+
+    targets: ClassVar[Literal["classes", "labels", "numbers"]] = "classes"
+    """What targets are: a class each, `(n,)` int64; several labels, 0 or 1 each, `(n, classes)`
+    float32; or numbers, `(n,)` or `(n, classes)` float32."""
+
+    @property
+    def black(self) -> tuple[float, ...] | None:
+        """What a black pixel is in each channel; (): 0; None: not the same everywhere."""
+        return ()
 
     @property
     def natural_known(self) -> int | None:
@@ -107,7 +78,7 @@ class Dataset(Component, ABC):
     def shape(self) -> tuple[tuple[int, ...], int]:
         """Return the shape of one input and the number of classes, without loading anything."""
 
-    def lazy(self, clients: int, seeds: Seeds) -> LazyCorpus | None:
+    def lazy(self, clients: int, seeds: Seeds) -> OnDemand | None:
         """Return `clients` clients that make their data on demand, or None: use `load`.
 
         A data set that answers is never loaded and never partitioned: it deals its own clients.

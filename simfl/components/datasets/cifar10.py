@@ -13,8 +13,7 @@ from simfl.components.datasets.images import Images, ImageSet
 class Cifar10(ImageSet):
     """50,000 training and 10,000 test photographs of 10 kinds of things, 32 x 32, colour.
 
-    FedACS's random crops and flips are left out: they would have to be drawn anew at every step,
-    while a sample here is the same whenever it is met.
+    FedACS's random crops and flips are a matter of training (``training: {augmentation: ...}``).
     """
 
     torchvision_name: ClassVar = "CIFAR10"

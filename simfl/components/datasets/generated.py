@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from simfl.components.datasets.base import Corpus, Dataset, LazyCorpus, Samples, datasets
+from simfl.components.datasets.base import Corpus, Dataset, datasets
+from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
@@ -85,8 +86,8 @@ class Generated(Dataset):
 
 
 @dataclass(frozen=True)
-class GeneratedClients(LazyCorpus):
-    """What `Generated` gives to a fleet; see `LazyCorpus`."""
+class GeneratedClients(OnDemand):
+    """What `Generated` gives to a fleet."""
 
     options: Generated
     clients: int
@@ -95,11 +96,6 @@ class GeneratedClients(LazyCorpus):
     def __reduce__(self) -> tuple[type, tuple[Generated, int, Seeds]]:
         """Send workers the recipe, not the numbers already made from it."""
         return type(self), (self.options, self.clients, self.seeds)
-
-    @property
-    @override
-    def classes(self) -> int:
-        return self.options.classes
 
     @cached_property
     @override

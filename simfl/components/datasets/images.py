@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.torchvision_import import torchvision_datasets
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
@@ -23,8 +24,8 @@ MNIST_CONSTANTS = ((0.1307,), (0.3081,))
 class ImageSet(Dataset):
     """A data set of torchvision as float32 images `(n, channels, height, width)`.
 
-    Images are not augmented: a sample is the same number for number whenever it is met, which is
-    what lets an order be repeated anywhere.
+    A sample is the same number for number whenever it is met; crops and flips are drawn as it is
+    trained on, from the order's own stream (``training: {augmentation: ...}``).
     """
 
     tokens = False
@@ -55,6 +56,24 @@ class ImageSet(Dataset):
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:
         return self.image_shape, self.classes
+
+    @property
+    @override
+    def black(self) -> tuple[float, ...] | None:
+        if self.normalise == "per_pixel":
+            return None
+        if self.normalise == "none":
+            return ()
+        means, deviations = self._constants
+        channels = self.image_shape[0]
+        return tuple(np.broadcast_to(-np.divide(means, deviations), channels).tolist())
+
+    @property
+    def _constants(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Mean and deviation, per channel, that images are normalised with."""
+        half = ((0.5,), (0.5,))
+        presets = {"standard": self.statistics, "mnist_constants": MNIST_CONSTANTS, "half": half}
+        return presets[self.normalise]
 
     @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
@@ -110,12 +129,7 @@ class ImageSet(Dataset):
                 part /= 255
             if self.normalise == "none":
                 return
-            presets = {
-                "standard": self.statistics,
-                "mnist_constants": MNIST_CONSTANTS,
-                "half": ((0.5,), (0.5,)),
-            }
-            shift, scale = (np.reshape(numbers, (-1, 1, 1)) for numbers in presets[self.normalise])
+            shift, scale = (np.reshape(numbers, (-1, 1, 1)) for numbers in self._constants)
         for part in (train, test):
             part -= shift.astype(np.float32)
             part /= scale.astype(np.float32)

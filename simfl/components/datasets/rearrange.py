@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simfl.components.datasets.base import Samples
+from simfl.components.datasets.clients import Samples
 from simfl.core.types import Ids
 
 PART_BYTES = 32 * 2**20

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 from simfl.errors import InputError
 
 
@@ -27,14 +28,17 @@ def sound(dataset: Dataset, corpus: Corpus) -> Corpus:
                 f"{samples.x.shape[1:]}"
             )
         if len(samples):
-            _check_values(f"{name}: {part} samples", samples, classes)
+            _check_values(f"{name}: {part} samples", samples, dataset, classes)
     return corpus
 
 
-def _check_values(what: str, samples: Samples, classes: int) -> None:
+def _check_values(what: str, samples: Samples, dataset: Dataset, classes: int) -> None:
     # One pass, and no copy: NaN and infinity survive a sum, which can't overflow in float64.
-    if samples.x.dtype.kind == "f" and not np.isfinite(samples.x.sum(dtype=np.float64)):
-        raise InputError(f"{what} hold NaN or infinity")
+    for values in (samples.x, samples.y):
+        if values.dtype.kind == "f" and not np.isfinite(values.sum(dtype=np.float64)):
+            raise InputError(f"{what} hold NaN or infinity")
+    if dataset.targets != "classes":
+        return
     low, high = int(samples.y.min()), int(samples.y.max())
     if low < 0 or high >= classes:
         odd = low if low < 0 else high

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.components.datasets.base import Corpus, Dataset, datasets
+from simfl.components.datasets.clients import Samples
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 
@@ -74,13 +75,7 @@ class Synthetic(Dataset):
         everything = Samples(
             np.concatenate([x for x, _ in clients]), np.concatenate([y for _, y in clients])
         )
-        return Corpus(
-            _take(everything, train),
-            _take(everything, test),
-            CLASSES,
-            _ranges(train),
-            _ranges(test),
-        )
+        return Corpus(_take(everything, train), _take(everything, test), CLASSES, _ranges(train))
 
     def _generate(self, seed: int) -> list[tuple[NDArray[np.float32], Ids]]:
         # Published sizes and accuracies hang on this very stream and on the order of its draws.

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.components.datasets.base import Corpus, Dataset, datasets
+from simfl.components.datasets.clients import Samples
 from simfl.core.seeds import Seeds
 
 COARSE = 4

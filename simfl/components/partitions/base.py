@@ -18,7 +18,7 @@ class Source:
     """What a partition may look at.
 
     Attributes:
-        labels: `(n,)` class of each training sample.
+        labels: `(n,)` class of each training sample (all 0 where targets are no classes).
         classes: number of classes.
         natural: per natural client the rows it holds, where the data set has clients of its own.
     """
@@ -34,6 +34,9 @@ class Partition(Component, ABC):
     pools_test: ClassVar[bool] = False
     """Whether training and test sets are pooled before dealing (the test set is then cut from each
     client's own rows)."""
+
+    reads_labels: ClassVar[bool] = True
+    """Whether it looks at classes, so that the data set's targets must be such."""
 
     def check(self, samples: int, classes: int, clients: int) -> None:
         """Make sure that so many samples of so many classes suffice for so many clients.

@@ -26,21 +26,6 @@ def by_owner(
     return np.split(rows[order], ends)
 
 
-def apportion(total: int, weights: NDArray[np.float64]) -> Ids:
-    """Split `total` into whole numbers in proportion to `weights` (largest remainders).
-
-    Of equal remainders the first wins.
-
-    >>> apportion(10, np.array([1.0, 1.0, 1.0])).tolist()
-    [4, 3, 3]
-    """
-    exact = total * weights / weights.sum()
-    whole: Ids = np.floor(exact).astype(np.int64)
-    short = total - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:short]] += 1
-    return whole
-
-
 def rows_of_classes(labels: Ids, classes: int) -> list[Ids]:
     """Return per class its rows, ascending."""
     return by_owner(np.arange(len(labels)), labels, classes)

@@ -26,18 +26,29 @@ def label_counts(dealt: Sequence[Ids], labels: Ids, classes: int) -> NDArray[np.
     return cells.reshape(len(dealt), classes)
 
 
-def skew(counts: NDArray[np.int64]) -> Floats:
-    """Return how far each client's labels are from the federation's, `(clients,)` in [0, 2).
+def gemd(groups: NDArray[np.int64], everybody: NDArray[np.int64]) -> Floats:
+    """Return how far the labels of groups of clients are from everybody's, in [0, 2).
 
-    It is the group earth mover's distance of FL-DP3S (equation 15; docs/algorithms.md, G.2) of
-    the group that holds this client alone: the L1 distance of the label distributions.  NaN: no
-    samples.
+    The group earth mover's distance of FL-DP3S (equation 15; docs/algorithms.md, G.2): the L1
+    distance of the label distributions.  NaN where a group has no samples.
+
+    Args:
+        groups: `(..., classes)` label counts of each group.
+        everybody: `(classes,)` label counts of all.
     """
-    everywhere = counts.sum(axis=0) / max(counts.sum(), 1)
-    sizes = counts.sum(axis=1, keepdims=True)
-    shares = np.divide(counts, sizes, out=np.full(counts.shape, np.nan), where=sizes > 0)
-    distance: Floats = np.abs(shares - everywhere).sum(axis=1)
+    sizes = groups.sum(axis=-1, keepdims=True)
+    shares = np.divide(groups, sizes, out=np.full(groups.shape, np.nan), where=sizes > 0)
+    distance: Floats = np.abs(shares - everybody / max(everybody.sum(), 1)).sum(axis=-1)
     return distance
+
+
+def skew(counts: NDArray[np.int64]) -> Floats:
+    """Return the GEMD of each client by itself, `(clients,)`.
+
+    Args:
+        counts: `(clients, classes)` label counts.
+    """
+    return gemd(counts, counts.sum(axis=0))
 
 
 def summary(counts: NDArray[np.int64]) -> str:

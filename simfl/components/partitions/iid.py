@@ -1,5 +1,7 @@
 """Independent and identically distributed clients."""
 
+from typing import ClassVar
+
 import numpy as np
 from typing_extensions import override
 
@@ -11,6 +13,8 @@ from simfl.errors import InputError
 @partitions.register("iid")
 class Iid(Partition):
     """Every client holds a random, equal share (to within one sample).  O(n)."""
+
+    reads_labels: ClassVar[bool] = False
 
     @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:

@@ -1,7 +1,7 @@
 """The data set's own clients: users, roles, or the generator's devices."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -16,6 +16,8 @@ from simfl.errors import InputError
 @partitions.register("natural")
 class Natural(Partition):
     """Each device is one of the data set's own clients; further ones are left out."""
+
+    reads_labels: ClassVar[bool] = False
 
     clients: Literal["random", "first"] = Field(
         "random", description="which natural clients take part where there are fewer devices"

@@ -1,11 +1,13 @@
 """Clients of very different size: sizes follow a power law, labels stay independent of it."""
 
+from typing import ClassVar
+
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import apportion
+from simfl.core.apportion import apportion
 from simfl.core.types import Ids
 from simfl.errors import InputError
 
@@ -16,6 +18,8 @@ class PowerLaw(Partition):
 
     Which client is how large is random.
     """
+
+    reads_labels: ClassVar[bool] = False
 
     exponent: float = Field(
         1.0, ge=0, description="of the size over the rank (1: Zipf's law; 0: equal sizes)"

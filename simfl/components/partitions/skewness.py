@@ -18,7 +18,7 @@ from simfl.core.types import Ids
 class Skewness(Partition):
     """Share `xi` of each client's samples has its preferred label, the rest is spread evenly.
 
-    Equally many clients prefer each label.  Where a label runs out its samples are dealt again.
+    Where a label runs out its samples are dealt again.
     O(n log n).
     """
 
@@ -28,6 +28,11 @@ class Skewness(Partition):
         "H_balanced: the other label is the next one, so that every label is wanted equally; "
         "FL-DP3S: 1, 0.8, 0.5 and H",
     )
+    labels: Literal["equally", "independently"] = Field(
+        "equally",
+        description="equally many clients prefer each label (FL-DP3S), or each client draws one "
+        "by itself (FAVOR)",
+    )
     samples: int | None = Field(
         None, ge=1, description="samples per client (600 in FL-DP3S); null: an equal share of all"
     )
@@ -36,7 +41,10 @@ class Skewness(Partition):
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
         members = rows_of_classes(source.labels, source.classes)
         require_every_class(self.name, members)
-        preferred = rng.permutation(np.arange(clients) % source.classes)
+        if self.labels == "equally":
+            preferred = rng.permutation(np.arange(clients) % source.classes)
+        else:
+            preferred = rng.integers(source.classes, size=clients)
         size = self.samples or max(len(source.labels) // clients, 1)
         wanted = self._wanted(preferred, source.classes, size, rng)
         return deal_counts(members, wanted, rng)

@@ -41,7 +41,7 @@ def fill(samples: Ids, m: int, merges: Floats, rng: np.random.Generator) -> NDAr
 
     Clients too heavy for one urn get whole urns first; the m heaviest clusters of the rest get one
     urn each; the remaining clusters, lightest first, are poured into the urns one after the other,
-    so that a client may be split between two of them.
+    the lightest first (as the authors' code does), so that a client may be split between two.
 
     Args:
         samples: `(n,)` samples of each client, positive.
@@ -58,7 +58,7 @@ def fill(samples: Ids, m: int, merges: Floats, rng: np.random.Generator) -> NDAr
     clusters = [c for c in cut(merges, mass, capacity) if mass[c].any()]
     weight = [int(mass[c].sum()) for c in clusters]
     heaviest = heapq.nsmallest(len(open_urns), range(len(clusters)), key=lambda c: (-weight[c], c))
-    for urn, cluster in zip(open_urns, heaviest, strict=True):
+    for urn, cluster in zip(open_urns, sorted(heaviest, key=lambda c: (weight[c], c)), strict=True):
         urns[urn, clusters[cluster]] = mass[clusters[cluster]]
     rest = sorted(set(range(len(clusters))) - set(heaviest), key=lambda c: (weight[c], c))
     poured = [int(client) for c in rest for client in rng.permutation(clusters[c])]

@@ -14,6 +14,7 @@ from typing_extensions import override
 from simfl.components.selectors._urns import draw, fill
 from simfl.components.selectors._vectors import Metric, distances
 from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
+from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids
 
 METRICS: dict[str, Metric] = {"arccos": "arccos", "L2": "squared_L2", "L1": "L1"}
@@ -92,6 +93,8 @@ class Clustered(Selector):
         if known == n:
             return
         self._order = np.append(self._order, known + rng.permutation(n - known))
+        # The distances, a changed copy of them, those of who is there, and the linkage's own.
+        require_memory(4 * 8 * n**2, f"selector 'clustered' with {n:,} clients")
         matrix = np.zeros((n, n))
         matrix[:known, :known] = self._distances
         if self._updates:

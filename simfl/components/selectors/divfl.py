@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
+from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids
 
 
@@ -124,6 +125,8 @@ class DivFl(Selector):
             return
         self._vectors = stored(self._vectors, n, clients, values)
         known = np.flatnonzero(present(self._vectors, n))
+        if self._distances is None:  # besides them a changed copy, and those that are known
+            require_memory(3 * 8 * n**2, f"selector 'divfl' with {n:,} clients")
         matrix = np.full((n, n), np.nan)
         if self._distances is not None:
             matrix[: len(self._distances), : len(self._distances)] = self._distances

@@ -22,10 +22,10 @@ from simfl.core.types import Floats, Ids
 class FedCor(Selector):
     """Learns an embedding of each client from loss changes, then picks by posterior expectation.
 
-    Rounds are counted from 0 here: rounds 0 to `warmup` choose uniformly, and after each of them
-    everybody's loss at the new model gives one sample of loss changes.  Later, every `interval`
-    rounds, a throw-away round of randomly chosen clients gives another.  Who was chosen counts
-    less and less (`beta`) until the next such sample.
+    Rounds are counted from 0 here: rounds 0 to `warmup` choose uniformly, and after each of them,
+    from `samples_from` on, everybody's loss at the new model gives one sample of loss changes.
+    Later, every `interval` rounds, a throw-away round of randomly chosen clients gives another.
+    Who was chosen counts less and less (`beta`) until the next such sample.
 
     Cost: each warm-up round one loss of every client (a download, a forward pass, 4 bytes up); each
     update round two of these and k trainings and uploads beside.  Server: O(steps N d^2) to learn,
@@ -44,6 +44,11 @@ class FedCor(Selector):
     dimension: PositiveInt = Field(15, description="length of an embedding, d (C.1)")
     warmup: NonNegativeInt = Field(
         15, description="last warm-up round, counted from 0, inclusive (5); cifar: 20"
+    )
+    samples_from: NonNegativeInt = Field(
+        0,
+        description="first warm-up round, counted from 0, whose loss changes are a sample: 0 "
+        "(text), 10 (defaults of the code released in July 2022)",
     )
     interval: PositiveInt | None = Field(
         10, description="rounds between GP updates after the warm-up, null: never (5.1); cifar: 50"
@@ -89,7 +94,7 @@ class FedCor(Selector):
         if not len(view.available):
             return None
         if not reports:
-            asks = update or view.round - 1 <= self.warmup + 1
+            asks = update or self.samples_from <= view.round - 1 <= self.warmup + 1
             return Probe("loss", view.available) if asks else None
         if update and len(reports) == 1:
             some = rng.choice(view.available, min(view.k, len(view.available)), replace=False)

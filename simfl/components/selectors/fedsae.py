@@ -5,12 +5,12 @@ IJCNN 2021, section III-C; docs/algorithms.md, A.9.
 """
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import successive
+from simfl.components.selectors._draws import spread, successive
 from simfl.components.selectors._losses import LossTracker
-from simfl.components.selectors.base import Reports, View, selectors
+from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View, selectors
 from simfl.core.types import Ids
 
 
@@ -22,8 +22,10 @@ class FedSae(LossTracker):
     last known losses instead, which FL-DP3S's account of it suggests.  An unknown loss counts as
     the median.
 
-    Cost: before the first round one loss from every client (a download, a forward pass, 4 bytes
-    up); then 4 bytes per participant.  Server: O(N log N).
+    A loss is one at the global model: everybody's at the initial one, then each participant's at
+    the model that its round led to, asked for before the next choice that finds it online.
+
+    Cost: a download, a forward pass and 4 bytes up for each of these losses.  Server: O(N log N).
     """
 
     beta: float = Field(0.01, ge=0, description="steepness of the softmax (authors' code)")
@@ -31,12 +33,37 @@ class FedSae(LossTracker):
         False, description="whether to take the largest known losses instead of drawing"
     )
 
+    _outdated: Ids | None = PrivateAttr(default=None)
+
+    @override
+    def probe(
+        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
+    ) -> Probe | None:
+        if self._outdated is None or reports:
+            return super().probe(view, reports, rng)
+        asked = np.intersect1d(self._outdated, view.available)
+        return Probe("loss", asked) if len(asked) else None
+
+    @override
+    def observe(self, outcome: RoundOutcome) -> None:
+        before = outcome.arrived[:0] if self._outdated is None else self._outdated
+        self._outdated = np.union1d(before, outcome.arrived)
+
     @override
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
+        self._hear(view, reports)
         value, loss = self.values(view, reports), self.losses()
         ids = view.available
         if self.top_loss:
             return np.sort(ids[np.argsort(-loss[ids], kind="stable")[:k]])
         return np.sort(ids[successive(self.beta * value[ids], k, rng)])
+
+    def _hear(self, view: View, reports: tuple[Reports, ...]) -> None:
+        if self._loss is None or self._outdated is None:
+            return
+        for report in reports:
+            told = spread(report.values, report.clients, view.clients)
+            self._loss = np.where(np.isfinite(told), told, self._loss)
+            self._outdated = np.setdiff1d(self._outdated, report.clients)

@@ -17,6 +17,7 @@ from simfl.components.selectors._determinantal import KDpp, similarity_kernel
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View, selectors
 from simfl.core.circumstances import Circumstances
+from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids
 
 logger = logging.getLogger(__name__)
@@ -113,6 +114,10 @@ class KDppSelector(Selector):
         assert self._profiles is not None
         if self._kernel is None:
             everybody = np.flatnonzero(present(self._profiles, len(self._profiles)))
+            n = len(
+                everybody
+            )  # distances, kernel, a part of it, its eigenvectors, room to find them
+            require_memory(5 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
             vectors = self._profiles[everybody]
             self._kernel = everybody, similarity_kernel(distances(vectors, vectors, "L2"))
         if self._sampler is None or not np.array_equal(self._sampler[0], ids):

@@ -48,7 +48,14 @@ class Oort(Selector):
     wants: ClassVar[tuple[str, ...]] = ("squared_loss",)
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {},
-        "code": {"clip": 98.0, "decay": 0.95, "cutoff": 0.7, "blacklist": None, "pacer": "flat"},
+        "code": {
+            "clip": 98.0,
+            "decay": 0.95,
+            "cutoff": 0.7,
+            "blacklist": None,
+            "pacer": "flat",
+            "arithmetic": "code",
+        },
     }
 
     preset: Literal["paper", "code"] = Field("paper", description="whose defaults to take")
@@ -75,6 +82,12 @@ class Oort(Selector):
         "lower",
         description="allow slower clients when utility fell (paper), or when it changed by at most "
         "a tenth, and fewer of them when it changed fivefold (code)",
+    )
+    arithmetic: Literal["paper", "code"] = Field(
+        "paper",
+        description="paper: interpolated percentiles, utilities scaled to the clipped range, a "
+        "share of the k-th score; code: percentiles are elements of the sorted list, the range is "
+        "that before clipping (from .999 of the least), a share of the (k+1)-th score",
     )
     percentile: PositiveFloat = Field(
         10.0, le=100, description="of known durations, preferred at first"
@@ -145,7 +158,7 @@ class Oort(Selector):
         known = duration[np.isfinite(duration)]
         preferred = float("inf")
         if len(known) and (self._percentile or self.percentile) < 100:
-            preferred = float(np.percentile(known, self._percentile or self.percentile))
+            preferred = self._quantile(known, self._percentile or self.percentile)
         slow = slowness(duration, preferred, self.penalty)
         utility = np.full(view.clients, np.nan)
         if self._utility is not None:
@@ -156,19 +169,30 @@ class Oort(Selector):
         if not tried.any():
             return utility, slow
         low = float(utility[tried].min())
-        high = float(np.percentile(utility[tried], self.clip))
-        scaled = (np.minimum(utility, high) - low) / max(high - low, 1e-12)
+        high = self._quantile(utility[tried], self.clip)
+        width = max(high - low, 1e-12)
+        if self.arithmetic == "code":
+            low *= 0.999
+            width = max(float(utility[tried].max()) - low, 1e-4)
+        scaled = (np.minimum(utility, high) - low) / width
         score = scaled + freshness(view.round, history.last_round)
         return (score * slow if self.penalise == "score" else score), slow
 
     def _exploit(self, score: Floats, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
-        """Return `k` of `ids`, drawn by score from those that reach a share of the k-th score."""
+        """Return `k` of `ids`, drawn by score from those that reach a share of a high score."""
         k = min(k, len(ids))
         if k <= 0:
             return ids[:0]
-        least = self.cutoff * np.sort(score[ids])[-k]
+        place = k if self.arithmetic == "paper" else min(k + 1, len(ids))
+        least = self.cutoff * np.sort(score[ids])[-place]
         good: Ids = ids[score[ids] >= least]
         return good[successive(np.log(np.maximum(score[good], 1e-12)), k, rng)]
+
+    def _quantile(self, values: Floats, percent: float) -> float:
+        if self.arithmetic == "paper":
+            return float(np.percentile(values, percent))
+        place = min(int(len(values) * percent / 100), len(values) - 1)
+        return float(np.sort(values)[place])
 
     def _blacklisted(self, view: View) -> Ids:
         if self.blacklist is None:

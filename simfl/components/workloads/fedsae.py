@@ -7,12 +7,12 @@ IJCNN 2021, section III-B, Algorithms 2 and 3; docs/algorithms.md, A.9.
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-import numpy as np
 from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, workloads
 from simfl.core.circumstances import Circumstances
+from simfl.core.seeds import generator
 from simfl.core.work import Plan
 
 Outcome = Literal["complete", "half", "fail"]
@@ -125,7 +125,7 @@ class FedSae(Workload):
         tries = tries + 1 if seed == assignment.rng_seed else 0
         self._drawn[assignment.client] = assignment.rng_seed, tries
         # A participation that was skipped is tried again with the same seed, on another day.
-        rng = np.random.default_rng([assignment.rng_seed, tries] if tries else assignment.rng_seed)
+        rng = generator(assignment.rng_seed, tries)
         if assignment.client not in self._talents:
             mean = rng.uniform(5, 10)
             self._talents[assignment.client] = mean, rng.uniform(mean / 4, mean / 2)

@@ -3,15 +3,16 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from simfl.core.types import Floats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
-from simfl.report.runs import RunData
-from simfl.report.svg import HEIGHT, LEFT, Plot
+from simfl.report.svg import LEFT, WIDTH, Plot
+from simfl.runs.result import RunResult
 
-Groups = Mapping[str, Sequence[RunData]]
+Groups = Mapping[str, Sequence[RunResult]]
 """Runs by variant."""
 
 COLOURS = 8
@@ -28,12 +29,14 @@ class Drawing:
         about: how to read it.
         svg: the picture.
         legend: CSS class and name of what is drawn.
+        data: what the page's script needs to draw it for other axes (None: it is what it is).
     """
 
     title: str
     about: str
     svg: str
     legend: Sequence[tuple[str, str]] = ()
+    data: dict[str, Any] | None = None
 
 
 def colour(index: int) -> str:
@@ -46,7 +49,7 @@ def legend(groups: Groups) -> list[tuple[str, str]]:
     return [(colour(i), name) for i, name in enumerate(groups)] if len(groups) > 1 else []
 
 
-def each(groups: Groups) -> list[tuple[str, str, RunData]]:
+def each(groups: Groups) -> list[tuple[str, str, RunResult]]:
     """Return CSS class, name and run; runs that are one of several seeds are drawn thin."""
     return [
         (
@@ -63,11 +66,6 @@ def mean(values: Sequence[float]) -> float:
     """Return the mean of those that are finite (NaN: none is)."""
     there = [value for value in values if math.isfinite(value)]
     return math.fsum(there) / len(there) if there else math.nan
-
-
-def finite(values: Floats) -> bool:
-    """Return whether any of `values` is finite."""
-    return bool(np.isfinite(values).any())
 
 
 def scale(label: str, values: Floats, units: tuple[Unit, ...]) -> Axis:
@@ -102,8 +100,8 @@ def bars(
     names = list(values)
     y = Axis("", 0.0, float(len(names)), ())
     height = 80 + (34 if len(names) < 8 else 24) * len(names)
-    left = LEFT if len(names) == 1 else 130
-    plot = Plot(title, x, y, height=min(height, HEIGHT) if len(names) < 8 else height, left=left)
+    left = LEFT if len(names) == 1 else max(80, 20 + round(6.8 * max(map(len, names))))
+    plot = Plot(title, x, y, width=WIDTH + max(0, left - 180), height=height, left=left)
     for index, name in enumerate(names):
         low, at = len(names) - index - 0.82, 0.0
         for part, value, tip, one in zip(parts, values[name], tips[name], css, strict=True):

@@ -9,8 +9,8 @@ from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, colour, each, legend, mean, scale
-from simfl.report.runs import RunData
 from simfl.report.svg import Plot
+from simfl.runs.result import RunResult
 
 BINS = 36
 LONG = 4.0
@@ -34,7 +34,7 @@ def participation(groups: Groups) -> Drawing | None:
         sorted_ = np.sort(run.participations)[::-1].astype(np.float64)
         stairs = np.repeat(sorted_, 2)
         edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
-        plot.line(edges, stairs, css, f"{name}: Gini {run.gini:.3f}")
+        plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {run.gini:.3f}")
     ginis = "; ".join(
         (f"{name} " if len(groups) > 1 else "") + f"{mean([run.gini for run in members]):.3f}"
         for name, members in groups.items()
@@ -43,8 +43,8 @@ def participation(groups: Groups) -> Drawing | None:
     return Drawing("Who was heard how often", about, str(plot), legend(groups))
 
 
-def _participation_by_device(run: RunData) -> Drawing:
-    asked = np.bincount(run.clients["client"].astype(np.int64), minlength=run.devices)
+def _participation_by_device(run: RunResult) -> Drawing:
+    asked = np.bincount(run.part("client").astype(np.int64), minlength=run.devices)
     heard = run.participations
     x = linear("device", -0.5, run.devices - 0.5, text=lambda v: f"{v:,.0f}")
     y = linear("participations", 0.0, max(float(asked.max()), 1.0) * 1.05)
@@ -120,7 +120,7 @@ def _shares(values: Floats, edges: Floats) -> Floats:
 def staleness(groups: Groups) -> Drawing | None:
     """Return how old the models were that arrived updates started from; None if none was old."""
     stale = {
-        name: np.concatenate([run.clients["staleness"][run.used] for run in runs])
+        name: np.concatenate([run.part("staleness")[run.used] for run in runs])
         for name, runs in groups.items()
     }
     oldest = max((int(values.max()) for values in stale.values() if len(values)), default=0)

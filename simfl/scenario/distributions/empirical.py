@@ -7,11 +7,11 @@ import numpy as np
 from pydantic import Field, PrivateAttr, ValidationInfo, model_validator
 from typing_extensions import override
 
+from simfl.core.table import read_table
 from simfl.core.types import Floats, Ids
 from simfl.core.units import Dimension, parse_quantity
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Parameter, Truncated
-from simfl.scenario.table import number, read_rows
 
 
 class Empirical(Truncated):
@@ -73,16 +73,10 @@ def read_column(
         InputError: no such file or column, or a cell that is no fitting number (and where).
     """
     factor = parse_quantity(f"1 {unit}", dimension)
-    numbers = []
-    for row in read_rows(folder, file, [column]):
-        if not row.cells[column]:
-            continue
-        value = number(file, row, column)
-        if value < 0 or (dimension.positive and value == 0):
-            raise InputError(
-                f"{file}:{row.line}: {row.cells[column]!r} can't be {dimension.name} in {unit}"
-            )
-        numbers.append(value)
-    if not numbers:
+    table = read_table(folder, file, [column])
+    table = table.picked([row for row, cell in enumerate(table.cells[column]) if cell])
+    if not len(table):
         raise InputError(f"column {column!r} of {file} is empty")
-    return np.array(numbers) * factor
+    least = np.nextafter(0, 1) if dimension.positive else 0.0
+    table.require(column, lambda x: x >= least, f"{dimension.name} in {unit}")
+    return table.numbers(column, factor)

@@ -1,15 +1,19 @@
 """Capacities that vary over time: a factor, constant between instants that a file gives."""
 
-import csv
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from simfl.core.table import LONGEST_S, read_table
 from simfl.core.units import Duration
 from simfl.errors import InputError
+
+FACTORS = (1e-9, 1e9)
+"""Smallest and largest factor."""
 
 
 class RateTrace(BaseModel):
@@ -19,7 +23,10 @@ class RateTrace(BaseModel):
 
     file: Path = Field(description="the CSV, relative to the scenario")
     period: Duration | None = Field(
-        None, gt=0, description="start again after so long; omitted: the last factor lasts"
+        None,
+        ge=1e-3,
+        le=LONGEST_S,
+        description="start again after so long; omitted: the last factor lasts",
     )
 
     def read(self, folder: Path) -> "Factors":
@@ -28,31 +35,20 @@ class RateTrace(BaseModel):
         Raises:
             InputError: it can't be read or makes no sense.
         """
-        try:
-            with open(folder / self.file, encoding="utf-8-sig", newline="") as text:
-                reader = csv.DictReader(text, skipinitialspace=True)
-                rows = [(row["time_s"], row["factor"]) for row in reader]
-            times = [float(time) for time, _ in rows]
-            factors = [float(factor) for _, factor in rows]
-        except KeyError as error:
-            raise InputError(f"{self.file} has no column {error}") from None
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{self.file}: expected a number: {error}") from None
-        except (OSError, csv.Error) as error:
-            why = getattr(error, "strerror", None) or error
-            raise InputError(f"can't read {folder / self.file}: {why}") from None
-        if not times or times[0] != 0:
-            raise InputError(f"{self.file}: the first row must be at time_s 0")
-        ends = [*times[1:], math.inf if self.period is None else self.period]
-        for line, (start, end, factor) in enumerate(zip(times, ends, factors, strict=True), 2):
-            if not start < end:
-                raise InputError(
-                    f"{self.file}, row {line}: time_s must grow from row to row, and stay below "
-                    "the period"
-                )
-            if not 0 < factor < math.inf:
-                raise InputError(f"{self.file}, row {line}: factor must be above 0, got {factor}")
-        return Factors(times, factors, self.period)
+        table = read_table(folder, str(self.file), ["time_s", "factor"])
+        times, factors = table.numbers("time_s"), table.numbers("factor")
+        if times[0] != 0:
+            raise InputError(f"{table.place(0)}: the first row must be at time_s 0")
+        ends = np.append(times[1:], LONGEST_S if self.period is None else self.period)
+        if len(wrong := np.flatnonzero(~(times < ends))):
+            raise InputError(
+                f"{table.place(wrong[0])}: time_s must grow from row to row, and stay below "
+                f"{'the period' if self.period is not None else f'{LONGEST_S:g} s'}"
+            )
+        least, most = FACTORS
+        what = f"a factor: it must be above 0, from {least:g} to {most:g}"
+        table.require("factor", lambda x: (x >= least) & (x <= most), what)
+        return Factors(times.tolist(), factors.tolist(), self.period)
 
 
 class Factors:

@@ -40,9 +40,9 @@ class RoundEnd:
         mean_loss = sum(finite) / len(finite) if finite else None
         self.accounting.close(evaluation, mean_loss, facts.gemd)
         if evaluation is not None:
-            self._note_targets(evaluation.accuracy)
+            accuracy = self._note_targets(evaluation)
             least = self.settings.stop.accuracy
-            if least is not None and evaluation.accuracy >= least:
+            if least is not None and accuracy >= least:
                 state.finish("accuracy")
         if why is not None:
             state.finish(why)
@@ -70,7 +70,9 @@ class RoundEnd:
             )
         return evaluation
 
-    def _note_targets(self, accuracy: float) -> None:
+    def _note_targets(self, evaluation: Evaluation) -> float:
+        """Note which targets are reached; return the accuracy, NaN where there is none."""
+        accuracy = float("nan") if evaluation.accuracy is None else evaluation.accuracy
         for target in self.settings.targets:
             if accuracy >= target and target not in self._reached:
                 self._reached.add(target)
@@ -81,8 +83,9 @@ class RoundEnd:
                     bytes=self.accounting.total_bytes,
                     energy_j=self.accounting.total_energy_j,
                 )
+        return accuracy
 
     def close_run(self) -> None:
         """Judge the last model, if nobody has."""
         if self._judged < self.state.version and (evaluation := self._judge()) is not None:
-            self._note_targets(evaluation.accuracy)
+            self._note_targets(evaluation)

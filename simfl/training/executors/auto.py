@@ -1,7 +1,7 @@
 """Compute in this process, and in workers beside it once training has taken long enough."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -9,8 +9,8 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.core.machine import cores
-from simfl.core.types import Corrections, Params
-from simfl.core.work import WorkOrder, WorkResult
+from simfl.core.types import Params
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
@@ -69,18 +69,13 @@ class Auto(Executor):
         self._spent_s, self._calls, self._may_hire = 0.0, 0, task.device == "cpu"
 
     @override
-    def train(
-        self,
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None = None,
-    ) -> list[WorkResult]:
-        if len(orders) < 2:  # nothing to split
-            return self._alone.train(bases, orders, corrections)
+    def train(self, batch: OrderBatch) -> list[WorkResult]:
+        if len(batch.orders) < 2:  # nothing to split
+            return self._alone.train(batch)
         if (team := self._helpers()) is not None:
-            return team.train(bases, orders, corrections)
+            return team.train(batch)
         began = time.process_time()
-        results = self._alone.train(bases, orders, corrections)
+        results = self._alone.train(batch)
         self._spent_s += time.process_time() - began
         self._calls += 1
         return results

@@ -1,7 +1,7 @@
 """The seam of execution: orders -> results.  Executors differ only in where they compute."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +10,8 @@ from pydantic import PrivateAttr
 
 from simfl.components.selectors.base import Report
 from simfl.core.registry import Component, Registry
-from simfl.core.types import Corrections, Params
-from simfl.core.work import MiniBatch, WorkOrder, WorkResult
+from simfl.core.types import Params
+from simfl.core.work import MiniBatch, OrderBatch, WorkResult
 from simfl.errors import RunError
 
 if TYPE_CHECKING:
@@ -42,19 +42,8 @@ class Executor(Component, ABC):
         return self._task
 
     @abstractmethod
-    def train(
-        self,
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None = None,
-    ) -> list[WorkResult]:
-        """Return the results of `orders`, in their order.
-
-        Args:
-            bases: the model versions that the orders start from.
-            orders: what to train.
-            corrections: what each order adds to every gradient; None: nothing.
-        """
+    def train(self, batch: OrderBatch) -> list[WorkResult]:
+        """Return the results of the batch's orders, in their order."""
 
     def measure(
         self,

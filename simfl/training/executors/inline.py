@@ -1,12 +1,10 @@
 """Compute in this very process, on one thread: the reference that every executor must equal."""
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from simfl.core.types import Corrections, Params
-from simfl.core.work import WorkOrder, WorkResult
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.training.executors.base import Executor, executors
 
 if TYPE_CHECKING:
@@ -25,12 +23,7 @@ class Inline(Executor):
         super().start(task)
 
     @override
-    def train(
-        self,
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None = None,
-    ) -> list[WorkResult]:
+    def train(self, batch: OrderBatch) -> list[WorkResult]:
         from simfl.training.local import train
 
-        return train(self.task, bases, orders, corrections)
+        return train(self.task, batch)

@@ -8,7 +8,7 @@ again: orders are pure.
 
 import os
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.core.machine import cores
-from simfl.core.types import Corrections, Params
-from simfl.core.work import WorkOrder, WorkResult
+from simfl.core.types import Params
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import even_parts, lane_groups_of
@@ -58,20 +58,15 @@ class Processes(Executor):
         self._pool = [self._hire() for _ in range(self.workers or cores())]
 
     @override
-    def train(
-        self,
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None = None,
-    ) -> list[WorkResult]:
-        """See `Executor.train`.
+    def train(self, batch: OrderBatch) -> list[WorkResult]:
+        """Return the results of the batch's orders, in their order.
 
         Raises:
             RunError: workers died again and again, or training failed in one.
         """
         task = self.task
         try:
-            return self._train(task, bases, orders, corrections)
+            return self._train(task, batch)
         except BaseException:
             self._dismiss()  # whoever is still busy would answer the next call with old results
             raise
@@ -104,7 +99,7 @@ class Processes(Executor):
             logits_of(task, params, x, part) if answer is None else torch.from_numpy(answer)
             for answer, part in zip(answers, parts, strict=True)
         ]
-        return judge(torch.cat([logits.cpu() for logits in found]), y.cpu())
+        return judge(task.training.loss, torch.cat([part.cpu() for part in found]), y.cpu())
 
     @override
     def close(self) -> None:
@@ -122,16 +117,10 @@ class Processes(Executor):
                 os.close(fd)
         self._judged = None
 
-    def _train(
-        self,
-        task: "Task",
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None,
-    ) -> list[WorkResult]:
+    def _train(self, task: "Task", batch: OrderBatch) -> list[WorkResult]:
         while len(self._pool) < (self.workers or cores()):
             self._pool.append(self._hire())
-        waiting = deque(lane_groups_of(task, orders, len(self._pool)))
+        waiting = deque(lane_groups_of(task, batch.orders, len(self._pool)))
         busy: dict[int, list[int]] = {}
         found: dict[int, WorkResult] = {}
         deaths = 0
@@ -139,7 +128,7 @@ class Processes(Executor):
             for slot, worker in enumerate(self._pool):
                 if waiting and slot not in busy:
                     busy[slot] = waiting.popleft()
-                    worker.ask(bases, [orders[at] for at in busy[slot]], corrections)
+                    worker.ask(batch.part(busy[slot]), batch.bases)
             for slot in self._answered(busy):
                 results = self._pool[slot].answer()
                 group = busy.pop(slot)
@@ -150,15 +139,15 @@ class Processes(Executor):
                 if deaths >= DEATHS:
                     raise RunError(
                         f"{deaths} worker processes died, the last while it trained clients "
-                        f"{[orders[at].client for at in group]} (killed, out of memory, or "
+                        f"{[batch.orders[at].client for at in group]} (killed, out of memory, or "
                         "started by a script without `if __name__ == '__main__':`?)"
                     )
                 self._pool[slot].stop()
                 self._pool[slot] = self._hire()
                 waiting.appendleft(group)
-        return [found[at] for at in range(len(orders))]
+        return [found[at] for at in range(len(batch.orders))]
 
-    def _answered(self, busy: Mapping[int, list[int]]) -> list[int]:
+    def _answered(self, busy: Iterable[int]) -> list[int]:
         channels = {self._pool[slot].channel: slot for slot in busy}
         return sorted(channels[ready] for ready in wait(list(channels)))  # type: ignore[index]
 

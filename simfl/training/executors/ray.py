@@ -8,15 +8,16 @@ again wherever it likes when a worker or a node is lost: no bit changes.
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.core.types import Corrections, Params
-from simfl.core.work import WorkOrder, WorkResult
+from simfl.core.types import Params
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import lane_groups_of
@@ -63,42 +64,31 @@ class Ray(Executor):
         super().start(task)
 
     @override
-    def train(
-        self,
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None = None,
-    ) -> list[WorkResult]:
-        """See `Executor.train`.
+    def train(self, batch: OrderBatch) -> list[WorkResult]:
+        """Return the results of the batch's orders, in their order.
 
         Raises:
             RunError: Ray gave up on some orders, or training failed in a worker.
         """
         task = self.task
-        if not orders:
+        if not batch.orders:
             return []
         import ray
 
-        from simfl.training.executors.worker import corrections_of
-
         # Versions that this call no longer offers will not be asked for again.
-        kept = {version: self._models.get(version) for version in bases}
+        kept = {version: self._models.get(version) for version in batch.bases}
         self._models = {
-            version: ray.put(bases[version]) if model is None else model
+            version: ray.put(batch.bases[version]) if model is None else model
             for version, model in kept.items()
         }
-        groups = lane_groups_of(task, orders, self.workers or _cpus(ray))
+        groups = lane_groups_of(task, batch.orders, self.workers or _cpus(ray))
         compute = ray.remote(num_cpus=1, max_retries=RETRIES)(_compute)
         asked = []
         for group in groups:
-            mine = [orders[at] for at in group]
-            versions = sorted({order.base for order in mine})
+            mine = batch.part(group)
+            versions = list(mine.bases)
             models = [self._models[version] for version in versions]
-            asked.append(
-                compute.remote(
-                    [self._parcel], mine, corrections_of(mine, corrections), versions, *models
-                )
-            )
+            asked.append(compute.remote([self._parcel], replace(mine, bases={}), versions, *models))
         found: dict[int, WorkResult] = {}
         try:
             for group, one in zip(groups, asked, strict=True):
@@ -108,12 +98,12 @@ class Ray(Executor):
                 found.update(zip(group, answer, strict=True))
         except ray.exceptions.RayError as error:
             _cancel(ray, asked)
-            clients = [orders[at].client for at in group]
+            clients = [batch.orders[at].client for at in group]
             raise RunError(f"Ray gave up on clients {clients}: {error}") from None
         except BaseException:
             _cancel(ray, asked)
             raise
-        return [found[at] for at in range(len(orders))]
+        return [found[at] for at in range(len(batch.orders))]
 
     @override
     def close(self) -> None:
@@ -217,8 +207,7 @@ _tasks: "dict[Any, Task]" = {}
 
 def _compute(
     parcel: Sequence[Any],
-    orders: Sequence[WorkOrder],
-    corrections: Corrections | None,
+    batch: OrderBatch,
     versions: Sequence[int],
     *models: Params,
 ) -> list[WorkResult] | SimflError:
@@ -226,9 +215,8 @@ def _compute(
 
     Args:
         parcel: a reference to the packed task; in a list, or Ray would fetch it every time.
-        orders: what to train.
-        corrections: what each adds to every gradient, if anything.
-        versions: of the models that they start from.
+        batch: what to train, without the models that it starts from.
+        versions: of those models.
         models: those models, in memory that can't be written.
     """
     import torch
@@ -237,7 +225,7 @@ def _compute(
 
     torch.set_num_threads(1)
     bases = {version: np.array(model) for version, model in zip(versions, models, strict=True)}
-    return attempt(_task(parcel[0]), bases, orders, corrections)
+    return attempt(_task(parcel[0]), replace(batch, bases=bases))
 
 
 def _task(reference: Any) -> "Task":

@@ -7,14 +7,15 @@ import pickle
 import signal
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, Any
 
 from simfl.core.processes import context, needs_main, without_main
-from simfl.core.types import Corrections, Params
-from simfl.core.work import WorkOrder, WorkResult
+from simfl.core.types import Params
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
 
 if TYPE_CHECKING:
@@ -55,21 +56,18 @@ class Worker:
         pid: int | None = self._process.pid
         return pid
 
-    def ask(
-        self,
-        bases: Mapping[int, Params],
-        orders: Sequence[WorkOrder],
-        corrections: Corrections | None = None,
-    ) -> None:
-        """Send `orders` with their corrections, and those of their bases that it has not seen."""
-        used = {order.base for order in orders}
-        new = {version: bases[version] for version in sorted(used - self._versions)}
-        # Versions that this call no longer offers will not be asked for again.
-        old = self._versions - set(bases)
-        self._versions = (self._versions | used) - old
+    def ask(self, batch: OrderBatch, offered: Container[int]) -> None:
+        """Send orders, with those of their bases that it has not seen.
+
+        Args:
+            batch: what to train.
+            offered: model versions that may be asked for again; it forgets all others.
+        """
+        new = {v: params for v, params in batch.bases.items() if v not in self._versions}
+        old = {version for version in self._versions if version not in offered}
+        self._versions = (self._versions | set(batch.bases)) - old
         with contextlib.suppress(OSError):
-            chosen = corrections_of(orders, corrections)
-            self.channel.send(("train", new, old, list(orders), chosen))
+            self.channel.send(("train", old, replace(batch, bases=new)))
 
     def ask_logits(self, inputs: "Packed", params: Params, part: slice) -> None:
         """Ask for the logits of rows `part` of `inputs`, which it is given once."""
@@ -123,11 +121,11 @@ def _serve(channel: Connection) -> None:
             os.close(fd)
         while True:
             match channel.recv():
-                case ("train", new, old, orders, corrections):
-                    models.update(new)
+                case ("train", old, batch):
+                    models.update(batch.bases)
                     for version in old:
                         models.pop(version, None)
-                    channel.send(attempt(task, models, orders, corrections))
+                    channel.send(attempt(task, replace(batch, bases=models)))
                 case ("inputs", payload, n):
                     fds = [recv_handle(channel) for _ in range(n)]
                     judged, x = unpack(payload, fds)
@@ -137,24 +135,12 @@ def _serve(channel: Connection) -> None:
                     channel.send(logits_of(judged, params, x, part).cpu().numpy())
 
 
-def corrections_of(
-    orders: Sequence[WorkOrder], corrections: Corrections | None
-) -> Corrections | None:
-    """Return those of `corrections` that `orders` need."""
-    return None if corrections is None else {one.key: corrections[one.key] for one in orders}
-
-
-def attempt(
-    task: "Task",
-    models: Mapping[int, Params],
-    orders: Sequence[WorkOrder],
-    corrections: Corrections | None = None,
-) -> list[WorkResult] | SimflError:
+def attempt(task: "Task", batch: OrderBatch) -> list[WorkResult] | SimflError:
     """Train in this process; return the results, or what went wrong, fit to travel."""
     from simfl.training.local import train
 
     try:
-        return train(task, models, orders, corrections)
+        return train(task, batch)
     except InputError as error:
         return InputError(str(error))
     except SimflError as error:

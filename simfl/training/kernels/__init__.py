@@ -4,13 +4,21 @@ import torch
 from torch import nn
 
 from simfl.training.flat import Layout
-from simfl.training.kernels.base import Kernel, Progress
+from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.loop import LoopKernel
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.vmap import VmapKernel, can_vmap
 
-__all__ = ["Kernel", "LinearKernel", "LoopKernel", "Progress", "VmapKernel", "choose_kernel"]
+__all__ = [
+    "Kernel",
+    "Lane",
+    "LinearKernel",
+    "LoopKernel",
+    "Progress",
+    "VmapKernel",
+    "choose_kernel",
+]
 
 
 def choose_kernel(

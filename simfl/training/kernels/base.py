@@ -4,11 +4,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
+from simfl.components.local_training import LocalTraining
 from simfl.core.types import Floats
-from simfl.core.work import LocalTraining
 from simfl.training.passes import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One client's training, as a kernel is given it.
+
+    Attributes:
+        start: the model `(p,)` where it starts; not changed.
+        base: the model `(p,)` that FedProx's term pulls it towards.
+        segment: its mini-batches.
+        offset: what it adds to every gradient `(p,)`; None, as then in all lanes: nothing, which
+            is faster.
+    """
+
+    start: torch.Tensor
+    base: torch.Tensor
+    segment: Segment
+    offset: torch.Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +44,11 @@ class Progress:
     losses: Floats
     squares: Floats
 
+    @classmethod
+    def none(cls, lanes: Sequence[Lane]) -> "Progress":
+        """Return what came of lanes before their first step."""
+        return cls([lane.start for lane in lanes], np.zeros(len(lanes)), np.zeros(len(lanes)))
+
 
 class Kernel(ABC):
     """One way to run SGD over lanes.
@@ -35,23 +59,13 @@ class Kernel(ABC):
 
     @abstractmethod
     def run(
-        self,
-        start: Sequence[torch.Tensor],
-        base: Sequence[torch.Tensor],
-        x: torch.Tensor,
-        y: torch.Tensor,
-        segments: Sequence[Segment],
-        training: LocalTraining,
-        offsets: Sequence[torch.Tensor] | None = None,
+        self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> Progress:
         """Train each lane along its segment.
 
         Args:
-            start: the model `(p,)` where each lane starts; not changed.
-            base: the model `(p,)` that FedProx's term pulls it towards.
+            lanes: what to train.
             x: `(n, ...)` inputs that the segments' rows index.
             y: `(n,)` targets.
-            segments: one a lane.
-            training: the optimizer's settings.
-            offsets: what each lane adds to every gradient `(p,)`; None: nothing, which is faster.
+            training: optimizer and loss.
         """

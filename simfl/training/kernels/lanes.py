@@ -54,36 +54,6 @@ def row_multiple(columns: int) -> int:
     return 16 // gcd(16, columns)
 
 
-class Record:
-    """What the steps of one block leave behind for the loss: see `Workspace.compute`.
-
-    Args:
-        batches: room for so many.
-        width: rows of each.
-        classes: logits of each row.
-        device: where.
-    """
-
-    def __init__(self, batches: int, width: int, classes: int, device: torch.device) -> None:
-        self._logits = torch.empty(batches, width, classes, device=device)
-        self._sums = Lanes(batches, width, 1, device)
-        self._shifts = torch.zeros(batches, width, 1, device=device)
-
-    def split(self, counts: Sequence[int]) -> Iterator[tuple[torch.Tensor, ...]]:
-        """Return ``(logits, sums, shifts)`` of each step, given how many batches each has."""
-        n = sum(counts)
-        whole = self._logits, self._sums.every, self._shifts
-        return zip(*(torch.split_with_sizes(part[:n], counts) for part in whole), strict=True)
-
-    def losses(self, labels: torch.Tensor) -> torch.Tensor:
-        """Return the cross-entropies `(s, width)`, given labels `(s, width, 1)`."""
-        batches = labels.shape[0]
-        sums, flat = self._sums.take(0, batches)
-        flat.log_()
-        right = self._logits[:batches].gather(2, labels)
-        return (sums + self._shifts[:batches] - right).squeeze(2)
-
-
 class Reader:
     """Gathers inputs, a few steps at a time, always into the same memory.
 

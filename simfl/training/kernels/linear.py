@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from torch import nn
 from typing_extensions import override
 
+from simfl.components.losses.base import Loss
 from simfl.training.flat import Layout
 from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
 from simfl.training.kernels.lanes import Lanes, row_multiple
-from simfl.training.kernels.stacked import StackedKernel, Workspace
+from simfl.training.kernels.objectives import Objective, RowGradient, SoftmaxObjective
+from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
 from simfl.training.kernels.stages import Stage
 
 
@@ -46,8 +48,15 @@ class LinearKernel(StackedKernel):
         return max(row_multiple(n) for n in columns)
 
     @override
-    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
-        return _LinearWorkspace(self, start, width)
+    def workspace(self, start: Sequence[torch.Tensor], width: int, loss: Loss) -> Workspace:
+        return _LinearWorkspace(self, start, width, loss)
+
+    @override
+    def objective(self, loss: Loss, batches: int, width: int, device: torch.device) -> Objective:
+        """Cross-entropy is written out by hand."""
+        if loss.softmax:
+            return SoftmaxObjective(batches, width, self.classes, device)
+        return super().objective(loss, batches, width, device)
 
     @override
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
@@ -70,7 +79,9 @@ class _LinearWorkspace(Workspace):
 
     fuses = True
 
-    def __init__(self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int) -> None:
+    def __init__(
+        self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int, loss: Loss
+    ) -> None:
         self._kernel, self._width = kernel, width
         lanes, device, stages = len(start), start[0].device, kernel.stages
         self.masks = sum(outputs for outputs, _ in kernel.dropouts)
@@ -81,6 +92,9 @@ class _LinearWorkspace(Workspace):
         self._below = [Lanes(lanes, width, s.outputs, device) for s in stages]
         self._deltas = [Lanes(lanes, width, columns, device) for columns in self._padded]
         self._factors = torch.empty(lanes, width, 1, device=device)
+        self._loss = None
+        if not loss.softmax:
+            self._loss = RowGradient(loss, lanes, width, kernel.classes, device)
         self._gradient_storage: tuple[list[torch.Tensor], list[torch.Tensor]] | None = None
         # A sigmoid's or tanh's output can't overflow `exp`: no need to look for the largest.
         last = stages[-1].after[-1:]
@@ -120,53 +134,32 @@ class _LinearWorkspace(Workspace):
         if self._gradient_storage is not None:
             self._narrow_gradients()
 
-    def compute(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: tuple[torch.Tensor, ...],
-    ) -> Sequence[torch.Tensor]:
+    def compute(self, step: Step) -> Sequence[torch.Tensor]:
         if self._gradient_storage is None:
             storage = [torch.zeros_like(part) for part in self._weights]
             self._gradient_storage = storage, [torch.zeros_like(part) for part in self._biases]
             self._narrow_gradients()
-        for i, below in self._backward(x, targets, weights, masks, record):
+        for i, below in self._backward(step):
             layer = self._layers[i]
             torch.bmm(layer.delta_transposed, below, out=self._weight_gradients[i])
             if layer.bias is not None:
                 torch.sum(layer.padded_delta, 1, out=self._bias_gradients[i])
         return self._gradients
 
-    def step(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: tuple[torch.Tensor, ...],
-    ) -> None:
-        for i, below in self._backward(x, targets, weights, masks, record):
+    def fused(self, step: Step) -> None:
+        for i, below in self._backward(step):
             layer = self._layers[i]
             layer.weight.baddbmm_(layer.delta_transposed, below)
             if layer.bias is not None:
                 layer.bias.add_(layer.padded_delta.sum(1))
 
-    def _backward(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: tuple[torch.Tensor, ...],
-    ) -> Iterator[tuple[int, torch.Tensor]]:
+    def _backward(self, step: Step) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield each layer, the last first, and its input, once its `delta` is ready.
 
         When a layer is yielded its weight is no longer needed and may be changed.
         """
-        stages, layers, sites = self._kernel.stages, self._layers, self._mask_sites(masks)
-        activation, activations, undo = x, [x], []
+        stages, layers, sites = self._kernel.stages, self._layers, self._mask_sites(step.masks)
+        activation, activations, undo = step.x, [step.x], []
         for stage, layer in zip(stages, layers, strict=True):
             output = layer.output
             if layer.bias_row is None:
@@ -180,7 +173,7 @@ class _LinearWorkspace(Workspace):
             activations.append(activation)
             undo.append(applied)
         into = layers[-1].below.matrix if undo[-1] else layers[-1].delta
-        self._loss_gradient(output, targets, weights, record, into)
+        self._loss_gradient(output, step, into)
         for i in range(len(stages) - 1, -1, -1):
             layer = layers[i]
             if undo[i]:
@@ -191,16 +184,14 @@ class _LinearWorkspace(Workspace):
                 torch.bmm(layer.padded_delta, layer.weight, out=below)
             yield i, activations[i]
 
-    def _loss_gradient(
-        self,
-        output: Pair,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        record: tuple[torch.Tensor, ...],
-        into: torch.Tensor,
-    ) -> None:
-        """Write the gradient of the weighted mean cross-entropy: w (softmax - one-hot)."""
-        logits, sums, shifts = record
+    def _loss_gradient(self, output: Pair, step: Step, into: torch.Tensor) -> None:
+        """Write the gradient of the weighted mean loss; for cross-entropy w (softmax - one-hot)."""
+        if self._loss is not None:
+            losses, gradient = self._loss(output.matrix, step.targets, step.weights)
+            step.record[0].copy_(losses)
+            into.copy_(gradient)
+            return
+        logits, sums, shifts = step.record
         logits.copy_(output.matrix)
         exp = self._layers[-1].below
         if self._bounded:
@@ -210,9 +201,9 @@ class _LinearWorkspace(Workspace):
             torch.sub(logits, shifts, out=exp.matrix)
             exp.whole.exp_()
         torch.sum(exp.matrix, 2, keepdim=True, out=sums)
-        torch.div(weights, sums, out=self._factor)
+        torch.div(step.weights, sums, out=self._factor)
         exp.matrix.mul_(self._factor)
-        torch.sub(exp.matrix, targets, out=into)
+        torch.sub(exp.matrix, step.targets, out=into)
 
     def _names(self) -> list[str]:
         """Return the names of the parameters, in the order of `params`."""

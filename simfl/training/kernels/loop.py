@@ -8,15 +8,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
 from typing_extensions import override
 
+from simfl.components.local_training import LocalTraining
 from simfl.core.types import Floats
-from simfl.core.work import LocalTraining
 from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout
-from simfl.training.kernels.base import Kernel, Progress
-from simfl.training.kernels.sgd import LaneSGD
+from simfl.training.kernels.base import Kernel, Lane, Progress
+from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.passes import Segment, stream
 
 BLOCK_BYTES = 4 * 2**20
@@ -41,46 +40,30 @@ class LoopKernel(Kernel):
             isinstance(layer, nn.Conv2d) for layer in module.modules()
         )
         self._flat = torch.zeros(self.layout.size, device=self.device)
-        self._order = self._storage_order()
-        self._inverse = None if self._order is None else torch.argsort(self._order)
         self._parameters = self._adopt(self._flat)
 
     @override
     def run(
-        self,
-        start: Sequence[torch.Tensor],
-        base: Sequence[torch.Tensor],
-        x: torch.Tensor,
-        y: torch.Tensor,
-        segments: Sequence[Segment],
-        training: LocalTraining,
-        offsets: Sequence[torch.Tensor] | None = None,
+        self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> Progress:
-        progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
+        progress = Progress.none(lanes)
         self.module.train()
-        for lane, segment in enumerate(segments):
-            if segment.steps:
-                offset = None if offsets is None else offsets[lane]
-                sums = self._run_lane(start[lane], base[lane], x, y, segment, training, offset)
-                progress.params[lane] = self._leave()
-                progress.losses[lane], progress.squares[lane] = sums
+        for index, lane in enumerate(lanes):
+            if lane.segment.steps:
+                sums = self._run_lane(lane, x, y, training)
+                progress.params[index] = self._leave()
+                progress.losses[index], progress.squares[index] = sums
         return progress
 
     def _run_lane(
-        self,
-        start: torch.Tensor,
-        base: torch.Tensor,
-        x: torch.Tensor,
-        y: torch.Tensor,
-        segment: Segment,
-        training: LocalTraining,
-        offset: torch.Tensor | None,
+        self, lane: Lane, x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> tuple[float, float]:
-        self._flat.copy_(self._stored(start))
-        anchor = self._lane(self._stored(base) if training.proximal else self._flat)
-        extra = None if offset is None else self._lane(self._stored(offset))
-        optimizer = LaneSGD(training, self._lane(self._flat), anchor, extra)
-        minus_rates = torch.from_numpy(-segment.rates).to(self.device, torch.float32).view(-1, 1)
+        segment = lane.segment
+        self._store(lane.start, self._flat)
+        anchor = self._views_of_one(self._stored(lane.base) if training.proximal else self._flat)
+        offset = None if lane.offset is None else self._views_of_one(self._stored(lane.offset))
+        optimizer = LaneOptimizer(training, self._views_of_one(self._flat), anchor, offset)
+        rates = torch.from_numpy(segment.rates).to(self.device, torch.float32).view(-1, 1)
         weights = None
         if segment.weights is not None:
             weights = torch.from_numpy(segment.normalised).to(self.device, torch.float32)
@@ -96,14 +79,14 @@ class LoopKernel(Kernel):
             for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
                 if augment is not None:
                     inputs = augment(inputs, first)
-                each = F.cross_entropy(self.module(inputs), labels, reduction="none")
+                each = training.loss.rows(self.module(inputs), labels)
                 losses.append(each.detach())
                 last = first + each.shape[0]
                 loss = each.mean() if weights is None else each @ weights[first:last]
                 gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
                 with torch.no_grad():
                     parts = [part.unsqueeze(0) for part in gradients]
-                    optimizer.step(parts, minus_rates[step : step + 1])
+                    optimizer.step(parts, rates[step : step + 1])
         return _sums(torch.cat(losses).cpu().numpy().astype(np.float64), segment)
 
     def _batches(
@@ -128,17 +111,6 @@ class LoopKernel(Kernel):
                 begin += size
             t = last
 
-    def _storage_order(self) -> torch.Tensor | None:
-        """Return where each number of the channels-last vector is in the flat one."""
-        if not self.channels_last:
-            return None
-        index = torch.arange(self.layout.size)
-        parts = []
-        for view in self.layout.views(index).values():
-            moved = view.permute(0, 2, 3, 1) if view.dim() == 4 else view
-            parts.append(moved.reshape(-1))
-        return torch.cat(parts)
-
     def _adopt(self, flat: torch.Tensor) -> list[nn.Parameter]:
         """Make the module's parameters views of `flat` and return them."""
         parameters = []
@@ -158,14 +130,31 @@ class LoopKernel(Kernel):
             views.append(flat.as_strided(shape, like.stride(), offset))
         return views
 
-    def _lane(self, flat: torch.Tensor) -> list[torch.Tensor]:
+    def _views_of_one(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        """Return the parameters in `flat` as parts `(1, ...)` of a single lane."""
         return [view.unsqueeze(0) for view in self._views(flat)]
 
+    def _store(self, flat: torch.Tensor, into: torch.Tensor) -> torch.Tensor:
+        """Copy a model `(p,)` into memory laid out as the module's parameters are; return it."""
+        if not self.channels_last:
+            return into.copy_(flat)
+        for stored, view in zip(self._views(into), self.layout.views(flat).values(), strict=True):
+            stored.copy_(view)
+        return into
+
     def _stored(self, flat: torch.Tensor) -> torch.Tensor:
-        return flat if self._order is None else flat[self._order]
+        return self._store(flat, torch.empty_like(flat)) if self.channels_last else flat
 
     def _leave(self) -> torch.Tensor:
-        return self._flat.clone() if self._inverse is None else self._flat[self._inverse]
+        """Return the trained model `(p,)`, a copy."""
+        flat = torch.empty_like(self._flat)
+        if not self.channels_last:
+            return flat.copy_(self._flat)
+        for view, stored in zip(
+            self.layout.views(flat).values(), self._views(self._flat), strict=True
+        ):
+            view.copy_(stored)
+        return flat
 
 
 def _sums(losses: Floats, segment: Segment) -> tuple[float, float]:

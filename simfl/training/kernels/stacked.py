@@ -8,17 +8,20 @@ its own batches alone.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from simfl.components.local_training import LocalTraining
+from simfl.components.losses.base import Loss
 from simfl.core.types import Floats, Ids
-from simfl.core.work import LocalTraining
-from simfl.training.kernels.base import Kernel, Progress
-from simfl.training.kernels.lanes import Reader, Record
-from simfl.training.kernels.sgd import LaneSGD
+from simfl.training.kernels.base import Kernel, Lane, Progress
+from simfl.training.kernels.lanes import Reader
+from simfl.training.kernels.objectives import Objective, RowObjective
+from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import Steps, batch_width
 from simfl.training.passes import Segment, stream
 
@@ -33,13 +36,33 @@ BLOCK_BYTES = 4 * 2**20
 MOST_LANES = 1024
 
 
+class Step(NamedTuple):
+    """One SGD step of the `a` lanes that still run.
+
+    Attributes:
+        x: `(a, width, ...)` inputs.
+        targets: `(a, width, ...)` what the outputs should be, as the objective has it.
+        weights: `(a, width, 1)` weight of each row in its batch's loss.
+        rates: `(a, 1)` learning rates.
+        record: to be written, for the objective.
+        masks: `(a, width * masks)` dropout factors; None: there is no dropout.
+    """
+
+    x: torch.Tensor
+    targets: torch.Tensor
+    weights: torch.Tensor
+    rates: torch.Tensor
+    record: tuple[torch.Tensor, ...]
+    masks: torch.Tensor | None
+
+
 class Workspace(ABC):
     """Buffers of one chunk of lanes, and how to get their gradients."""
 
     masks: int = 0
     """Dropout masks needed per row, in numbers."""
     fuses: bool = False
-    """Whether `step` is there: plain SGD without gradients ever being stored."""
+    """Whether `fused` is there: plain SGD without gradients ever being stored."""
     params: Sequence[torch.Tensor]
     """Parts `(l, n_i)` of the models; the optimizer changes them in place."""
 
@@ -52,34 +75,11 @@ class Workspace(ABC):
         """Go on with the first `lanes` lanes only."""
 
     @abstractmethod
-    def compute(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: tuple[torch.Tensor, ...],
-    ) -> Sequence[torch.Tensor]:
-        """Return parts `(a, n_i)` of the gradients of the lanes that still run.
+    def compute(self, step: Step) -> Sequence[torch.Tensor]:
+        """Return parts `(a, n_i)` of the gradients of the lanes that still run."""
 
-        Args:
-            x: `(a, width, ...)` inputs.
-            targets: `(a, width, c)` one-hot targets times `weights`.
-            weights: `(a, width, 1)` weight of each row in its batch's loss.
-            masks: `(a, width * masks)` dropout factors.
-            record: to be written: logits `(a, width, c)`, the row-wise sums `(a, width, 1)` of
-                ``exp(logits - shifts)`` and the shifts `(a, width, 1)`, zero unless written.
-        """
-
-    def step(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: tuple[torch.Tensor, ...],
-    ) -> None:
-        """Add the gradients to the parameters; as `compute`, but `weights` hold the step size."""
+    def fused(self, step: Step) -> None:
+        """Add the gradients to the parameters; `step.weights` hold minus the rate, too."""
         raise NotImplementedError
 
     @abstractmethod
@@ -113,8 +113,12 @@ class StackedKernel(Kernel):
         return int(np.clip(self._room // (8 * self._size + batch_bytes), 2, MOST_LANES))
 
     @abstractmethod
-    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
+    def workspace(self, start: Sequence[torch.Tensor], width: int, loss: Loss) -> Workspace:
         """Return buffers for lanes that start at models `(p,)`, with `width` rows a batch."""
+
+    def objective(self, loss: Loss, batches: int, width: int, device: torch.device) -> Objective:
+        """Return what `loss` is over blocks of up to so many batches."""
+        return RowObjective(batches, width, device)
 
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
         """Return `(steps, width * masks)` dropout factors; only called if there is dropout."""
@@ -130,122 +134,130 @@ class StackedKernel(Kernel):
 
     @override
     def run(
-        self,
-        start: Sequence[torch.Tensor],
-        base: Sequence[torch.Tensor],
-        x: torch.Tensor,
-        y: torch.Tensor,
-        segments: Sequence[Segment],
-        training: LocalTraining,
-        offsets: Sequence[torch.Tensor] | None = None,
+        self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
     ) -> Progress:
-        progress = Progress(list(start), np.zeros(len(segments)), np.zeros(len(segments)))
+        progress = Progress.none(lanes)
         x = self.inputs(x)
         with torch.no_grad():
             row_bytes = x[:1].numel() * x.element_size()
-            for width, lanes in self._chunks(segments, training.batch_size, row_bytes):
-                workspace = self.workspace([start[lane] for lane in lanes], width)
-                anchor = workspace.params
-                if training.proximal:
-                    anchor = workspace.load([base[lane] for lane in lanes])
-                offset = None
-                if offsets is not None:
-                    offset = workspace.load([offsets[lane] for lane in lanes])
-                optimizer = LaneSGD(training, workspace.params, anchor, offset)
-                chosen = [segments[lane] for lane in lanes]
-                sums = self._run_chunk(workspace, optimizer, x, y, chosen, width)
-                progress.losses[lanes], progress.squares[lanes] = sums
-                for lane, params in zip(lanes, workspace.result(), strict=True):
-                    progress.params[lane] = params
+            segments = [lane.segment for lane in lanes]
+            for width, places in self._chunks(segments, training.batch_size, row_bytes):
+                chunk = _Chunk(self, [lanes[place] for place in places], width, training)
+                progress.losses[places], progress.squares[places] = chunk.run(x, y)
+                for place, params in zip(places, chunk.workspace.result(), strict=True):
+                    progress.params[place] = params
         return progress
 
     def _chunks(
         self, segments: Sequence[Segment], batch: int, row_bytes: int
     ) -> Iterator[tuple[int, Ids]]:
-        """Yield chunks of lanes, longest first, and their batch width."""
+        """Yield the batch width and the places of a chunk of lanes, longest first."""
         multiple = self.row_multiple()
         widths = np.array([batch_width(segment, batch, multiple) for segment in segments])
         steps = np.array([segment.steps for segment in segments])
         for width in np.unique(widths[steps > 0]):
-            lanes = np.flatnonzero((widths == width) & (steps > 0))
-            lanes = lanes[np.argsort(-steps[lanes], kind="stable")]
+            places = np.flatnonzero((widths == width) & (steps > 0))
+            places = places[np.argsort(-steps[places], kind="stable")]
             most = self.most_lanes(int(width) * row_bytes)
-            for first in range(0, len(lanes), most):
-                yield int(width), lanes[first : first + most]
+            for first in range(0, len(places), most):
+                yield int(width), places[first : first + most]
 
-    def _run_chunk(
-        self,
-        workspace: Workspace,
-        optimizer: LaneSGD,
-        x: torch.Tensor,
-        y: torch.Tensor,
-        segments: Sequence[Segment],
-        width: int,
-    ) -> tuple[Floats, Floats]:
-        steps, device = Steps.of(segments, width), x.device
-        starts = steps.starts.tolist()
-        minus_rates = torch.from_numpy(-steps.rates).to(device).unsqueeze(1)
-        losses = np.empty((len(steps.rates), width))
-        numbers = width * (self.classes + workspace.masks + 4)
-        blocks = list(steps.blocks(BLOCK_BYTES // (4 * numbers)))
-        record = Record(
-            max(starts[t1] - starts[t0] for t0, t1 in blocks), width, self.classes, device
-        )
-        reader = Reader(x, width, int(steps.active[0]))
-        streams = []
+
+class _Chunk:
+    """Lanes that run together, longest first.
+
+    Args:
+        kernel: how they run.
+        lanes: which.
+        width: rows of a batch.
+        training: the optimizer's settings.
+    """
+
+    def __init__(
+        self, kernel: StackedKernel, lanes: Sequence[Lane], width: int, training: LocalTraining
+    ) -> None:
+        self._kernel, self._width, self._loss = kernel, width, training.loss
+        self._steps = Steps.of([lane.segment for lane in lanes], width)
+        start = [lane.start for lane in lanes]
+        self.workspace = workspace = kernel.workspace(start, width, training.loss)
+        anchor = workspace.params
+        if training.proximal:
+            anchor = workspace.load([lane.base for lane in lanes])
+        offsets = [lane.offset for lane in lanes if lane.offset is not None]
+        offset = workspace.load(offsets) if offsets else None
+        self._optimizer = LaneOptimizer(training, workspace.params, anchor, offset)
+        self._fused = workspace.fuses and self._optimizer.plain
+        self._streams = []
         if workspace.masks:
-            streams = [stream(segment.seed, segment.dropout) for segment in segments]
-        lanes = len(segments)
-        fused = workspace.fuses and optimizer.plain
-        for t0, t1 in blocks:
-            begin, end = starts[t0], starts[t1]
-            counts = steps.active[t0:t1].tolist()
-            rows = torch.from_numpy(steps.rows[begin:end].ravel()).to(device)
-            labels = y.index_select(0, rows).view(-1, width, 1)
-            weights = torch.from_numpy(steps.weights[begin:end]).to(device).unsqueeze(2)
-            if fused:
-                weights = weights * minus_rates[begin:end].unsqueeze(2)
-            targets = torch.zeros(end - begin, width, self.classes, device=device)
-            targets.scatter_(2, labels, weights)
-            masks: Sequence[torch.Tensor | None] = [None] * (t1 - t0)
-            if workspace.masks:
-                drawn = self._masks(workspace, steps, streams, t0, t1, width).to(device)
-                masks = torch.split_with_sizes(drawn, counts)
-            for count, step_x, step_targets, step_weights, step_masks, rates, rows_of in zip(
-                counts,
-                reader.read(rows, counts),
-                torch.split_with_sizes(targets, counts),
-                torch.split_with_sizes(weights, counts),
-                masks,
-                torch.split_with_sizes(minus_rates[begin:end], counts),
-                record.split(counts),
-                strict=True,
-            ):
-                if count < lanes:
-                    lanes = count
-                    workspace.narrow(lanes)
-                    optimizer.narrow(lanes)
-                batch = step_x, step_targets, step_weights, step_masks, rows_of
-                if fused:
-                    workspace.step(*batch)
+            self._streams = [stream(lane.segment.seed, lane.segment.dropout) for lane in lanes]
+
+    def run(self, x: torch.Tensor, y: torch.Tensor) -> tuple[Floats, Floats]:
+        """Make all steps; return each lane's sums of losses and of squared losses.
+
+        Args:
+            x: `(n, ...)` inputs that the segments' rows index.
+            y: `(n,)` targets.
+        """
+        steps, width = self._steps, self._width
+        losses = np.empty((len(steps.rates), width))
+        numbers = width * (self._kernel.classes + self.workspace.masks + 4)
+        blocks = list(steps.blocks(BLOCK_BYTES // (4 * numbers)))
+        most = max(steps.starts[last] - steps.starts[first] for first, last in blocks)
+        objective = self._kernel.objective(self._loss, int(most), width, x.device)
+        reader = Reader(x, width, int(steps.active[0]))
+        lanes = int(steps.active[0])
+        for block in blocks:
+            batches = slice(*steps.starts[list(block)].tolist())
+            rows = torch.from_numpy(steps.rows[batches].ravel()).to(x.device)
+            targets = y.index_select(0, rows).view(-1, width, *y.shape[1:])
+            for step in self._block(block, reader, rows, targets, objective):
+                if len(step.x) < lanes:
+                    lanes = len(step.x)
+                    self.workspace.narrow(lanes)
+                    self._optimizer.narrow(lanes)
+                if self._fused:
+                    self.workspace.fused(step)
                 else:
-                    optimizer.step(workspace.compute(*batch), rates)
-            losses[begin:end] = record.losses(labels).cpu().numpy()
+                    self._optimizer.step(self.workspace.compute(step), step.rates)
+            losses[batches] = objective.losses(targets).cpu().numpy()
         return steps.sums(losses)
 
-    def _masks(
+    def _block(
         self,
-        workspace: Workspace,
-        steps: Steps,
-        streams: Sequence[np.random.Generator],
-        t0: int,
-        t1: int,
-        width: int,
-    ) -> torch.Tensor:
-        begin, end = steps.starts[t0], steps.starts[t1]
-        masks = np.empty((end - begin, width * workspace.masks), dtype=np.float32)
-        for lane in range(steps.active[t0]):
-            ends = min(t1, steps.lengths[lane])
-            at = steps.starts[t0:ends] - begin + lane
-            masks[at] = self.draw_masks(streams[lane], ends - t0, width)
+        block: tuple[int, int],
+        reader: Reader,
+        rows: torch.Tensor,
+        targets: torch.Tensor,
+        objective: Objective,
+    ) -> Iterator[Step]:
+        """Yield the steps of a block ``first, last``, whose batches have `rows` and `targets`."""
+        steps, device = self._steps, targets.device
+        batches = slice(*steps.starts[list(block)].tolist())
+        counts = steps.active[slice(*block)].tolist()
+        rates = torch.from_numpy(steps.rates[batches]).to(device).unsqueeze(1)
+        weights = torch.from_numpy(steps.weights[batches]).to(device).unsqueeze(2)
+        if self._fused:
+            weights = weights * -rates.unsqueeze(2)
+        masks: Sequence[torch.Tensor | None] = [None] * len(counts)
+        if self.workspace.masks:
+            masks = torch.split_with_sizes(self._masks(*block).to(device), counts)
+        return map(
+            Step,
+            reader.read(rows, counts),
+            torch.split_with_sizes(objective.targets(targets, weights), counts),
+            torch.split_with_sizes(weights, counts),
+            torch.split_with_sizes(rates, counts),
+            objective.split(counts),
+            masks,
+        )
+
+    def _masks(self, first: int, last: int) -> torch.Tensor:
+        """Return the dropout factors `(s, width * masks)` of steps `first` to `last`."""
+        steps, width = self._steps, self._width
+        begin, end = steps.starts[first], steps.starts[last]
+        masks = np.empty((end - begin, width * self.workspace.masks), dtype=np.float32)
+        for lane in range(steps.active[first]):
+            stop = min(last, steps.lengths[lane])
+            at = steps.starts[first:stop] - begin + lane
+            masks[at] = self._kernel.draw_masks(self._streams[lane], stop - first, width)
         return torch.from_numpy(masks)

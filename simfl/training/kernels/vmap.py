@@ -13,8 +13,9 @@ from torch import nn
 from torch.func import functional_call, grad, vmap
 from typing_extensions import override
 
+from simfl.components.losses.base import Loss
 from simfl.training.flat import Layout, example_input
-from simfl.training.kernels.stacked import StackedKernel, Workspace
+from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
 
 LANES = 16
 COUPLED = (nn.modules.batchnorm._BatchNorm, nn.RNNBase, nn.modules.dropout._DropoutNd)
@@ -34,15 +35,21 @@ class VmapKernel(StackedKernel):
     def __init__(self, module: nn.Module, classes: int) -> None:
         self.layout = Layout.of(module)
         super().__init__(self.layout.size, classes, next(module.parameters()).device)
-        module.train()
+        self._module = module.train()
 
-        def loss(
-            parameters: dict[str, torch.Tensor], x: torch.Tensor, targets: torch.Tensor
+    def gradient(self, loss: Loss) -> Gradient:
+        """Return the gradient of the weighted loss of batches, and the losses of their rows."""
+
+        def total(
+            parameters: dict[str, torch.Tensor],
+            x: torch.Tensor,
+            targets: torch.Tensor,
+            weights: torch.Tensor,
         ) -> tuple[torch.Tensor, torch.Tensor]:
-            logits = functional_call(module, parameters, (x,))
-            return -(torch.log_softmax(logits, 1) * targets).sum(), logits
+            rows = loss.rows(functional_call(self._module, parameters, (x,)), targets)
+            return rows @ weights, rows
 
-        self.gradient: Gradient = vmap(grad(loss, has_aux=True))
+        return vmap(grad(total, has_aux=True))
 
     @override
     def most_lanes(self, batch_bytes: int) -> int:
@@ -50,16 +57,16 @@ class VmapKernel(StackedKernel):
         return max(super().most_lanes(batch_bytes) // LANES, 1) * LANES
 
     @override
-    def workspace(self, start: Sequence[torch.Tensor], width: int) -> Workspace:
-        return _VmapWorkspace(self, start)
+    def workspace(self, start: Sequence[torch.Tensor], width: int, loss: Loss) -> Workspace:
+        return _VmapWorkspace(self, start, loss)
 
 
 class _VmapWorkspace(Workspace):
-    def __init__(self, kernel: VmapKernel, start: Sequence[torch.Tensor]) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: VmapKernel, start: Sequence[torch.Tensor], loss: Loss) -> None:
+        self._layout, self._lane_gradients = kernel.layout, kernel.gradient(loss)
         self.params = self.load(start)
         self._gradient = torch.zeros_like(self.params[0])
-        self._views = kernel.layout.views(self._gradient)
+        self._views = self._layout.views(self._gradient)
         self._lanes = len(start)
 
     def load(self, models: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
@@ -71,26 +78,17 @@ class _VmapWorkspace(Workspace):
     def result(self) -> list[torch.Tensor]:
         return list(self.params[0].unbind())
 
-    def compute(
-        self,
-        x: torch.Tensor,
-        targets: torch.Tensor,
-        weights: torch.Tensor,
-        masks: torch.Tensor | None,
-        record: tuple[torch.Tensor, ...],
-    ) -> Sequence[torch.Tensor]:
-        logits, sums, shifts = record
+    def compute(self, step: Step) -> Sequence[torch.Tensor]:
+        [losses] = step.record
+        batches = (self.params[0], step.x, step.targets, step.weights.squeeze(2))
         for first in range(0, self._lanes, LANES):
             lanes = slice(first, min(first + LANES, self._lanes))
             used = lanes.stop - lanes.start
-            filled = [_filled(part[lanes]) for part in (self.params[0][: self._lanes], x, targets)]
-            parameters = self._kernel.layout.views(filled[0])
-            gradients, outputs = self._kernel.gradient(parameters, *filled[1:])
+            params, *batch = [_filled(part[lanes]) for part in batches]
+            gradients, rows = self._lane_gradients(self._layout.views(params), *batch)
             for name, part in gradients.items():
                 self._views[name][lanes] = part[:used]
-            logits[lanes] = outputs[:used]
-        torch.amax(logits, 2, keepdim=True, out=shifts)
-        torch.sum((logits - shifts).exp(), 2, keepdim=True, out=sums)
+            losses[lanes] = rows[:used]
         return [self._gradient[: self._lanes]]
 
 

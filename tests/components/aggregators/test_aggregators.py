@@ -9,7 +9,11 @@ from pydantic import ValidationError
 from simfl.components.aggregators import Aggregator, aggregators
 from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.fednova import FedNova
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.adam import Adam
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.step import Milestones
+from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.testing.circumstances import circumstances
 
 NAMES = aggregators.names()
@@ -134,23 +138,25 @@ def test_fednova_learns_of_local_training() -> None:
         aggregator.prepare(local, 10)
         return aggregator._reach(7, round_)
 
-    schedule = Schedule(0.5, milestones=(3,), factor=0.5)
-    heavy, pulled = (
-        LocalTraining(8, schedule, momentum=0.5),
-        LocalTraining(8, schedule, proximal=0.5),
-    )
-    assert reach(LocalTraining(8, schedule)) == 7
+    plain, schedule = Sgd(lr=0.5), Milestones(milestones=(3,), factor=0.5)
+    heavy = LocalTraining(8, Sgd(lr=0.5, momentum=0.5), schedule)
+    pulled = LocalTraining(8, plain, schedule, proximal=0.5)
+    assert reach(LocalTraining(8, plain, schedule)) == 7
     assert reach(heavy) == FedNova(momentum=0.5)._reach(7)
     assert reach(pulled) == FedNova(proximal=0.25)._reach(7)
     assert reach(pulled, 4) == FedNova(proximal=0.125)._reach(7)  # the rate was cut
     assert reach(heavy, momentum=0) == reach(pulled, proximal=0) == 7
-    both = LocalTraining(8, schedule, momentum=0.5, proximal=0.5)
+    both = LocalTraining(8, heavy.optimizer, schedule, proximal=0.5)
     [told] = FedNova().objections(circumstances(training=both))
     assert "can't both be above 0" in told
     assert reach(both, momentum=0) == reach(pulled)
-    far = LocalTraining(8, schedule, proximal=3.0)
+    far = LocalTraining(8, plain, schedule, proximal=3.0)
     [told] = FedNova().objections(circumstances(training=far))
     assert "below 1, but it is 1.5" in told
+    other = circumstances(training=LocalTraining(8, Adam()))
+    [told] = FedNova().objections(other)
+    assert "how far steps of sgd reach" in told
+    assert not list(FedNova(momentum=0).objections(other))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7])

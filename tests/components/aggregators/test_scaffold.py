@@ -5,12 +5,15 @@ import pytest
 
 from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.scaffold import Scaffold
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.adam import Adam
+from simfl.components.optimizers.sgd import Sgd
 from simfl.core.types import Params
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder, WorkResult
+from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.errors import RunError
 from simfl.testing.circumstances import circumstances
 
-SGD = LocalTraining(8, Schedule(0.1))
+SGD = LocalTraining(8, Sgd(lr=0.1))
 
 
 def scaffold(clients: int = 4, **options: float) -> Scaffold:
@@ -81,12 +84,19 @@ def test_state_goes_on_where_it_was() -> None:
     assert one.fresh().correction(0) is None
 
 
-@pytest.mark.parametrize("extra", [{"momentum": 0.9}, {"proximal": 0.1}, {"clip": 1.0}])
-def test_only_plain_sgd(extra: dict[str, float]) -> None:
-    local = LocalTraining(8, Schedule(0.1), **extra)  # type: ignore[arg-type]
-    [told] = Scaffold().objections(circumstances(training=local))
-    assert f"can't go with {next(iter(extra))} " in told
-    decays = LocalTraining(8, Schedule(0.1), weight_decay=0.1)
+@pytest.mark.parametrize(
+    ("told", "local"),
+    [
+        ("momentum", LocalTraining(8, Sgd(momentum=0.9))),
+        ("proximal", LocalTraining(8, Sgd(), proximal=0.1)),
+        ("clip", LocalTraining(8, Sgd(clip=1.0))),
+        ("optimizer 'adam'", LocalTraining(8, Adam())),
+    ],
+)
+def test_only_plain_sgd(told: str, local: LocalTraining) -> None:
+    [objection] = Scaffold().objections(circumstances(training=local))
+    assert f"can't go with {told}" in objection
+    decays = LocalTraining(8, Sgd(weight_decay=0.1))
     assert not list(Scaffold().objections(circumstances(training=decays)))
 
 

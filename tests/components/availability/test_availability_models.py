@@ -1,13 +1,16 @@
 """What each availability promises about the fleet: duty cycles and lengths of sessions."""
 
+import gzip
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from simfl.components.availability import availabilities
 from simfl.components.availability.base import OnlineSchedule
+from simfl.components.availability.trace import Trace
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -183,6 +186,32 @@ def test_a_trace_is_replayed_by_hand(tmp_path: Path) -> None:
     assert replay(tmp_path, 4) == replay(tmp_path, 0)
 
 
+def test_time_that_no_row_covers_is_offline_though_unknown_rows_are_cut_out(
+    tmp_path: Path,
+) -> None:
+    """Device `b`'s second from 8 s is unknown; from 5 to 8 s of the 11 s left it is offline."""
+    (tmp_path / "t.csv").write_text("device,start_s,end_s,state\nb,0,5,1\nb,8,9,-1\nb,9,12,1\n")
+    one = schedule("trace", 1, tmp_path, file="t.csv", shuffle=False, shift=False)
+    times, now = [], 0.0
+    while now < 30:
+        now = one.next_change_s(0, now)
+        times.append(now)
+    assert times == [5, 8, 16, 19, 27, 30]
+    assert [one.online(np.array([0]), now)[0] for now in (0.0, 6.0, 9.0, 12.0, 17.0)] == [
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_online_and_unknown_rows_alone_do_not_make_a_device_always_online(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("device,start_s,end_s,state\na,2,4,1\na,6,8,-1\nb,0,10,1\n")
+    two = schedule("trace", 2, tmp_path, file="t.csv", shuffle=False, shift=False)
+    assert [two.next_change_s(0, now) for now in (0.0, 2.0, 4.0)] == [2, 4, 10]  # 8 s a period
+
+
 def test_unknown_stretches_can_count_as_offline(tmp_path: Path) -> None:
     assert replay(tmp_path, 1, unknown="offline") == [10, 20.25, 50, 60.25, 90]
     assert replay(tmp_path, 2, unknown="offline") == [20, 25, 60, 65, 100]
@@ -205,11 +234,14 @@ def test_shifted_replays_keep_the_duty_cycle(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("device,start_s\n1,2\n", "no column end_s"),
-        ("device,start_s,end_s\n1,5,5\n", "0 <= start_s < end_s"),
-        ("device,start_s,end_s\n1,-5,5\n", "0 <= start_s < end_s"),
-        ("device,start_s,end_s\n1,0,5\n1,4,6\n", "overlap"),
-        ("device,start_s,end_s\n1,0,abc\n", "numbers"),
-        ("device,start_s,end_s,state\n1,0,5,7\n", "state"),
+        ("device,start_s,end_s\n1,5,5\n", r"t\.csv:2: expected 0 <= start_s < end_s"),
+        ("device,start_s,end_s\n1,-5,5\n", r"t\.csv:2: expected 0 <= start_s < end_s"),
+        ("device,start_s,end_s\n1,4,6\n\n1,0,5\n", r"t\.csv:2: rows of one device overlap"),
+        ("device,start_s,end_s\n1,0,5\n\n1,5,abc\n", r"t\.csv:4: column end_s .* numbers"),
+        ("device,start_s,end_s\n1,0,inf\n", r"t\.csv:2: column end_s .* numbers"),
+        ("device,start_s,end_s\n1,0,5\n1,6,1e308\n", r"t\.csv:3: column end_s .* numbers"),
+        ("device,start_s,end_s\n1,0,5\n,6,7\n", r"t\.csv:3: expected a device"),
+        ("device,start_s,end_s,state\n1,0,5,7\n", r"t\.csv:2: .* state"),
         ("device,start_s,end_s,state\n1,0,5,-1\n", "nothing is known"),
         ("device,start_s,end_s\n", "0 <= start_s < end_s|numbers"),
         ("", "can't read"),
@@ -221,6 +253,28 @@ def test_a_broken_trace_is_refused(tmp_path: Path, text: str, message: str) -> N
         schedule("trace", 1, tmp_path, file="t.csv")
     with pytest.raises(InputError, match=r"none\.csv"):
         schedule("trace", 1, tmp_path, file="none.csv")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zip", ".xz", ".zst", ".tar", ".bz2"])
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8b\x08\x00", b"garbage", "cut", "deflate"])
+def test_a_badly_compressed_trace_is_refused(
+    tmp_path: Path, suffix: str, content: bytes | str
+) -> None:
+    good = gzip.compress(b"device,start_s,end_s\n" + b"1,0,5\n" * 99, mtime=0)
+    if content == "cut":
+        content = good[: len(good) // 2]
+    elif content == "deflate":
+        content = good[:12] + b"\xff" * 9 + good[21:]
+    assert isinstance(content, bytes)
+    (tmp_path / f"t.csv{suffix}").write_bytes(content)
+    with pytest.raises(InputError, match=rf"can't read .*t\.csv\{suffix}"):
+        schedule("trace", 1, tmp_path, file=f"t.csv{suffix}")
+
+
+@pytest.mark.parametrize("period", ["1e16 s", "1e-9 s"])
+def test_a_period_beyond_the_clock_is_refused(period: str) -> None:
+    with pytest.raises(ValidationError, match="period"):
+        Trace(file=Path("t.csv"), period=period)
 
 
 @pytest.mark.data

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from simfl.components.coresets import coresets
-from simfl.components.coresets.apportion import apportion
 from simfl.components.coresets.k_medoids import KMedoids
 
 LINE = np.array([0, 1, 2, 10, 11, 20.0])[:, None]
@@ -153,21 +152,3 @@ def test_random_is_uniform_and_unbiased() -> None:
         counts[rows] += 1
         assert weights.tolist() == [10 / 3] * 3
     assert np.abs(counts - 600).max() < 4 * np.sqrt(2000 * 0.3 * 0.7)
-
-
-@settings(deadline=None, max_examples=200)
-@given(sizes=st.lists(st.integers(1, 500), min_size=1, max_size=12), share=st.floats(0, 1))
-def test_apportionment(sizes: list[int], share: float) -> None:
-    total = np.array(sizes)
-    budget = round(share * total.sum())
-    seats = apportion(budget, total)
-    assert seats.sum() == budget
-    assert (seats <= total).all()
-    assert (seats >= (budget >= len(sizes))).all()
-
-
-def test_apportionment_by_hand() -> None:
-    assert apportion(10, np.array([53, 24, 23])).tolist() == [5, 3, 2]
-    assert apportion(3, np.array([97, 2, 1])).tolist() == [1, 1, 1]
-    assert apportion(2, np.array([97, 2, 1])).tolist() == [2, 0, 0]
-    assert apportion(2, np.array([1, 1, 1])).tolist() == [1, 1, 0]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from simfl.components.datasets.base import Corpus, Dataset, Samples, datasets
+from simfl.components.datasets.base import Corpus, Dataset, datasets
+from simfl.components.datasets.clients import Samples
 from simfl.errors import InputError
 from simfl.testing.contract import suites
 from simfl.testing.datasets import DatasetContract

@@ -9,7 +9,6 @@ from simfl.components.datasets import datasets
 from simfl.components.datasets.generated import Generated
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
-from simfl.training.generated import Generated as GeneratedData
 
 
 def lazy(clients=100, seed=0, **options):
@@ -78,13 +77,11 @@ def test_bounds_in_the_wrong_order_are_refused():
 
 def test_as_client_data():
     corpus = lazy(10)
-    data = GeneratedData(corpus)
-    assert data.sizes is corpus.sizes
-    cohort = data.training([7, 2])
+    cohort = corpus.training([7, 2])
     assert cohort.x.dtype == torch.float32
     assert cohort.y.dtype == torch.int64
     assert [len(rows) for rows in cohort.rows] == corpus.sizes[[7, 2]].tolist()
     assert np.array_equal(cohort.x[cohort.rows[1]].numpy(), corpus.client(2).x)
     assert np.array_equal(cohort.y[cohort.rows[0]].numpy(), corpus.client(7).y)
-    again = data.validation([7])
+    again = corpus.validation([7])
     assert torch.equal(again.x, cohort.x[cohort.rows[0]])

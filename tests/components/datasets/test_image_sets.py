@@ -122,6 +122,22 @@ def test_downloads_go_to_the_users_cache(monkeypatch):
     assert cache_folder() == Path.home() / ".cache" / "simfl"
 
 
+@pytest.mark.parametrize("normalise", ["standard", "mnist_constants", "half", "none"])
+def test_black_is_what_a_pixel_of_zero_becomes(tmp_path, normalise):
+    raw = tmp_path / "MNIST" / "raw"
+    for part in ("train", "t10k"):
+        write_idx(raw / f"{part}-images-idx3-ubyte", np.zeros((2, 28, 28)))
+        write_idx(raw / f"{part}-labels-idx1-ubyte", np.zeros(2))
+    data = parse("mnist", normalise=normalise)
+    assert data.load(tmp_path, Seeds(0)).train.x == pytest.approx((data.black or (0.0,))[0])
+
+
+def test_black_per_channel():
+    assert parse("cifar10").black == pytest.approx((-2.4291, -2.4183, -2.2214), abs=1e-4)
+    assert parse("cifar10", normalise="mnist_constants").black == pytest.approx([-0.424213] * 3)
+    assert parse("cifar10", normalise="per_pixel").black is None
+
+
 def test_shapes_are_known_without_loading():
     assert parse("mnist").shape() == ((1, 28, 28), 10)
     assert parse("fashion_mnist").shape() == ((1, 28, 28), 10)
@@ -139,7 +155,7 @@ def test_the_real_sets(name, n):
     data = parse(name)
     corpus = data.load(Path(os.environ["SIMFL_DATA"]), Seeds(0))
     assert (len(corpus.train), len(corpus.test)) == (n, 10000)
-    assert (corpus.shape, corpus.classes) == data.shape()
+    assert (corpus.train.x.shape[1:], corpus.classes) == data.shape()
     assert np.bincount(corpus.test.y).min() > 850
     channels = corpus.train.x.mean(axis=(0, 2, 3), dtype=float)
     assert np.abs(channels).max() < 0.001

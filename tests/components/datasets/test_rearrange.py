@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.components.datasets import rearrange
-from simfl.components.datasets.base import Samples
+from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.rearrange import rearranged
 
 

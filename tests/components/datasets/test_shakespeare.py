@@ -49,20 +49,18 @@ def text(tokens, characters=LEAF_CHARACTERS, first=0):
 def test_windows_and_the_next_character(roles):
     corpus = load(roles)
     assert [len(rows) for rows in corpus.natural] == [108, 51, 176]  # 4/5 of 135, 64 and 220
-    assert [len(rows) for rows in corpus.natural_test] == [27, 13, 44]
+    assert len(corpus.test) == 27 + 13 + 44
     assert corpus.train.x.dtype == corpus.train.y.dtype == np.int64
     said = TEXTS["PLAY_A"]
     for i in (0, 5, 107):
         assert text(corpus.train.x[corpus.natural[0][i]]) == said[i : i + 80]
         assert LEAF_CHARACTERS[corpus.train.y[corpus.natural[0][i]]] == said[i + 80]
-    later = corpus.natural_test[0][0]
-    assert text(corpus.test.x[later]) == said[108:188]
+    assert text(corpus.test.x[0]) == said[108:188]
 
 
-def test_training_and_test_rows_are_all_rows_once(roles):
+def test_training_rows_are_all_rows_once(roles):
     corpus = load(roles)
     assert np.concatenate(corpus.natural).tolist() == list(range(len(corpus.train)))
-    assert np.concatenate(corpus.natural_test).tolist() == list(range(len(corpus.test)))
 
 
 def test_unknown_characters_count_as_blanks(roles):
@@ -88,7 +86,7 @@ def test_the_90_class_vocabulary_keeps_padding_and_unknown_apart(roles):
 def test_the_shape_is_known_without_loading(roles, vocabulary):
     corpus = load(roles, vocabulary=vocabulary)
     data = datasets.parse({"name": "shakespeare", "vocabulary": vocabulary})
-    assert data.shape() == (corpus.shape, corpus.classes)
+    assert data.shape() == (corpus.train.x.shape[1:], corpus.classes)
     assert data.shape()[1] == {"leaf": 80, "fedcore": 90}[vocabulary]
 
 
@@ -97,13 +95,11 @@ def test_stride_caps_and_gap(roles):
     assert [len(rows) for rows in strided.natural] == [11, 17]  # 14 and 22 windows; 7 are too few
     assert text(strided.train.x[1]) == TEXTS["PLAY_A"][10:90]
     capped = load(roles, max_samples_per_client=50)
-    assert [len(a) + len(b) for a, b in zip(capped.natural, capped.natural_test, strict=True)] == [
-        50,
-        50,
-        50,
-    ]
+    assert [len(rows) for rows in capped.natural] == [40, 40, 40]
+    assert len(capped.test) == 3 * 10
     gap = load(roles, gap=20)
-    assert [len(rows) for rows in gap.natural_test] == [7, 0, 24]
+    assert len(gap.test) == 7 + 0 + 24
+    assert text(gap.test.x[7]) == TEXTS["PLAY_C"][196:276]
     assert text(gap.test.x[0]) == TEXTS["PLAY_A"][128:208]
 
 
@@ -112,9 +108,9 @@ def test_a_share_keeps_whole_roles_but_the_last(tmp_path):
     (tmp_path / "shakespeare_roles.json").write_text(json.dumps(content(many)))
     total = sum(100 + i for i in range(40))
     corpus = load(tmp_path, share=0.3)
-    sizes = [len(a) + len(b) for a, b in zip(corpus.natural, corpus.natural_test, strict=True)]
-    assert int(0.3 * total) - 10 < sum(sizes) <= int(0.3 * total)
-    assert sum(size < 100 for size in sizes) <= 1
+    kept = len(corpus.train) + len(corpus.test)
+    assert int(0.3 * total) - 10 < kept <= int(0.3 * total)
+    assert sum(len(rows) < 80 for rows in corpus.natural) <= 1  # 4/5 of 100
     again = load(tmp_path, seed=1, share=0.3)
     assert [len(rows) for rows in again.natural] == [len(rows) for rows in corpus.natural]
     by_run = [load(tmp_path, seed=s, share=0.3, generator_seed=None) for s in (0, 1)]

@@ -10,7 +10,8 @@ from simfl.errors import InputError
 MODULE = """\
 from typing import Literal
 import numpy as np
-from simfl.components.datasets.base import Corpus, Dataset, Samples
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
 
 
 class Mine(Dataset):

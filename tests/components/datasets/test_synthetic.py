@@ -18,10 +18,8 @@ def load(seed=0, **options):
 def test_the_published_sizes(ab):
     corpus = load(alpha=ab, beta=ab)
     train = np.array([len(rows) for rows in corpus.natural])
-    sizes = train + [len(rows) for rows in corpus.natural_test]
-    assert sizes[:10].tolist() == PUBLISHED_SIZES
-    assert sizes.sum() == 22_349
-    assert train.tolist() == [int(0.9 * n) for n in sizes]
+    assert train[:10].tolist() == [int(0.9 * n) for n in PUBLISHED_SIZES]
+    assert train.sum() + len(corpus.test) == 22_349
     assert (train.sum(), train.min(), train.max()) == (20_101, 45, 4645)
     assert round(train.mean(), 2) == 670.03
     assert round(train.std(), 2) == 1147.77
@@ -36,16 +34,13 @@ def test_the_stream_is_that_of_the_released_generator():
     centres = [rng.normal(mean_x[k], 1, 60) for k in range(3)]
     covariance = np.diag(np.arange(1, 61) ** -1.2)
     corpus = load(alpha=0.5, beta=2, clients=3)
+    tests = np.split(np.arange(len(corpus.test)), np.cumsum(sizes - (0.9 * sizes).astype(int))[:-1])
     for k in range(3):
         w, b = rng.normal(mean_w[k], 1, (60, 10)), rng.normal(mean_w[k], 1, 10)
         x = rng.multivariate_normal(centres[k], covariance, sizes[k])
         y = np.argmax(x @ w + b, axis=1)
-        mine = np.concatenate(
-            [corpus.train.x[corpus.natural[k]], corpus.test.x[corpus.natural_test[k]]]
-        )
-        labels = np.concatenate(
-            [corpus.train.y[corpus.natural[k]], corpus.test.y[corpus.natural_test[k]]]
-        )
+        mine = np.concatenate([corpus.train.x[corpus.natural[k]], corpus.test.x[tests[k]]])
+        labels = np.concatenate([corpus.train.y[corpus.natural[k]], corpus.test.y[tests[k]]])
         order, expected = np.lexsort(mine.T), np.lexsort(x.T)
         np.testing.assert_allclose(mine[order], x[expected], rtol=1e-6, atol=1e-6)
         assert labels[order].tolist() == y[expected].tolist()
@@ -58,10 +53,9 @@ def test_few_labels_per_client():
     assert max(labels) <= 6
 
 
-def test_natural_rows_cover_each_part_once():
+def test_natural_rows_cover_the_training_part_once():
     corpus = load()
     assert np.concatenate(corpus.natural).tolist() == list(range(len(corpus.train)))
-    assert np.concatenate(corpus.natural_test).tolist() == list(range(len(corpus.test)))
 
 
 def test_the_data_belong_to_the_generator_seed_alone():
@@ -92,7 +86,7 @@ def test_types_and_shape():
     corpus = load(clients=2)
     assert corpus.train.x.dtype == np.float32
     assert corpus.train.y.dtype == np.int64
-    assert Synthetic().shape() == ((60,), 10) == (corpus.shape, corpus.classes)
+    assert Synthetic().shape() == ((60,), 10) == (corpus.train.x.shape[1:], corpus.classes)
 
 
 @pytest.mark.parametrize("options", [{"alpha": -1}, {"clients": 0}, {"generator_seed": -1}])

@@ -14,7 +14,7 @@ def test_shapes_types_and_balance():
     corpus = data.load(None, Seeds(0))
     assert corpus.train.x.shape == (100, 3, 16, 16)
     assert corpus.train.x.dtype == np.float32
-    assert data.shape() == (corpus.shape, corpus.classes)
+    assert data.shape() == (corpus.train.x.shape[1:], corpus.classes)
     assert np.bincount(corpus.train.y).tolist() == [20] * 5
     assert np.bincount(corpus.test.y).tolist() == [10] * 5
 

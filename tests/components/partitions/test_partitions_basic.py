@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from simfl.components.partitions import partitions
 from simfl.components.partitions.base import Source
-from simfl.components.partitions.dealing import apportion, by_owner
+from simfl.components.partitions.dealing import by_owner
 from simfl.components.partitions.describe import label_counts
 from simfl.errors import InputError
 
@@ -143,15 +143,3 @@ def test_too_few_samples_are_an_input_error(name, deal, labelled):
 def test_by_owner_keeps_the_order_without_a_generator():
     dealt = by_owner(np.array([5, 3, 9, 1]), np.array([2, 0, 2, 0]), 4)
     assert [rows.tolist() for rows in dealt] == [[3, 1], [], [5, 9], []]
-
-
-@settings(deadline=None, max_examples=50)
-@given(
-    total=st.integers(0, 1000),
-    weights=st.lists(st.floats(0.01, 100), min_size=1, max_size=20),
-)
-def test_apportion_keeps_the_total_and_is_never_a_whole_one_off(total, weights):
-    exact = total * np.array(weights) / np.sum(weights)
-    whole = apportion(total, np.array(weights))
-    assert whole.sum() == total
-    assert np.abs(whole - exact).max() < 1

@@ -181,6 +181,19 @@ def test_skewness_refuses_other_degrees(xi):
         partitions.get("skewness")(xi=xi)
 
 
+@pytest.mark.parametrize(("labels", "variance"), [("equally", 0), ("independently", 9)])
+def test_skewness_prefers_labels_equally_often_or_by_chance(labels, variance, balanced, deal):
+    """Of 100 clients so many prefer a label as Binomial(100, 1/10) says, whose variance is 9."""
+    preferred = []
+    for seed in range(40):
+        dealt = deal("skewness", balanced, 100, seed, xi=1, samples=2, labels=labels)
+        counts = label_counts(dealt, balanced.labels, 10)
+        assert (counts.max(axis=1) == 2).all()
+        preferred.append((counts > 0).sum(axis=0))
+    # 400 counts, ten of a seed adding up to 100: a standard error of about 9 * sqrt(2 / 360)
+    assert np.var(preferred) == pytest.approx(variance, abs=4 * 0.68 if variance else 0)
+
+
 def test_skewness_needs_every_class(deal, labelled):
     with pytest.raises(InputError, match="class 1"):
         deal("skewness", labelled([10, 0, 10]), 2)

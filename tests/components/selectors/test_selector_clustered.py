@@ -49,6 +49,13 @@ def test_a_client_heavier_than_an_urn_gets_whole_ones() -> None:
     assert (urns[:, 0] == 100).sum() == 2
 
 
+def test_what_is_left_is_poured_into_the_lightest_urn_first() -> None:
+    """Clusters of 8, 6, 2 and 4 in two urns of 10: the 2 and half of the 4 join the 6."""
+    merges = np.array([[0, 1, 1, 2], [2, 4, 2, 3], [3, 5, 3, 4]], dtype=float)  # all too heavy
+    urns = fill(np.array([4, 3, 1, 2]), 2, merges, np.random.default_rng(0))
+    assert urns.tolist() == [[0, 6, 2, 2], [8, 0, 0, 2]]
+
+
 def test_clusters_fit_into_an_urn() -> None:
     for seed in range(10):
         clusters = cut(random_linkage(100, seed), np.full(100, 10), 100)

@@ -68,6 +68,15 @@ def test_only_the_last_samples_are_kept() -> None:
     assert len(selector.state_dict()["_samples"]) == 11
 
 
+def test_samples_can_begin_late_in_the_warm_up() -> None:
+    """From round 10 on: losses before rounds 10 to 15 and after the last, five loss changes."""
+    server = FakeServer.random(8)
+    selector = FedCor(warmup=14, samples_from=10, interval=None, **QUICK)
+    log = asked_by_round(server, selector, 18, 3)
+    assert [t for t, asked in enumerate(log) if asked] == list(range(10, 16))
+    assert len(selector.state_dict()["_samples"]) == 5
+
+
 def test_who_was_chosen_counts_less_until_the_next_sample() -> None:
     server, selector = FakeServer.random(8), FedCor(warmup=1, interval=4, beta=0.5, **QUICK)
     rng = np.random.default_rng(0)

@@ -36,11 +36,23 @@ def test_top_loss_takes_the_largest_and_the_unknown_as_the_median() -> None:
     assert server.choose(selector, 3, rng).tolist() == [0, 2, 3]
 
 
-def test_everybody_is_asked_once() -> None:
+def test_everybody_is_asked_once_then_participants_at_the_new_model() -> None:
     server = FakeServer.random(6)
-    server.play(FedSae(), 4, 2, np.random.default_rng(0))
-    assert [probe.report for probe in server.asked] == ["loss"]
-    assert len(server.asked[0].clients) == 6
+    log = server.play(FedSae(), 4, 2, np.random.default_rng(0))
+    assert [probe.report for probe in server.asked] == ["loss"] * 4
+    asked = [np.asarray(probe.clients).tolist() for probe in server.asked]
+    assert asked == [list(range(6)), *[np.asarray(chosen).tolist() for chosen in log[:3]]]
+
+
+def test_what_counts_is_the_loss_at_the_new_model_not_the_one_while_training() -> None:
+    server, selector = FakeServer.random(4), FedSae(top_loss=True)
+    rng = np.random.default_rng(0)
+    server.loss = np.array([4.0, 3.0, 2.0, 1.0])
+    chosen = server.choose(selector, 2, rng)
+    assert chosen.tolist() == [0, 1]
+    server.finish(selector, chosen)  # they say 4 and 3 of their training
+    server.loss = np.array([1.5, 3.5, 0.0, 0.0])  # 2 and 3 are not asked again
+    assert server.choose(selector, 2, rng).tolist() == [1, 2]
 
 
 def test_steep_softmax_does_not_overflow() -> None:

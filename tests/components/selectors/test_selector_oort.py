@@ -125,6 +125,34 @@ def test_where_slowness_counts() -> None:
     assert not np.allclose(scores[0], scores[1])
 
 
+def test_scores_as_the_authors_code_reckons_them() -> None:
+    """By their `getTopK` and `get_norm`, written out for five clients of one age and duration."""
+    server, selector = FakeServer.random(5), Oort(preset="code", clip=60)
+    server.samples[:], server.duration_s[:] = 1, 1.0
+    server.choose(selector, 2, np.random.default_rng(0))
+    server.finish(selector, np.arange(5))
+    utility = np.array([1.0, 2.0, 3.0, 5.0, 9.0])
+    selector.load_state_dict({"_utility": utility})
+    clipped = np.minimum(utility, 5.0)  # the element int(5 * .6) of the sorted list
+    bonus = np.sqrt(0.1 * np.log(2) / 1)
+    expected = (clipped - 0.999) / (9.0 - 0.999) + bonus
+    assert selector._scores(server.view(2))[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("arithmetic", "drawn"), [("paper", {3, 4}), ("code", {2, 3, 4})])
+def test_the_cut_off_is_a_share_of_the_kth_score_or_of_the_next(
+    arithmetic: str, drawn: set[int]
+) -> None:
+    server = FakeServer.random(5)
+    server.samples[:], server.duration_s[:] = 1, 1.0
+    options = {"exploration": 0, "least_exploration": 0, "cutoff": 1, "arithmetic": arithmetic}
+    selector, rng = Oort.model_validate(options), np.random.default_rng(0)
+    server.choose(selector, 2, rng)
+    server.finish(selector, np.arange(5))
+    selector.load_state_dict({"_utility": np.array([1.0, 2.0, 3.0, 5.0, 9.0])})
+    assert {i for _ in range(200) for i in server.choose(selector, 2, rng).tolist()} == drawn
+
+
 def test_presets() -> None:
     paper, code = Oort(), Oort(preset="code")
     assert (paper.clip, paper.decay, paper.cutoff, paper.blacklist, paper.pacer) == (

@@ -150,14 +150,17 @@ def test_time_goes_on_from_change_to_change(period: float, cycles: int) -> None:
 @pytest.mark.parametrize(
     ("text", "period", "words"),
     [
-        ("time_s,factor\n", None, "first row must be at time_s 0"),
+        ("time_s,factor\n", None, "has no row"),
         ("time_s,factor\n1,1\n", None, "first row must be at time_s 0"),
-        ("time_s,factor\n0,1\n5,1\n5,2\n", None, "row 3: time_s must grow"),
-        ("time_s,factor\n0,1\n5,1\n", 5.0, "row 3: time_s must grow"),
-        ("time_s,factor\n0,0\n", None, "row 2: factor must be above 0"),
-        ("time_s,factor\n0,nan\n", None, "row 2: factor must be above 0"),
+        ("time_s,factor\n0,1\n5,1\n5,2\n", None, r"x\.csv:3: time_s must grow"),
+        ("time_s,factor\n0,1\n5,1\n", 5.0, r"x\.csv:3: time_s must grow"),
+        ("time_s,factor\n0,0\n", None, r"x\.csv:2: '0' can't be a factor: it must be above 0"),
+        ("time_s,factor\n0,nan\n", None, r"x\.csv:2: expected a number"),
+        ("time_s,factor\n0,1\n1,1e-300\n", None, r"x\.csv:3: '1e-300' can't be a factor"),
+        ("time_s,factor\n0,1e300\n", None, r"x\.csv:2: '1e300' can't be a factor"),
+        ("time_s,factor\n0,1\n1e308,1\n", None, r"x\.csv:3: time_s must .* stay below 1e\+12 s"),
         ("time_s,factor\n0,fast\n", None, "expected a number"),
-        ("time_s,factor\n0\n", None, "expected a number"),
+        ("time_s,factor\n0\n", None, r"x\.csv:2: has only 1 columns"),
         ("time,factor\n0,1\n", None, "no column 'time_s'"),
     ],
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from learning_stubs import Logistic, initial, make_orders, make_task
 
+from simfl.core.work import OrderBatch
 from simfl.training.executors import auto
 from simfl.training.executors.auto import Auto, sharing
 from simfl.training.executors.inline import Inline
@@ -26,13 +27,13 @@ def test_workers_are_hired_when_there_are_cores(
         )
     )  # fmt: skip
     task, orders = make_task(Logistic(), SIZES), make_orders(SIZES)
-    base, alone, executor = initial(task), Inline(), Auto()
+    batch, alone, executor = OrderBatch({0: initial(task)}, orders), Inline(), Auto()
     alone.start(task)
     executor.start(task)
     with sharing(cores):
         for _ in range(3):
-            expected = alone.train({0: base}, orders)
-            for result, other in zip(executor.train({0: base}, orders), expected, strict=True):
+            expected = alone.train(batch)
+            for result, other in zip(executor.train(batch), expected, strict=True):
                 assert np.array_equal(result.params, other.params)
     assert hired == ([2] if hires else [])
     executor.close()

@@ -1,5 +1,7 @@
 """Every registered executor goes through the contract, which catches faulty ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,21 +16,21 @@ globals().update(made)
 
 
 class Shuffled(Inline):
-    def train(self, bases, orders, corrections=None):
-        return super().train(bases, orders, corrections)[::-1]
+    def train(self, batch):
+        return super().train(batch)[::-1]
 
 
 class Rounds(Inline):
-    def train(self, bases, orders, corrections=None):
-        results = super().train(bases, orders, corrections)
+    def train(self, batch):
+        results = super().train(batch)
         for result in results:
             result.params[:] = np.round(result.params, 4)
         return results
 
 
 class Uncorrected(Inline):
-    def train(self, bases, orders, corrections=None):
-        return super().train(bases, orders)
+    def train(self, batch):
+        return super().train(replace(batch, corrections=None))
 
 
 class Estimates(Inline):
@@ -42,8 +44,8 @@ class Unclosable(Inline):
 
 
 class Insatiable(Inline):
-    def train(self, bases, orders, corrections=None):
-        return super().train(bases, orders, corrections) or [None]
+    def train(self, batch):
+        return super().train(batch) or [None]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,10 @@ from learning_stubs import (
     make_task,
 )
 
-from simfl.core.work import LocalTraining, Plan, Schedule, WorkOrder
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
@@ -29,7 +32,7 @@ MODELS = {
     "convolutional": (Convolutional(dropout=0.3), (1, 8, 8), False),
     "reader": (Reader(), (6,), True),
 }
-TRAINING = LocalTraining(8, Schedule(0.1, decay=0.9), momentum=0.5, proximal=0.1)
+TRAINING = LocalTraining(8, Sgd(lr=0.1, momentum=0.5), Exponential(decay=0.9), proximal=0.1)
 
 
 class Adversarial(Executor):
@@ -41,15 +44,16 @@ class Adversarial(Executor):
     def start(self, task):
         self._inner.start(task)
 
-    def train(self, bases, orders, corrections=None):
+    def train(self, batch):
         rng = np.random.default_rng(self.seed)
         found = {}
-        pieces = np.array_split(rng.permutation(len(orders)), rng.integers(1, len(orders) + 1))
+        n = len(batch.orders)
+        pieces = np.array_split(rng.permutation(n), rng.integers(1, n + 1))
         for piece in reversed(pieces):
             if len(piece):
-                results = self._inner.train(bases, [orders[at] for at in piece], corrections)
+                results = self._inner.train(batch.part(piece))
                 found.update(zip(piece.tolist(), results, strict=True))
-        return [found[at] for at in range(len(orders))]
+        return [found[at] for at in range(n)]
 
     def measure(self, report, params, clients):
         return self._inner.measure(report, params, clients)
@@ -99,7 +103,7 @@ def run(executor, task, orders, corrections=None):
     executor.start(task)
     try:
         bases = {0: initial(task), 1: initial(task, seed=2)}
-        return executor.train(bases, orders, corrections)
+        return executor.train(OrderBatch(bases, orders, corrections))
     finally:
         executor.close()
 
@@ -131,7 +135,7 @@ def test_evaluations_are_equal_too(name):
         os.kill(pair._pool[1].pid, signal.SIGKILL)  # its part is done here, then it is replaced
         assert one == pair.evaluate(task, params, data.x, data.y)
         bases = {0: initial(task), 1: initial(task, seed=2)}
-        results = pair.train(bases, mixed_orders())
+        results = pair.train(OrderBatch(bases, mixed_orders()))
         other = pair.evaluate(task, params, data.x, data.y)
     finally:
         pair.close()
@@ -170,6 +174,6 @@ def test_registered_by_name():
 def test_not_started():
     for executor in (Inline(), Processes(workers=1)):
         with pytest.raises(RunError, match="not started"):
-            executor.train({}, [])
+            executor.train(OrderBatch({}, []))
         executor.close()
         executor.close()

@@ -12,7 +12,7 @@ import pytest
 import torch
 from learning_stubs import Logistic, initial, make_orders, make_task
 
-from simfl.core.work import Plan
+from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.training.executors.groups import even_parts, lane_groups
 from simfl.training.executors.inline import Inline
@@ -51,14 +51,14 @@ def test_killed_worker_is_replaced_and_its_orders_are_done_again(tmp_path):
     executor = Processes(workers=1)
     executor.start(task)
     killed = executor._pool[0].pid
-    results = executor.train({0: base}, orders)
+    results = executor.train(OrderBatch({0: base}, orders))
     replacement = executor._pool[0].pid
     assert lives.read_text() == ""
     assert not alive(killed)
     assert alive(replacement)
     inline = Inline()
     inline.start(task)
-    for one, other in zip(results, inline.train({0: base}, orders), strict=True):
+    for one, other in zip(results, inline.train(OrderBatch({0: base}, orders)), strict=True):
         assert one.params.tobytes() == other.params.tobytes()
     executor.close()
     assert not alive(replacement)
@@ -73,7 +73,7 @@ def test_a_third_death_ends_the_run(tmp_path):
     executor = Processes(workers=1)
     executor.start(task)
     with pytest.raises(RunError, match=r"3 worker processes died.*clients \[0, 1, 2\]"):
-        executor.train({0: initial(task)}, make_orders(SIZES))
+        executor.train(OrderBatch({0: initial(task)}, make_orders(SIZES)))
     assert lives.read_text() == "xx"
     executor.close()
 
@@ -83,12 +83,14 @@ def test_errors_come_back_and_versions_are_forgotten():
     base, orders = initial(task), make_orders(SIZES)
     executor = Processes(workers=1)
     executor.start(task)
-    first = executor.train({0: base}, orders)
-    again = executor.train({1: first[0].params}, make_orders(SIZES, base=1))
+    first = executor.train(OrderBatch({0: base}, orders))
+    again = executor.train(OrderBatch({1: first[0].params}, make_orders(SIZES, base=1)))
     assert executor._pool[0]._versions == {1}
     assert not np.array_equal(first[0].params, again[0].params)
     with pytest.raises(InputError, match="names no coreset"):
-        executor.train({0: base}, make_orders(SIZES, Plan(coreset_epochs=1, coreset_size=2)))
+        executor.train(
+            OrderBatch({0: base}, make_orders(SIZES, Plan(coreset_epochs=1, coreset_size=2)))
+        )
     executor.close()
 
 
@@ -108,9 +110,10 @@ def test_no_orphans_when_the_parent_is_interrupted_or_killed(tmp_path, ending):
                 task = make_task(Logistic(), [50, 50])
                 executor = Processes(workers=2)
                 executor.start(task)
-                executor.train({0: initial(task)}, make_orders([50, 50]))
+                executor.train(OrderBatch({0: initial(task)}, make_orders([50, 50])))
                 print(*[worker.pid for worker in executor._pool], flush=True)
-                executor.train({0: initial(task)}, make_orders([50, 50], Plan(full_epochs=10**5)))
+                endless = make_orders([50, 50], Plan(full_epochs=10**5))
+                executor.train(OrderBatch({0: initial(task)}, endless))
             """
         )
     )

@@ -12,7 +12,7 @@ import pytest
 from learning_stubs import Logistic, initial, make_orders, make_task
 
 from simfl.components.selectors import selectors
-from simfl.core.work import Plan
+from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.runs.run import Options, run
 from simfl.scenario import Scenario
@@ -75,7 +75,7 @@ def same(results, others):
 def by_inline(task, bases, orders):
     executor = Inline()
     executor.start(task)
-    return executor.train(bases, orders)
+    return executor.train(OrderBatch(bases, orders))
 
 
 @slow
@@ -93,16 +93,18 @@ def test_equals_inline_although_a_node_is_killed_at_work(cluster, tmp_path):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    results = executor.train(bases, orders)
+    results = executor.train(OrderBatch(bases, orders))
     killer.join()
     builds = [len(node.read_text().split()) for node in tmp_path.iterdir()]
     assert sorted(builds) == [1, 2]  # the survivor computed both groups
     same(results, by_inline(task, bases, orders))
 
     later = make_orders(SIZES, Plan(steps=3), base=1)
-    same(executor.train(bases, later), by_inline(task, bases, later))
+    same(executor.train(OrderBatch(bases, later)), by_inline(task, bases, later))
     with pytest.raises(InputError, match="names no coreset"):
-        executor.train(bases, make_orders(SIZES, Plan(coreset_epochs=1, coreset_size=2)))
+        executor.train(
+            OrderBatch(bases, make_orders(SIZES, Plan(coreset_epochs=1, coreset_size=2)))
+        )
     executor.close()
 
 
@@ -186,5 +188,5 @@ def test_says_what_to_install(monkeypatch):
 
 def test_not_started():
     with pytest.raises(RunError, match="not started"):
-        Ray().train({}, [])
+        Ray().train(OrderBatch({}, []))
     Ray().close()

@@ -1,0 +1,130 @@
+"""Who holds which training samples: what a federation's data are to everybody else."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from simfl.core.types import Ids
+from simfl.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Inputs `x` `(n, ...)` (float32, or int64 tokens) and targets `y`, see `Dataset.targets`."""
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """The samples of some clients: one tensor pair and, per client, its rows of it.
+
+    Attributes:
+        x: `(n, ...)` inputs.
+        y: `(n, ...)` targets.
+        rows: per client `(n_k,)` int64 rows of `x` and `y`.
+    """
+
+    x: "torch.Tensor"
+    y: "torch.Tensor"
+    rows: Sequence[Ids]
+
+
+class ClientData(ABC):
+    """The local data of `n` clients; picklable, so that a worker can be given them once."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Ids:
+        """`(n,)` training samples of each client."""
+
+    @property
+    @abstractmethod
+    def validation_sizes(self) -> Ids:
+        """`(n,)` samples that each client keeps aside for its local loss."""
+
+    @property
+    @abstractmethod
+    def label_counts(self) -> NDArray[np.int64] | None:
+        """`(n, classes)` labels of each client's training samples, where known without effort."""
+
+    @abstractmethod
+    def training(self, clients: Sequence[int]) -> Cohort:
+        """Return what these clients train on, in the order asked."""
+
+    @abstractmethod
+    def validation(self, clients: Sequence[int]) -> Cohort:
+        """Return what these clients measure their local loss on.
+
+        A client that keeps no validation part measures it on its training data.
+        """
+
+    @abstractmethod
+    def everybodys(self) -> Samples:
+        """Return all training samples, each once.
+
+        Raises:
+            InputError: there are too many to be held.
+        """
+
+
+class OnDemand(ClientData):
+    """Clients whose samples are made when asked for; nothing is kept from one call to the next.
+
+    So nothing is held for those who never take part.  A pickle should hold the recipe, not what has
+    been made from it.
+    """
+
+    @property
+    @abstractmethod
+    def test(self) -> Samples:
+        """Test samples of the whole federation."""
+
+    @abstractmethod
+    def client(self, client: int) -> Samples:
+        """Return the training samples of one client: always the same, in whatever order asked."""
+
+    @property
+    @override
+    def validation_sizes(self) -> Ids:
+        """None is kept aside."""
+        return np.zeros(len(self.sizes), dtype=np.int64)
+
+    @property
+    @override
+    def label_counts(self) -> None:
+        """Not known without making everybody's samples."""
+        return None
+
+    @override
+    def training(self, clients: Sequence[int]) -> Cohort:
+        import torch
+
+        parts = [self.client(client) for client in clients]
+        ends = np.cumsum([len(part) for part in parts])
+        rows = [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
+        return Cohort(
+            torch.from_numpy(np.concatenate([part.x for part in parts])),
+            torch.from_numpy(np.concatenate([part.y for part in parts])),
+            rows,
+        )
+
+    @override
+    def validation(self, clients: Sequence[int]) -> Cohort:
+        return self.training(clients)
+
+    @override
+    def everybodys(self) -> Samples:
+        raise InputError("evaluation.on: train needs a data set that is held in memory")

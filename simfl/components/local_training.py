@@ -1,0 +1,52 @@
+"""How every client of a run trains."""
+
+from dataclasses import dataclass, field
+
+from simfl.components.losses.base import Loss
+from simfl.components.losses.cross_entropy import CrossEntropy
+from simfl.components.optimizers.base import Optimizer
+from simfl.components.schedules.base import Schedule
+from simfl.components.schedules.constant import Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """How a client's images are changed each time it trains on them.
+
+    Attributes:
+        crop: pixels by which an image is padded on each side before one of its own size is cut
+            out of it at random.
+        flip: whether every other image, at random, is mirrored.
+        border: what it is padded with in each channel; (): 0.
+    """
+
+    crop: int = 0
+    flip: bool = False
+    border: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTraining:
+    """How every client of a run trains.
+
+    Attributes:
+        batch_size: mini-batch size; the short last batch is kept.
+        optimizer: what it does with a gradient.
+        schedule: how the learning rate changes over the rounds.
+        loss: what it minimises.
+        proximal: FedProx's mu: the gradient gains ``mu * (w - w_base)``.
+        lr_epochs: the scenario's nominal local epochs, for schedules by epoch.
+        augmentation: how images are changed (None: not at all).
+    """
+
+    batch_size: int
+    optimizer: Optimizer
+    schedule: Schedule = field(default_factory=Constant)
+    loss: Loss = field(default_factory=CrossEntropy)
+    proximal: float = 0.0
+    lr_epochs: int = 1
+    augmentation: Augmentation | None = None
+
+    def rate(self, round_: int, epoch: int = 0) -> float:
+        """Return the learning rate in `epoch` (0-based) of `round_` (1-based)."""
+        return self.optimizer.lr * self.schedule.multiplier(round_, epoch, self.lr_epochs)

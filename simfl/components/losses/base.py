@@ -1,0 +1,55 @@
+"""The seam of losses: a model's outputs and what they should be -> a number for each sample."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from simfl.core.registry import Component, Registry
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Targets = Literal["classes", "labels", "numbers"]
+"""What a data set's targets are: a class each, yes or no for each of several labels, or numbers."""
+
+
+class Loss(Component, ABC):
+    """What training minimises the mean of."""
+
+    takes: ClassVar[tuple[Targets, ...]] = ("classes",)
+    """Which targets it can be computed for."""
+
+    @property
+    def softmax(self) -> bool:
+        """Whether it is cross-entropy as it stands, which kernels and evaluation have by heart."""
+        return False
+
+    @property
+    def has_accuracy(self) -> bool:
+        """Whether answers can be right, see `hits`."""
+        return type(self).hits is not Loss.hits
+
+    def outputs(self, classes: int, targets: Targets) -> int:
+        """Return how many outputs a model must have for a data set of so many classes."""
+        return classes
+
+    @abstractmethod
+    def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return the loss `(...)` of each sample; PyTorch can differentiate it.
+
+        A sample's loss depends on nobody else's.  It is computed from outputs of any floating type,
+        under `torch.func.vmap` too.
+
+        Args:
+            outputs: `(..., c)` the model's outputs.
+            targets: `(...)` or `(..., c)`, as the data set has them.
+        """
+
+    def hits(self, outputs: "Tensor", targets: "Tensor") -> "Tensor | None":
+        """Return how right each answer is `(...)`, from 0 to 1; None: there is no right or wrong.
+
+        Their mean is the accuracy; without it a run has none, and can't wait for one.
+        """
+        return None
+
+
+losses: Registry[Loss] = Registry("loss", "simfl.components.losses", "cross_entropy")

@@ -1,0 +1,49 @@
+"""Cross-entropy of sigmoid outputs, as in ``torch.nn.BCEWithLogitsLoss``."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from typing_extensions import override
+
+from simfl.components.losses.base import Loss, Targets, losses
+from simfl.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@losses.register("binary_cross_entropy")
+class BinaryCrossEntropy(Loss):
+    """The mean over a sample's labels, each yes or no: one for two classes, or several labels.
+
+    With two classes the model has a single output, the logit of the second.  An answer's accuracy
+    is the share of its labels that are right.
+    """
+
+    takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
+
+    @override
+    def outputs(self, classes: int, targets: Targets) -> int:
+        """One for two classes, else one for each label.
+
+        Raises:
+            InputError: there are more than two classes.
+        """
+        if targets == "classes" and classes != 2:
+            raise InputError(
+                f"loss 'binary_cross_entropy' tells two classes apart, but there are {classes}; "
+                "use cross_entropy"
+            )
+        return 1 if targets == "classes" else classes
+
+    @override
+    def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        from torch.nn import functional as F
+
+        wanted = targets.reshape(outputs.shape).to(outputs.dtype)
+        each = F.binary_cross_entropy_with_logits(outputs, wanted, reduction="none")
+        return each.mean(-1)
+
+    @override
+    def hits(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        right = (outputs > 0) == (targets.reshape(outputs.shape) > 0)
+        return right.to(outputs.dtype).mean(-1)

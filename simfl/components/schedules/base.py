@@ -1,0 +1,24 @@
+"""The seam of learning-rate schedules: a round -> what the optimizer's rate is multiplied by."""
+
+from abc import ABC, abstractmethod
+
+from simfl.core.registry import Component, Registry
+
+
+class Schedule(Component, ABC):
+    """How the learning rate changes over the rounds of a run."""
+
+    @abstractmethod
+    def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:
+        """Return what the rate is multiplied by, at least 0.
+
+        Args:
+            round_: the server's round, or model version count, when the client was asked; 1-based.
+            epoch: local epoch, 0-based.
+            epochs: the scenario's nominal local epochs.
+        """
+
+
+schedules: Registry[Schedule] = Registry(
+    "learning rate schedule", "simfl.components.schedules", "constant"
+)

@@ -1,0 +1,182 @@
+"""Columns of a CSV file, with the line that each row stands on."""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from simfl.core.types import Floats
+from simfl.errors import InputError, nearest
+
+LONGEST_S = 1e12
+"""Longest time that a file may tell, seconds: 30,000 years, in 1/1024 s still exact."""
+_OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")
+
+
+@contextmanager
+def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
+    """Open a CSV file, plain or gzipped (``.gz``).
+
+    Args:
+        path: where it is.
+        what: it is, for messages.
+
+    Raises:
+        InputError: whatever goes wrong with the file while it is read.
+    """
+    named = f"{what} {path}".strip()
+    if path.suffix in _OTHERS:
+        raise InputError(f"can't read {named}: expected a CSV file, plain or gzipped (.gz)")
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        # Spreadsheets write a byte order mark first.
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
+            yield text
+    except (OSError, EOFError, UnicodeError, zlib.error, csv.Error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"can't read {named}: {why}") from None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some columns of a file.
+
+    Attributes:
+        file: its name, for messages.
+        lines: `(n,)` where each row stands in the file, from 1.
+        cells: `(n,)` text of each row, by column.
+    """
+
+    file: str
+    lines: Sequence[int]
+    cells: Mapping[str, Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def picked(self, keep: Sequence[int]) -> "Table":
+        """Return these rows only."""
+        cells = {name: [column[i] for i in keep] for name, column in self.cells.items()}
+        return Table(self.file, [self.lines[i] for i in keep], cells)
+
+    def place(self, row: int) -> str:
+        """Return ``file:line`` of a row."""
+        return f"{self.file}:{self.lines[row]}"
+
+    def numbers(self, column: str, factor: float = 1.0) -> Floats:
+        """Return `(n,)` a column times `factor`.
+
+        Raises:
+            InputError: a cell, or its product, is no finite number; names the first.
+        """
+        cells = self.cells[column]
+        with np.errstate(over="ignore"):
+            values = _numbers(cells) * factor
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            cell = cells[wrong[0]]
+            told = repr(cell) if cell else "nothing"
+            what = "a number" if not np.isfinite(_number(cell)) else "a number of ordinary size"
+            where = self.place(wrong[0])
+            raise InputError(f"{where}: expected {what} in column {column!r}, got {told}")
+        return values
+
+    def require(self, column: str, fits: Callable[[Floats], object], what: str) -> None:
+        """Raise an error that names the first row whose number in `column` does not fit.
+
+        Args:
+            column: its name.
+            fits: `(n,)` numbers -> `(n,)` whether each will do.
+            what: completes "<value> can't be ...".
+
+        Raises:
+            InputError: there is one.
+        """
+        values = self.numbers(column)
+        wrong = np.flatnonzero(~np.asarray(fits(values), dtype=bool))
+        if len(wrong):
+            cell = self.cells[column][wrong[0]]
+            raise InputError(f"{self.place(wrong[0])}: {cell!r} can't be {what}")
+
+
+def read_table(
+    folder: Path | None,
+    file: str,
+    columns: Sequence[str],
+    where: Mapping[str, Sequence[str | float]] | None = None,
+) -> Table:
+    """Return the rows that have in each column of `where` one of the values wanted.
+
+    Args:
+        folder: where a relative `file` is looked up (None: the working directory).
+        file: CSV with a header line, perhaps compressed (``.gz``).
+        columns: which are needed.
+        where: column -> values; numbers are compared as numbers, everything else as text.
+
+    Raises:
+        InputError: no such file or column, a row that ends too early, or no row left.
+    """
+    where = where or {}
+    wanted = {column: {_key(value) for value in values} for column, values in where.items()}
+    with open_csv((folder or Path()) / file) as text:
+        reader = csv.reader(text)
+        header = [name.strip() for name in next(reader, [])]
+        for column in (*columns, *where):
+            if column not in header:
+                raise InputError(f"{file} has no column {column!r}{nearest(column, header)}")
+        table = _columns(file, reader, {name: header.index(name) for name in (*columns, *where)})
+    if wanted:
+        cells = table.cells
+        keep = [
+            row
+            for row in range(len(table))
+            if all(_key(cells[name][row]) in keys for name, keys in wanted.items())
+        ]
+        table = table.picked(keep)
+    if not len(table):
+        raise InputError(f"{file} has no row" + (" that fits `where`" if where else ""))
+    return table
+
+
+def _columns(file: str, reader: Iterator[list[str]], needed: Mapping[str, int]) -> Table:
+    lines: list[int] = []
+    cells: dict[str, list[str]] = {name: [] for name in needed}
+    filled = [(cells[name], index) for name, index in needed.items()]
+    width = max(needed.values()) + 1
+    for row in reader:
+        line = int(getattr(reader, "line_num", 0))
+        if not row:
+            continue
+        if len(row) < width:
+            raise InputError(f"{file}:{line}: has only {len(row)} columns")
+        lines.append(line)
+        for column, index in filled:
+            column.append(row[index].strip())
+    return Table(file, lines, cells)
+
+
+def _numbers(cells: Sequence[str]) -> Floats:
+    try:
+        return np.array(list(map(float, cells)), dtype=np.float64)
+    except ValueError:
+        return np.array([_number(cell) for cell in cells], dtype=np.float64)
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return np.nan
+
+
+def _key(value: object) -> str | float:
+    try:
+        return float(str(value))
+    except ValueError:
+        return str(value)

@@ -1,0 +1,243 @@
+"""Curves over rounds, time, bytes or energy: the mean over seeds, its band, single runs on demand.
+
+Everything that is computed is computed here, for every choice of axes: extents, means, bands and
+thinned runs.  The page's script is given these numbers and draws what `draw` draws, for another
+choice; a test compares the two on the first one.
+"""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from simfl.core.types import Floats, Ids
+from simfl.report import formats
+from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Axis, Unit, linear, logarithmic
+from simfl.report.charts.base import Drawing, Groups, colour, legend
+from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
+from simfl.runs.result import RunResult
+
+Kind = Literal["share", "number"]
+POINTS = 400
+"""A single run has at most about as many points: the least and the most of every stretch."""
+GRID = 160
+"""Points of a mean over seeds."""
+TOGETHER = 8
+"""More variants than this get a picture each."""
+SMALL = (370, 210)
+"""Width and height of such a picture."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something of a run's rounds that an axis can show.
+
+    Attributes:
+        key: names it.
+        label: what an axis says.
+        of: `(rounds,)` its values.
+        units: it is told in.
+        kind: how it is written.
+    """
+
+    key: str
+    label: str
+    of: Callable[[RunResult], Floats]
+    units: tuple[Unit, ...] = ()
+    kind: Kind = "number"
+
+
+TIME = Measure("time", "virtual time", lambda run: run.column("end_s"), TIME_UNITS)
+ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64))
+BYTES = Measure("bytes", "bytes moved", lambda run: run.moved, BYTE_UNITS)
+ENERGY = Measure("energy", "energy", lambda run: run.spent_j, ENERGY_UNITS)
+ACCURACY = Measure("accuracy", "accuracy", lambda run: run.column("accuracy"), kind="share")
+LOSS = Measure("loss", "loss", lambda run: run.column("loss"))
+GEMD = Measure("gemd", "GEMD", lambda run: run.column("gemd"))
+DURATION = Measure(
+    "duration", "duration", lambda run: run.column("end_s") - run.column("start_s"), TIME_UNITS
+)
+DONE = Measure("done", "rounds done", lambda run: run.column("round").astype(np.float64))
+
+
+def curves(
+    name: str,
+    title: str,
+    about: str,
+    groups: Groups,
+    xs: Sequence[Measure],
+    ys: Sequence[Measure],
+    marks: Sequence[tuple[str, float, str]] = (),
+    wide: bool = False,
+) -> Drawing | None:
+    """Return curves of all runs; None if there is no number to show.
+
+    Args:
+        name: of the chart within the page.
+        title: what it shows.
+        about: how to read it.
+        groups: runs by variant.
+        xs: what can be the horizontal axis, the first first.
+        ys: what can be the vertical axis.
+        marks: lines across: key of the vertical axis, value, text.
+        wide: whether it has the page's whole width.
+    """
+    runs = [run for members in groups.values() for run in members]
+    ys = [y for y in ys if any(np.isfinite(y.of(run)).any() for run in runs)]
+    xs = [x for x in xs if any(np.nanmax(x.of(run), initial=0) > 0 for run in runs)]
+    if not xs or not ys:
+        return None
+    seeds = any(len(members) > 1 for members in groups.values())
+    if seeds:
+        about += " Lines: means over seeds; bands: from the lowest to the highest seed."
+    if any(run.n_rounds > POINTS for run in runs):
+        about += " Of long runs the least and the most of every stretch is drawn."
+    data = {
+        "name": name,
+        "xs": [_extent(x, runs, (), vertical=False) for x in xs],
+        "ys": [_extent(y, runs, marks, vertical=True) for y in ys],
+        "marks": [{"y": key, "value": value, "text": text} for key, value, text in marks],
+        "series": [
+            {
+                "name": variant,
+                "css": colour(index),
+                "runs": [_points(run, [*xs, *ys]) for run in members],
+                "means": _means(members, xs, ys),
+            }
+            for index, (variant, members) in enumerate(groups.items())
+        ],
+        "size": (WIDE if wide else WIDTH, HEIGHT),
+        "small": SMALL if len(groups) > TOGETHER else None,
+    }
+    return Drawing(title, about.strip(), draw(data), legend(groups), data)
+
+
+def _extent(
+    of: Measure, runs: Sequence[RunResult], marks: Sequence[Any], vertical: bool
+) -> dict[str, Any]:
+    values = np.concatenate([of.of(run) for run in runs])
+    values = values[np.isfinite(values)]
+    top = max([float(values.max()), *(value for key, value, _ in marks if key == of.key)])
+    top *= 1.05 if vertical else 1.0
+    top = min(1.0, top) if of.kind == "share" else top
+    positive = values[values > 0]
+    return {
+        "key": of.key,
+        "label": of.label,
+        "units": of.units,
+        "kind": of.kind,
+        "low": 0.0,
+        "high": top,
+        "positive": float(positive.min()) if len(positive) else 1.0,
+    }
+
+
+def _points(run: RunResult, measures: Sequence[Measure]) -> dict[str, Any]:
+    columns = {measure.key: np.asarray(measure.of(run), dtype=np.float64) for measure in measures}
+    kept = _kept([columns[measure.key] for measure in measures])
+    return {"seed": run.seed} | {key: _numbers(column[kept]) for key, column in columns.items()}
+
+
+def _kept(columns: Sequence[Floats]) -> Ids:
+    """Return the indices of the extremes of every stretch of every column."""
+    count = len(columns[0])
+    if count <= POINTS:
+        return np.arange(count)
+    kept = [np.array([0, count - 1])]
+    for stretch in np.array_split(np.arange(count), POINTS // (2 * len(columns))):
+        for column in columns:
+            if np.isfinite(column[stretch]).any():
+                kept.append(stretch[[np.nanargmin(column[stretch]), np.nanargmax(column[stretch])]])
+    return np.unique(np.concatenate(kept))
+
+
+def _means(runs: Sequence[RunResult], xs: Sequence[Measure], ys: Sequence[Measure]) -> Any:
+    """Return mean, lowest and highest by choice of axes, where every seed has been."""
+    if len(runs) < 2:
+        return None
+    return {f"{x.key} {y.key}": _mean(runs, x, y) for x in xs for y in ys}
+
+
+def _mean(runs: Sequence[RunResult], x: Measure, y: Measure) -> Any:
+    lines = []
+    for run in runs:
+        there = np.isfinite(y.of(run))
+        if not there.any():
+            return None
+        lines.append((x.of(run)[there], y.of(run)[there]))
+    first, last = max(at[0] for at, _ in lines), min(at[-1] for at, _ in lines)
+    grid = np.unique(np.concatenate([at for at, _ in lines]))
+    grid = grid[(grid >= first) & (grid <= last)]
+    if len(grid) > GRID:
+        grid = np.linspace(first, last, GRID)
+    if not len(grid):
+        return None
+    values = np.array([np.interp(grid, at, value) for at, value in lines])
+    return {
+        "x": _numbers(grid),
+        "mean": _numbers(values.mean(axis=0)),
+        "low": _numbers(values.min(axis=0)),
+        "high": _numbers(values.max(axis=0)),
+    }
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [float(f"{v:.6g}") if math.isfinite(v) else None for v in values.tolist()]
+
+
+# Drawing; page.js does the same ----------------------------------------------------------------
+
+
+def draw(data: dict[str, Any]) -> str:
+    """Return the chart for its first axes: one picture, or one per variant."""
+    if data["small"] is None:
+        return _picture(data, data["size"], None)
+    pictures = (_picture(data, data["small"], focus) for focus, _ in enumerate(data["series"]))
+    return "".join(pictures)
+
+
+def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> str:
+    width, height = size
+    x_data, y_data = data["xs"][0], data["ys"][0]
+    x = _axis(x_data, max(2, round(width / 95)))
+    y = _axis(y_data, 6 if height > 250 else 4)
+    title = f"{y_data['label']} by {x_data['label']}"
+    series = list(enumerate(data["series"]))
+    if focus is not None:
+        title = f"{data['series'][focus]['name']}: {title}"
+        series = [*series[:focus], *series[focus + 1 :], series[focus]]
+    plot = Plot(title, x, y, width=width, height=height)
+    plot.heading("" if focus is None else data["series"][focus]["name"])
+    for mark in data["marks"]:
+        if mark["y"] == y_data["key"]:
+            plot.across(mark["value"], mark["text"])
+    for index, one in series:
+        css = one["css"] if focus in (None, index) else "other"
+        mean = one["means"] and one["means"][f"{x_data['key']} {y_data['key']}"]
+        if mean:
+            if css != "other":
+                plot.band(mean["x"], mean["low"], mean["high"], f"band {css}")
+            plot.line(mean["x"], mean["mean"], f"line {css}", one["name"])
+        else:
+            for run in one["runs"]:
+                plot.line(run[x_data["key"]], run[y_data["key"]], f"line {css}", one["name"])
+    return str(plot)
+
+
+def _axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
+    if log:
+        return logarithmic(data["label"], data["positive"], data["high"], units=data["units"])
+    text = (lambda v: formats.percent(v, 0)) if data["kind"] == "share" else None
+    return linear(
+        data["label"], data["low"], data["high"], units=data["units"], text=text, steps=steps
+    )
+
+
+def island(drawings: Sequence[Drawing]) -> str:
+    """Return the numbers of charts as JSON that can stand inside a page."""
+    text = json.dumps({d.data["name"]: d.data for d in drawings if d.data}, separators=(",", ":"))
+    # Nothing in it may end the element that holds it.
+    return text.replace("<", "\\u003c").replace("&", "\\u0026")

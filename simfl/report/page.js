@@ -1,0 +1,349 @@
+// What the page can do beside being read: other axes, zoom, values, hiding, sorting, downloads.
+// The numbers are in #data; drawing follows simfl/report/svg.py, axes.py and charts/curves.py.
+"use strict";
+(() => {
+const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48;
+const data = JSON.parse(document.getElementById("data").textContent);
+const esc = s => String(s).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
+const num = v => v.toFixed(1).replace(/\.0$/, "");
+const el = (tag, attributes = {}, text = "") => {
+  const made = document.createElement(tag);
+  for (const [k, v] of Object.entries(attributes)) made.setAttribute(k, v);
+  made.textContent = text;
+  return made;
+};
+const group = (v, digits) => v.toLocaleString("en-US",
+  {minimumFractionDigits: digits, maximumFractionDigits: digits});
+
+// Axes -----------------------------------------------------------------------------------------
+function unitOf(units, high) {
+  const fitting = units.filter(u => high >= 2 * u[1]);
+  return fitting.length ? fitting[fitting.length - 1] : units.length ? units[0] : ["", 1];
+}
+function linear(a, low, high, steps) {
+  if (!(high > low)) high = low + (Math.abs(low) || 1);
+  const [symbol, per] = unitOf(a.units, high);
+  const raw = (high - low) / per / steps, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map(n => n * power).find(s => s >= raw * 0.9999);
+  let digits = Math.max(0, -Math.floor(Math.log10(step)));
+  const ticks = [];
+  for (let i = Math.ceil(low / per / step - 1e-9); i <= low / per / step
+       + (high - low) / per / step + 1e-9; i++) {
+    const v = i * step * per;
+    const fine = a.kind === "share" ? Math.max(0, -Math.floor(Math.log10(100 * step) + 1e-9)) : digits;
+    ticks.push([v, a.kind === "share" ? (100 * v + 0).toFixed(fine) + "%" : group(i * step + 0, digits)]);
+  }
+  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks,
+    place: v => (v - low) / (high - low)};
+}
+function logarithmic(a, low, high) {
+  const [symbol, per] = unitOf(a.units, Math.sqrt(low * high));
+  const first = Math.floor(Math.log10(low / per) + 1e-9), last = Math.ceil(Math.log10(high / per) - 1e-9);
+  const marks = last - first <= 2 ? [1, 2, 5] : [1], every = Math.max(1, Math.floor((last - first) / 6));
+  const ticks = [];
+  for (let d = first; d <= last; d += every) for (const m of marks) {
+    const v = m * 10 ** d;
+    if (v * per >= low * 0.999 && v * per <= high * 1.001)
+      ticks.push([v * per, Number(v.toPrecision(10)).toLocaleString("en-US", {maximumFractionDigits: 9})
+       ]);
+  }
+  if (!(high > low)) high = low * 10;
+  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks,
+    place: v => v > 0 ? Math.log(v / low) / Math.log(high / low) : NaN};
+}
+function axis(a, steps, log, range) {
+  if (log) return logarithmic(a, range ? Math.max(range[0], a.positive) : a.positive, range ? range[1] : a.high);
+  return linear(a, range ? range[0] : a.low, range ? range[1] : a.high, steps);
+}
+function told(a, v) {
+  if (a.kind === "share") return (100 * v).toFixed(1) + "%";
+  const [symbol, per] = unitOf(a.units, Math.abs(v));
+  return Number((v / per).toPrecision(4)).toLocaleString("en-US", {maximumFractionDigits: 6}) + (symbol ? " " + symbol : "");
+}
+
+// Drawing --------------------------------------------------------------------------------------
+const pathOf = points => "M" + points.map(p => `${num(p[0])},${num(p[1])}`).join("L");
+function lines(chart, state, one) {
+  const x = chart.xs[state.x].key, y = chart.ys[state.y].key;
+  const mean = one.means && one.means[`${x} ${y}`];
+  if (mean && !state.single) return [{x: mean.x, y: mean.mean, low: mean.low, high: mean.high}];
+  return one.runs.map(run => ({x: run[x], y: run[y], seed: run.seed, thin: one.runs.length > 1}));
+}
+let clips = 0;
+function picture(chart, state, width, height, focus) {
+  const xa = chart.xs[state.x], ya = chart.ys[state.y];
+  const x = axis(xa, Math.max(2, Math.round(width / 95)), state.logx, state.zoom);
+  const y = axis(ya, height > 250 ? 6 : 4, state.logy, null);
+  const right = width - RIGHT, bottom = height - BOTTOM;
+  const px = v => LEFT + x.place(v) * (right - LEFT), py = v => bottom - y.place(v) * (bottom - TOP);
+  const text = (tx, ty, s, css) => `<text class="${css}" x="${num(tx)}" y="${num(ty)}">${esc(s)}</text>`;
+  let out = "";
+  for (const [v, s] of x.ticks) {
+    const at = px(v);
+    out += `<path class="grid" d="M${num(at)},${TOP}V${bottom}"></path>`;
+    out += at + 3.2 * s.length < width ? text(at, bottom + 15, s, "tick mid") : text(width - 1, bottom + 15, s, "tick end");
+  }
+  for (const [v, s] of y.ticks) {
+    out += `<path class="grid" d="M${LEFT},${num(py(v))}H${right}"></path>` + text(LEFT - 6, py(v) + 4, s, "tick end");
+  }
+  out += text((LEFT + right) / 2, bottom + 34, x.label, "name mid");
+  out += `<text class="name mid" transform="translate(12,${((TOP + bottom) / 2).toFixed(0)}) rotate(-90)">${esc(y.label)}</text>`;
+  if (focus !== null) out += text(LEFT, TOP - 4, chart.series[focus].name, "heading");
+  for (const mark of chart.marks) if (mark.y === ya.key && mark.value >= y.low && mark.value <= y.high) {
+    out += `<path class="mark" d="M${LEFT},${num(py(mark.value))}H${right}"></path>` + text(right - 4, py(mark.value) - 4, mark.text, "note end");
+  }
+  const order = chart.series.map((_, i) => i).filter(i => i !== focus);
+  if (focus !== null) order.push(focus);
+  const clip = `clip${++clips}`, cut = state.zoom || state.logx || state.logy;
+  if (cut) out += `<clipPath id="${clip}"><rect x="${LEFT}" y="${TOP}" width="${right - LEFT}" height="${bottom - TOP}"/></clipPath><g clip-path="url(#${clip})">`;
+  for (const i of order) {
+    const one = chart.series[i];
+    if (state.hidden.has(i)) continue;
+    const css = focus === null || focus === i ? one.css : "other";
+    for (const line of lines(chart, state, one)) {
+      const at = (ys) => line.x.map((v, k) => [px(v), ys[k] === null || v === null ? NaN : py(ys[k])]).filter(p => isFinite(p[0]) && isFinite(p[1]));
+      if (line.low && css !== "other") {
+        const d = pathOf([...at(line.high), ...at(line.low).reverse()]);
+        out += `<path class="band ${css}" d="${d}Z"></path>`;
+      }
+      const points = at(line.y);
+      const name = line.seed === undefined || one.runs.length < 2 ? one.name : `${one.name}, seed ${line.seed}`;
+      if (points.length) out += `<path class="line ${css}${line.thin && css !== "other" ? " thin" : ""}" d="${pathOf(points)}"><title>${esc(name)}</title></path>`;
+    }
+  }
+  if (cut) out += "</g>";
+  const title = (focus === null ? "" : chart.series[focus].name + ": ") + `${ya.label} by ${xa.label}`;
+  return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}">${out}</svg>`, x, y, px, py, width, height, focus};
+}
+function draw(figure) {
+  const {chart, state, plot} = figure;
+  const small = chart.small && !state.together;
+  plot.classList.toggle("small", Boolean(small));
+  const room = plot.clientWidth || chart.size[0];
+  const [width, height] = small ? chart.small : [Math.max(300, Math.min(chart.size[0], room)), chart.size[1]];
+  const foci = small ? chart.series.map((_, i) => i).filter(i => !state.hidden.has(i)) : [null];
+  figure.pictures = foci.map(f => picture(chart, state, width, height, f));
+  plot.innerHTML = figure.pictures.map(p => p.svg).join("");
+  [...plot.children].forEach((svg, i) => listen(figure, svg, figure.pictures[i]));
+}
+
+// Values under the pointer, zoom ----------------------------------------------------------------
+const tip = document.body.appendChild(el("div", {class: "tip", role: "status", hidden: ""}));
+function show(html, x, y) {
+  tip.innerHTML = html; tip.hidden = false;
+  const box = tip.getBoundingClientRect(), wide = document.documentElement.clientWidth;
+  tip.style.left = `${Math.max(4, Math.min(x + 14, wide - box.width - 6))}px`;
+  tip.style.top = `${Math.max(4, y + 16 + box.height > innerHeight ? y - box.height - 10 : y + 16)}px`;
+}
+function at(line, v) {
+  let best = -1;
+  line.x.forEach((x, k) => { if (x !== null && line.y[k] !== null && (best < 0 || Math.abs(x - v) < Math.abs(line.x[best] - v))) best = k; });
+  return best;
+}
+function values(figure, p, v) {
+  const {chart, state} = figure, xa = chart.xs[state.x], ya = chart.ys[state.y];
+  const rows = [];
+  chart.series.forEach((one, i) => {
+    if (state.hidden.has(i) || (p.focus !== null && p.focus !== i)) return;
+    for (const line of lines(chart, state, one)) {
+      const k = at(line, v);
+      if (k < 0) continue;
+      const name = one.name + (line.seed !== undefined && one.runs.length > 1 ? `, seed ${line.seed}` : "");
+      const band = line.low ? ` (${told(ya, line.low[k])} to ${told(ya, line.high[k])})` : "";
+      rows.push([line.y[k], `<li><i class="key ${one.css}"></i>${esc(name)}: <b>${told(ya, line.y[k])}</b>${band} <span>at ${told(xa, line.x[k])}</span></li>`]);
+    }
+  });
+  rows.sort((a, b) => b[0] - a[0]);
+  return `<b>${esc(xa.label)} ${told(xa, v)}</b><ul>${rows.slice(0, 14).map(r => r[1]).join("")}</ul>`;
+}
+function listen(figure, svg, p) {
+  svg.setAttribute("tabindex", "0");
+  const right = p.width - RIGHT, bottom = p.height - BOTTOM, state = figure.state;
+  const toValue = u => {
+    const share = (Math.min(Math.max(u, LEFT), right) - LEFT) / (right - LEFT);
+    return state.logx ? p.x.low * (p.x.high / p.x.low) ** share : p.x.low + share * (p.x.high - p.x.low);
+  };
+  const place = e => { const b = svg.getBoundingClientRect(); return (e.clientX - b.left) * p.width / b.width; };
+  const ns = "http://www.w3.org/2000/svg";
+  const rule = svg.appendChild(document.createElementNS(ns, "path"));
+  const box = svg.appendChild(document.createElementNS(ns, "rect"));
+  rule.setAttribute("class", "rule"); box.setAttribute("class", "zoom");
+  let from = null, key = null;
+  const point = (u, cx, cy) => {
+    rule.setAttribute("d", `M${num(u)},${TOP}V${bottom}`);
+    show(values(figure, p, toValue(u)), cx, cy);
+  };
+  const leave = () => { tip.hidden = true; rule.setAttribute("d", ""); };
+  svg.addEventListener("pointermove", e => {
+    const u = Math.min(Math.max(place(e), LEFT), right);
+    if (from !== null) {
+      const [a, b] = [Math.min(from, u), Math.max(from, u)];
+      for (const [k, v] of [["x", a], ["y", TOP], ["width", b - a], ["height", bottom - TOP]]) box.setAttribute(k, v);
+    }
+    point(u, e.clientX, e.clientY);
+  });
+  svg.addEventListener("pointerdown", e => { if (e.pointerType === "mouse") from = Math.max(place(e), LEFT); });
+  svg.addEventListener("pointerup", e => {
+    if (from === null) return;
+    const u = place(e), a = toValue(Math.min(from, u)), b = toValue(Math.max(from, u));
+    const far = Math.abs(u - from) > 8;
+    from = null;
+    if (far) { state.zoom = [a, b]; leave(); draw(figure); }
+  });
+  svg.addEventListener("pointerleave", () => { from = null; leave(); });
+  svg.addEventListener("dblclick", () => { state.zoom = null; draw(figure); });
+  svg.addEventListener("blur", leave);
+  svg.addEventListener("keydown", e => {
+    const b = svg.getBoundingClientRect(), step = (right - LEFT) / 50;
+    if (e.key === "ArrowRight" || e.key === "ArrowLeft") {
+      key = key === null ? LEFT : Math.min(right, Math.max(LEFT, key + (e.key === "ArrowRight" ? step : -step)));
+      point(key, b.left + key * b.width / p.width, b.top + b.height / 3);
+      e.preventDefault();
+    } else if (e.key === "+" || e.key === "-") {
+      const middle = key === null ? (LEFT + right) / 2 : key, half = (right - LEFT) * 0.3;
+      state.zoom = e.key === "+" ? [toValue(middle - half), toValue(middle + half)] : null;
+      leave(); draw(figure);
+    } else if (e.key === "Escape") { leave(); }
+  });
+}
+
+// Downloads -------------------------------------------------------------------------------------
+const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font", "text-anchor", "stroke-linejoin"];
+function standalone(svg) {
+  const copy = svg.cloneNode(true), from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
+  from.forEach((node, i) => { const s = getComputedStyle(node); for (const name of STYLES) to[i].style.setProperty(name, s.getPropertyValue(name)); });
+  copy.querySelectorAll(".rule, .zoom").forEach(node => node.remove());
+  return copy;
+}
+function joined(figure) {
+  const all = [...figure.plot.querySelectorAll("svg")].map(svg => [standalone(svg), svg.viewBox.baseVal]);
+  const columns = all.length > 1 ? 3 : 1, w = Math.max(...all.map(a => a[1].width)), h = Math.max(...all.map(a => a[1].height));
+  const rows = Math.ceil(all.length / columns), paper = getComputedStyle(figure.node).backgroundColor;
+  const out = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const size = [w * columns, h * rows];
+  for (const [k, v] of [["xmlns", "http://www.w3.org/2000/svg"], ["width", size[0]], ["height", size[1]], ["viewBox", `0 0 ${size[0]} ${size[1]}`]]) out.setAttribute(k, v);
+  out.innerHTML = `<rect width="100%" height="100%" fill="${paper}"/>`;
+  all.forEach(([svg], i) => { svg.setAttribute("x", i % columns * w); svg.setAttribute("y", Math.floor(i / columns) * h); svg.setAttribute("width", w); svg.setAttribute("height", h); out.appendChild(svg); });
+  return [new XMLSerializer().serializeToString(out), size];
+}
+function csvOf(figure) {
+  const field = v => v === null || v === undefined ? "" : /[",\n]/.test(v) ? `"${String(v).replace(/"/g, '""')}"` : v;
+  if (!figure.chart) return ["what", ...[...figure.plot.querySelectorAll("title")].map(t => t.textContent)].map(field).join("\n") + "\n";
+  const {xs, ys, series} = figure.chart, keys = [...new Set([...xs, ...ys].map(a => a.key))];
+  const rows = [["variant", "seed", ...keys]];
+  for (const one of series) for (const run of one.runs) run[keys[0]].forEach((_, k) => rows.push([one.name, run.seed, ...keys.map(key => run[key][k])]));
+  return rows.map(r => r.map(field).join(",")).join("\n") + "\n";
+}
+function save(name, url) { const a = el("a", {href: url, download: name}); a.click(); }
+function download(figure, form) {
+  const name = `${(figure.node.dataset.chart || figure.node.querySelector("b").textContent).toLowerCase().replace(/[^a-z0-9]+/g, "-")}.${form}`;
+  const blob = (text, type) => URL.createObjectURL(new Blob([text], {type}));
+  if (form === "csv") return save(name, blob(csvOf(figure), "text/csv"));
+  const [svg, [w, h]] = joined(figure);
+  if (form === "svg") return save(name, blob(svg, "image/svg+xml"));
+  const image = new Image();
+  image.onload = () => {
+    const canvas = el("canvas", {width: 2 * w, height: 2 * h});
+    canvas.getContext("2d").drawImage(image, 0, 0, 2 * w, 2 * h);
+    save(name, canvas.toDataURL("image/png"));
+  };
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+}
+
+// Controls --------------------------------------------------------------------------------------
+function pick(figure, bar, label, options, key) {
+  if (options.length < 2) return;
+  const box = el("select", {"aria-label": label, "data-axis": key});
+  options.forEach((o, i) => box.appendChild(el("option", {value: i}, o.label)));
+  box.addEventListener("change", () => { figure.state[key] = Number(box.value); figure.state.zoom = null; draw(figure); });
+  const wrap = el("label", {}, label + " ");
+  wrap.appendChild(box); bar.appendChild(wrap);
+}
+function tick(figure, bar, label, key) {
+  const box = el("input", {type: "checkbox", "data-switch": key});
+  box.addEventListener("change", () => { figure.state[key] = box.checked; figure.state.zoom = null; draw(figure); });
+  const wrap = el("label");
+  wrap.append(box, " " + label); bar.appendChild(wrap);
+}
+const figures = [...document.querySelectorAll("figure")].map(node => {
+  const chart = data[node.dataset.chart] || null, still = node.querySelector(".plot").innerHTML;
+  const figure = {node, chart, still, plot: node.querySelector(".plot"),
+    state: {x: 0, y: 0, logx: false, logy: false, single: false, together: false, zoom: null, hidden: new Set()}};
+  const bar = el("div", {class: "bar"});
+  if (chart) {
+    pick(figure, bar, "show", chart.ys, "y"); pick(figure, bar, "by", chart.xs, "x");
+    tick(figure, bar, "log x", "logx"); tick(figure, bar, "log y", "logy");
+    if (chart.series.some(s => s.means)) tick(figure, bar, "single runs", "single");
+    if (chart.small) tick(figure, bar, "in one picture", "together");
+    const reset = el("button", {type: "button"}, "whole range");
+    reset.addEventListener("click", () => { figure.state.zoom = null; draw(figure); });
+    bar.appendChild(reset);
+  }
+  for (const form of ["png", "svg", "csv"]) {
+    const button = el("button", {type: "button", "data-save": form, title: `download ${form.toUpperCase()}`}, form.toUpperCase());
+    button.addEventListener("click", () => download(figure, form));
+    bar.appendChild(button);
+  }
+  figure.plot.before(bar);
+  node.querySelectorAll(".legend li").forEach((item, i) => {
+    const button = el("button", {type: "button", "aria-pressed": "true", title: "show or hide"});
+    button.append(...item.childNodes); item.appendChild(button);
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", on);
+      if (chart) { on ? figure.state.hidden.delete(i) : figure.state.hidden.add(i); draw(figure); return; }
+      const css = item.dataset.css.split(" ");
+      node.querySelectorAll(".plot path, .plot rect").forEach(shape => {
+        const own = [...shape.classList].filter(c => !["line", "area", "thin", "band"].includes(c));
+        if (own.join(" ") === css.join(" ")) shape.style.display = on ? "" : "none";
+      });
+    });
+  });
+  if (chart) [...figure.plot.children].forEach((svg, i) => {
+    const small = chart.small, [w, h] = small || chart.size;
+    listen(figure, svg, picture(chart, figure.state, w, h, small ? i : null));
+  });
+  else figure.plot.addEventListener("pointermove", e => {
+    const title = e.target.querySelector && e.target.closest("path, rect") && e.target.querySelector("title");
+    if (title) show(esc(title.textContent), e.clientX, e.clientY); else tip.hidden = true;
+  });
+  figure.plot.addEventListener("pointerleave", () => { tip.hidden = true; });
+  return figure;
+});
+function fit() {
+  for (const f of figures) if (f.chart && !(f.chart.small && !f.state.together)) {
+    const room = f.plot.clientWidth;
+    const now = f.pictures ? f.pictures[0].width : f.chart.size[0];
+    if (room && (room < now - 4 || (now < f.chart.size[0] && room > now + 4))) draw(f);
+  }
+}
+addEventListener("resize", fit);
+
+document.querySelectorAll("table").forEach(table => {
+  const row = table.querySelector("tr.heads");
+  if (!row || table.tBodies[0].rows.length < 2) return;
+  [...row.cells].forEach((head, column) => {
+    const button = el("button", {type: "button", title: "sort"}, head.textContent);
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      [...row.cells].forEach(c => c.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const value = r => { const c = r.cells[column]; return c.dataset.sort === undefined ? c.textContent.trim() : Number(c.dataset.sort.replace(/inf$/, "Infinity")); };
+      const rows = [...table.tBodies[0].rows].sort((a, b) => {
+        const [u, v] = [value(a), value(b)];
+        const by = typeof u === "number" && typeof v === "number" ? (isNaN(u) - isNaN(v)) || u - v : String(u).localeCompare(String(v), "en", {numeric: true});
+        return down ? -by : by;
+      });
+      table.tBodies[0].append(...rows);
+    });
+  });
+});
+// For tests: what the script would draw in place of what the page came with.
+window.simfl = {figures, redraw: (figure) => {
+  const {chart} = figure, small = chart.small, [w, h] = small || chart.size;
+  const fresh = {...figure.state, x: 0, y: 0, logx: false, logy: false, single: false, zoom: null, hidden: new Set()};
+  return (small ? chart.series.map((_, i) => i) : [null]).map(f => picture(chart, fresh, w, h, f).svg).join("");
+}};
+fit();
+})();

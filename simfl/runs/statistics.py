@@ -1,0 +1,176 @@
+"""Statistics over seeds: intervals, paired comparisons, runs that never got there.
+
+Variants share random numbers by seed, so they are compared seed by seed: what makes a seed hard for
+one makes it hard for the other.  A run that ended before it reached a target is *censored*: how
+long it would have taken is not known, only that it is longer than the run.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+import numpy as np
+
+from simfl.core.seeds import Seeds
+from simfl.core.types import Floats
+
+CONFIDENCE = 0.95
+FEW = 6
+"""With fewer values than this Student's t is used.  A bootstrap never leaves the range of its
+values, so n differences that happen to have one sign, which chance alone does once in 2^(n - 1)
+times, would always count as a difference: more often than 5% of the time if n < 6."""
+RESAMPLES = 9999
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95% interval.
+
+    Attributes:
+        low: its start.
+        high: its end.
+        method: how it was found.
+    """
+
+    low: float
+    high: float
+    method: Literal["BCa bootstrap", "Student's t"]
+
+
+def mean_interval(values: Sequence[float]) -> Interval | None:
+    """Return the 95% interval of the mean of `values`; None: one value says nothing of spread."""
+    if len(values) < 2:
+        return None
+    if len(values) < FEW:
+        return _student(np.asarray(values, dtype=np.float64))
+    if min(values) == max(values):
+        return Interval(values[0], values[0], "BCa bootstrap")
+    from scipy.stats import bootstrap
+
+    bounds = bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="BCa",
+        rng=Seeds(0).stream("bootstrap"),
+    ).confidence_interval
+    return Interval(float(bounds.low), float(bounds.high), "BCa bootstrap")
+
+
+def _student(values: Floats) -> Interval:
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2))
+    half = quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
+    middle = float(values.mean())
+    return Interval(middle - half, middle + half, "Student's t")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number over seeds.
+
+    Attributes:
+        mean: over all seeds (NaN: some seed lacks it, for a mean over those that got there would
+            favour a variant for failing on the seeds that are hard).
+        std: sample standard deviation over the seeds that have it (NaN with fewer than two).
+        median: over all seeds, one that lacks it counting as later than all others (infinite: at
+            least half of them do; NaN: no seeds).
+        missing: seeds without it, e.g. that never reached the target.
+        seeds: how many seeds there are.
+        interval: 95%, of the mean (None: there is no mean, or one seed, no interval).
+    """
+
+    mean: float
+    std: float
+    median: float
+    missing: int
+    seeds: int
+    interval: Interval | None
+
+    @property
+    def middle(self) -> float:
+        """The mean, or the median where some seed lacks it."""
+        return self.median if self.missing else self.mean
+
+    @classmethod
+    def of(cls, values: Sequence[float | None]) -> "Figure":
+        """Return the figure of one value per seed, None or NaN where there is none."""
+        there = [value for value in values if value is not None and not math.isnan(value)]
+        missing = len(values) - len(there)
+        return cls(
+            math.fsum(there) / len(there) if there and not missing else math.nan,
+            float(np.std(there, ddof=1)) if len(there) > 1 else math.nan,
+            median([*there, *[math.inf] * missing]) if values else math.nan,
+            missing,
+            len(values),
+            None if missing else mean_interval(there),
+        )
+
+
+@dataclass(frozen=True)
+class Times:
+    """What one variant needed to reach a target, by seed.
+
+    Attributes:
+        reached: by seed, what it took (None: it never got there).
+        followed: by seed, what the whole run took: so far is known of one that never got there.
+    """
+
+    reached: Mapping[int, float | None]
+    followed: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as much one variant needs as another.
+
+    Attributes:
+        value: geometric mean of the ratios by seed.
+        interval: 95%, of `value` (None: one seed, no interval).
+        seeds: how many seeds both have.
+        horizon: where some seed never got there, the least that any of those was followed: each
+            cost counts at most as that (the restricted mean), since no more is known of both.
+            Infinite: every seed got there.
+    """
+
+    value: float
+    interval: Interval | None
+    seeds: int
+    horizon: float = math.inf
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the interval leaves out 1: the two differ by more than chance explains."""
+        return self.interval is not None and not self.interval.low <= 1 <= self.interval.high
+
+
+def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
+    """Return the ratio of two variants over the seeds that both have; None: there is none.
+
+    Costs must be above zero.
+    """
+    seeds = sorted(numerator.reached.keys() & denominator.reached.keys())
+    both = [(times, seed) for times in (numerator, denominator) for seed in seeds]
+    horizon = min((t.followed[s] for t, s in both if t.reached[s] is None), default=math.inf)
+    costs = np.array([min(_or_never(t.reached[s]), horizon) for t, s in both])
+    if not seeds or not (costs > 0).all():
+        return None
+    above, below = np.log(costs).reshape(2, -1)
+    logs = above - below
+    interval = mean_interval(logs.tolist())
+    if interval is not None:
+        interval = Interval(math.exp(interval.low), math.exp(interval.high), interval.method)
+    return Ratio(math.exp(float(logs.mean())), interval, len(seeds), horizon)
+
+
+def _or_never(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> Figure:
+    """Return `a` minus `b` over the seeds that both have."""
+    return Figure.of([a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())])

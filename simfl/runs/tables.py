@@ -1,0 +1,46 @@
+"""Tables of a run folder as data frames; what a crash cut short is left out."""
+
+from dataclasses import fields
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simfl.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_table(path: Path, row: type) -> "pd.DataFrame":
+    """Return a table of a run folder.
+
+    Args:
+        path: the CSV file.
+        row: the dataclass of its rows, which says the type of each column; one that an older file
+            lacks is empty (NaN, or "" for text).
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    import numpy as np
+    import pandas as pd
+
+    kinds = {column.name: _kind(column.type) for column in fields(row)}
+    empty = {name: [""] for name, kind in kinds.items() if kind is float}
+    try:
+        data = path.read_bytes()
+        # A killed run may leave half a line.
+        whole = BytesIO(data[: data.rfind(b"\n") + 1] or ",".join(kinds).encode())
+        table = pd.read_csv(whole, dtype=kinds, keep_default_na=False, na_values=empty)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}") from None
+    for name, kind in kinds.items():
+        if name not in table:
+            table[name] = "" if kind is str else np.nan
+    return table
+
+
+def _kind(annotation: Any) -> type:
+    if annotation is int:
+        return int
+    return str if annotation is str or "Literal" in str(annotation) else float

@@ -1,0 +1,182 @@
+"""The page in a browser: charts are drawn, switches switch, nothing is cut, the numbers are right.
+
+Chromium loads the page in a frame with a script of ours that plays the reader and reports.
+"""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_runs import made_run
+
+from simfl.report import write_report
+from simfl.runs.result import RunResult
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)"),
+]
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--allow-file-access-from-files", "--virtual-time-budget=4000", "--dump-dom",
+)  # fmt: skip
+WATCH = """<script>
+window.problems = [];
+addEventListener("error", e => problems.push(e.message));
+for (const name of ["error", "warn"]) console[name] = (...words) => problems.push(words.join(" "));
+</script>"""
+FRAME = """<!DOCTYPE html><body style="margin:0"><iframe src="page.html" width="%d" height="900"
+style="border:0"></iframe><script>addEventListener("message", e => {
+  const pre = document.createElement("pre"); pre.id = "report"; pre.textContent = e.data;
+  document.body.appendChild(pre); });</script>"""
+
+
+def read(page: Path, play: str, tmp_path: Path, width: int = 1280) -> Any:
+    """Return what `play`, the body of a function in the page, returns; fail on console errors."""
+    html = page.read_text(encoding="utf-8").replace("<head>", f"<head>{WATCH}", 1)
+    end = (
+        f"<script>const found = (() => {{{play}}})();"
+        "setTimeout(() => parent.postMessage(JSON.stringify({found, problems}), '*'), 300);"
+        "</script></body>"
+    )
+    (tmp_path / "page.html").write_text(html.replace("</body>", end))
+    (tmp_path / "frame.html").write_text(FRAME % width)
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    command = [str(CHROMIUM), *FLAGS, profile, f"--window-size={width + 20},1000"]
+    done = subprocess.run(
+        [*command, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=120
+    )
+    match = re.search(r'<pre id="report">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert match, done.stderr[-2000:]
+    report = json.loads(unescape(match[1]))
+    assert report["problems"] == []
+    return report["found"]
+
+
+@pytest.fixture(scope="module")
+def nine(tmp_path_factory: pytest.TempPathFactory) -> Sequence[RunResult]:
+    """Nine variants with two seeds, one of them badly named."""
+    top = tmp_path_factory.mktemp("nine")
+    names = [f"variant-{index}" for index in range(8)] + ["</script><b>&amp;"]
+    return [
+        made_run(top, name.replace("/", "|"), seed, [0.08 * n + 0.01 * i for n in range(1, 9)])
+        for i, name in enumerate(names)
+        for seed in (0, 1)
+    ]
+
+
+@pytest.fixture(params=["compared", "alone", "nine"])
+def page(
+    request: pytest.FixtureRequest,
+    compared: list[RunResult],
+    nine: Sequence[RunResult],
+    tmp_path: Path,
+) -> Path:
+    runs = {"compared": compared, "alone": compared[:1], "nine": nine}[request.param]
+    return write_report(runs, tmp_path / "written.html")
+
+
+def test_the_script_draws_what_the_page_came_with(page: Path, tmp_path: Path) -> None:
+    play = """return simfl.figures.filter(f => f.chart).map(f => {
+      const inner = html => {
+        const box = document.createElement("div"); box.innerHTML = html; return box; };
+      const all = (html, what) => [...inner(html).querySelectorAll(what)];
+      const numbers = html => all(html, "path").map(p => p.getAttribute("d")).join(" ")
+        .match(/-?[0-9.]+/g).map(Number);
+      const words = html => all(html, "text").map(t => t.textContent).sort();
+      const redrawn = simfl.redraw(f), [a, b] = [numbers(f.still), numbers(redrawn)];
+      return {name: f.chart.name, same: a.length === b.length,
+        off: Math.max(...a.map((v, i) => Math.abs(v - b[i]))),
+        still: words(f.still), redrawn: words(redrawn)};
+    });"""
+    charts = read(page, play, tmp_path)
+    assert len(charts) >= 2
+    for chart in charts:
+        assert chart["same"], chart
+        assert chart["off"] <= 0.11, chart  # pixels: a rounding
+        assert chart["still"] == chart["redrawn"]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_is_cut(width: int, page: Path, tmp_path: Path) -> None:
+    play = """const wide = document.documentElement;
+    return {cut: wide.scrollWidth - wide.clientWidth,
+      empty: simfl.figures.filter(f => !f.plot.querySelector("svg path, svg rect")).length,
+      small: simfl.figures.flatMap(f => [...f.plot.querySelectorAll("svg")]).map(svg =>
+        svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)};"""
+    found = read(page, play, tmp_path, width)
+    assert found["cut"] <= 0
+    assert found["empty"] == 0
+    assert min(found["small"]) > 0.85  # letters stay as large as they were meant
+
+
+def test_switches_switch(page: Path, tmp_path: Path) -> None:
+    play = """const f = simfl.figures[0], now = () => f.plot.innerHTML, seen = [now()];
+    const said = [];
+    for (const box of f.node.querySelectorAll("select"))
+      for (let i = 1; i < box.options.length; i++) {
+        box.value = i; box.dispatchEvent(new Event("change")); seen.push(now()); }
+    for (const box of f.node.querySelectorAll("[data-switch]")) { box.click(); seen.push(now()); }
+    const legend = f.node.querySelector(".legend button");
+    if (legend) {
+      legend.click(); seen.push(now()); said.push(legend.getAttribute("aria-pressed")); }
+    const svg = f.plot.querySelector("svg"), box = svg.getBoundingClientRect();
+    const key = k => svg.dispatchEvent(new KeyboardEvent("keydown", {key: k}));
+    key("ArrowRight"); key("ArrowRight");
+    said.push(document.querySelector(".tip").textContent);
+    key("+"); seen.push(now());
+    const head = document.querySelector("tr.heads th button");
+    const first = () => document.querySelector("tbody td").textContent;
+    let order = [];
+    if (head) { head.click(); order.push(first()); head.click(); order.push(first()); }
+    return {distinct: new Set(seen).size, seen: seen.length, said, order};"""
+    found = read(page, play, tmp_path)
+    assert found["distinct"] == found["seen"] >= 5
+    assert "virtual time" in found["said"][-1] or "energy" in found["said"][-1]
+    if len(found["said"]) > 1:
+        assert found["said"][0] == "false"
+        assert found["order"] == sorted(found["order"], key=found["order"].index)
+        assert found["order"][0] != found["order"][1]
+
+
+def test_downloads_hold_what_is_shown(page: Path, tmp_path: Path) -> None:
+    play = """const names = [];
+    HTMLAnchorElement.prototype.click = function () {
+      names.push(this.download, this.href.slice(0, 5)); };
+    for (const form of ["svg", "csv"])
+      simfl.figures.forEach(f => f.node.querySelector(`[data-save=${form}]`).click());
+    return names;"""
+    names = read(page, play, tmp_path)
+    assert {name.rpartition(".")[2] for name in names[::2]} == {"svg", "csv"}
+    assert set(names[1::2]) == {"blob:"}
+
+
+def test_numbers_are_those_of_the_tables(compared: list[RunResult], tmp_path: Path) -> None:
+    page = write_report(compared, tmp_path / "written.html")
+    play = """return simfl.figures[0].chart.series
+      .flatMap(s => s.runs.map(r => ({variant: s.name, ...r})));"""
+    runs = {(run["variant"], run["seed"]): run for run in read(page, play, tmp_path)}
+    assert len(runs) == len(compared)
+    for result in compared:
+        with (result.folder / "rounds.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        shown = runs[result.variant, result.seed]
+        for key, column in (("time", "end_s"), ("accuracy", "accuracy"), ("loss", "loss")):
+            assert shown[key] == pytest.approx([float(row[column]) for row in rows], rel=1e-5)
+
+
+def test_without_a_script_it_is_whole(page: Path) -> None:
+    html = page.read_text(encoding="utf-8")
+    still = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
+    for figure in re.findall(r"<figure.*?</figure>", still, re.DOTALL):
+        assert "<svg" in figure
+        assert re.search(r"<(path|rect) class=\"(line|o-|p-)", figure)

@@ -1,0 +1,51 @@
+"""Data sets of numbers, and losses that know no right answer."""
+
+import pytest
+from tiny import RunTiny
+
+from simfl.errors import InputError
+
+REGRESSION = {
+    "data.dataset": {"name": "synthetic_regression", "clients": 8, "outputs": 2},
+    "model.hidden": [],
+    "training.loss": "mean_squared_error",
+    "training.optimizer": {"name": "adam", "lr": 0.05},
+    "training.lr_schedule": {"name": "warm_up", "rounds": 2, "then": "constant"},
+}
+
+
+def test_the_error_falls_and_there_is_no_accuracy(run_tiny: RunTiny) -> None:
+    result = run_tiny(REGRESSION)
+    assert result.rounds.accuracy.isna().all()
+    assert result.summary["final_accuracy"] is None
+    losses = result.rounds.loss
+    assert losses.iloc[-1] < losses.iloc[0] / 3
+    assert losses.iloc[-1] >= 0.5 * 0.1**2  # the noise can't be learnt
+
+
+def test_other_partitions_of_numbers(run_tiny: RunTiny) -> None:
+    assert len(run_tiny({**REGRESSION, "data.partition": "iid"}).rounds) == 4
+    with pytest.raises(InputError, match=r"deals by classes, but the targets .* are numbers"):
+        run_tiny({**REGRESSION, "data.partition": {"name": "shards", "per_client": 2}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"training.loss": "cross_entropy"}, r"for classes, but the targets .* are numbers"),
+        ({"evaluation.targets": [0.5]}, "has no accuracy"),
+        ({"rounds.stop.accuracy": 0.5}, "has no accuracy"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    run_tiny: RunTiny, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        run_tiny({**REGRESSION, **changes})
+
+
+def test_a_binary_loss_needs_two_classes(run_tiny: RunTiny) -> None:
+    two = {"data.dataset.classes": 2, "training.loss": "binary_cross_entropy"}
+    assert run_tiny(two).rounds.accuracy.iloc[-1] > 0.5
+    with pytest.raises(InputError, match="tells two classes apart, but there are 10"):
+        run_tiny({"training.loss": "binary_cross_entropy"})

@@ -1,0 +1,140 @@
+"""Statistics over seeds: closed forms, SciPy's own, and how often intervals hold the truth."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from simfl.runs.statistics import (
+    FEW,
+    Figure,
+    Ratio,
+    Times,
+    mean_interval,
+    paired_difference,
+    paired_ratio,
+)
+
+COSTS = st.floats(0.1, 1e6)
+
+
+def took(*costs: float | None, followed: float = 1000.0) -> Times:
+    return Times(dict(enumerate(costs)), dict.fromkeys(range(len(costs)), followed))
+
+
+def test_one_value_has_no_interval() -> None:
+    assert mean_interval([3.0]) is None
+    assert Figure.of([3.0]).interval is None
+
+
+@pytest.mark.parametrize("n", [2, 3, FEW - 1])
+def test_few_values_have_students_interval(n: int) -> None:
+    values = np.random.default_rng(n).normal(size=n)
+    expected = stats.t.interval(0.95, n - 1, values.mean(), stats.sem(values))
+    interval = mean_interval(values.tolist())
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx(expected)
+    assert interval.method == "Student's t"
+
+
+def test_more_values_have_scipys_bca() -> None:
+    values = np.random.default_rng(0).exponential(size=12)
+    interval = mean_interval(values.tolist())
+    assert interval is not None
+    expected = stats.bootstrap((values,), np.mean, rng=np.random.default_rng(1)).confidence_interval
+    assert (interval.low, interval.high) == pytest.approx(tuple(expected), rel=0.03)
+    assert interval == mean_interval(values.tolist())  # the same again
+    # Not symmetric: an exponential's mean may well be higher.
+    assert interval.high - values.mean() > values.mean() - interval.low
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_intervals_of_few_seeds_hold_the_truth_as_often_as_they_say(n: int) -> None:
+    rng = np.random.default_rng(7)
+    intervals = [mean_interval(rng.normal(size=n).tolist()) for _ in range(2000)]
+    held = sum(i is not None and i.low <= 0 <= i.high for i in intervals)
+    assert stats.binomtest(held, 2000, 0.95).pvalue > 1e-3
+
+
+def test_same_values_have_an_interval_of_no_width() -> None:
+    for n in (2, 9):
+        interval = mean_interval([4.0] * n)
+        assert interval is not None
+        assert (interval.low, interval.high) == (4.0, 4.0)
+
+
+def test_a_mean_over_those_that_got_there_is_not_told() -> None:
+    whole, some = Figure.of([1.0, 3.0]), Figure.of([1.0, 3.0, None])
+    assert (whole.mean, whole.std, whole.missing) == (2.0, pytest.approx(2**0.5), 0)
+    assert math.isnan(some.mean)
+    assert (some.median, some.missing, some.seeds, some.interval) == (3.0, 1, 3, None)
+    assert Figure.of([None, 5.0, 1.0, 4.0]).median == 4.5
+    assert Figure.of([None, None, 1.0]).median == math.inf
+
+
+def test_a_ratio_is_the_geometric_mean_over_the_seeds_that_both_have() -> None:
+    ratio = paired_ratio(Times({0: 2.0, 1: 32.0, 5: 1.0}, {}), Times({0: 1.0, 1: 4.0, 7: 1.0}, {}))
+    assert ratio is not None
+    assert (ratio.value, ratio.seeds) == (pytest.approx(4.0), 2)
+    assert paired_ratio(Times({0: 1.0}, {}), Times({1: 1.0}, {})) is None
+
+
+@given(st.lists(st.tuples(COSTS, COSTS), min_size=1, max_size=5), st.floats(0.1, 10))
+def test_ratios_turn_round_and_know_no_units(pairs: list[tuple[float, float]], unit: float) -> None:
+    a, b = (took(*column) for column in zip(*pairs, strict=True))
+    there, back = paired_ratio(a, b), paired_ratio(b, a)
+    scaled = paired_ratio(*(took(*(unit * c for c in t.reached.values())) for t in (a, b)))
+    assert there is not None and back is not None and scaled is not None  # noqa: PT018
+    assert there.value * back.value == pytest.approx(1)
+    assert scaled.value == pytest.approx(there.value)
+    if there.interval is not None and back.interval is not None:
+        assert there.interval.low * back.interval.high == pytest.approx(1)
+    assert there.distinguishable == back.distinguishable or there.value == pytest.approx(1)
+
+
+def test_what_pairing_is_for() -> None:
+    """Seeds differ tenfold, the variants by a third: told apart only if compared by seed."""
+    a = [10.0, 31.0, 99.0, 300.0]
+    b = [15.0, 45.0, 150.0, 460.0]
+    ratio = paired_ratio(took(*b), took(*a))
+    assert ratio is not None
+    assert ratio.distinguishable
+    assert stats.ttest_ind(np.log(a), np.log(b)).pvalue > 0.5
+
+
+def test_noise_is_not_distinguishable() -> None:
+    """Means 416 and 438 s, deviations 76 and 149 s, three seeds: the issue's own example."""
+    a, b = took(340.0, 416.0, 492.0), took(587.0, 289.0, 438.0)
+    assert Figure.of(list(a.reached.values())).std == pytest.approx(76)
+    assert Figure.of(list(b.reached.values())).std == pytest.approx(149)
+    ratio = paired_ratio(b, a)
+    assert ratio is not None
+    assert not ratio.distinguishable
+    assert not Ratio(2.0, None, 1).distinguishable
+
+
+def test_one_sign_with_few_seeds_is_no_proof() -> None:
+    """Three of three faster happens by chance once in four times."""
+    ratio = paired_ratio(took(101.0, 130.0, 190.0), took(100.0, 100.0, 100.0))
+    assert ratio is not None
+    assert not ratio.distinguishable
+
+
+def test_censored_costs_count_as_far_as_all_were_followed() -> None:
+    never = took(None, None, followed=50.0)
+    slow = took(60.0, 70.0)
+    ratio = paired_ratio(slow, never)
+    assert ratio is not None
+    assert (ratio.value, ratio.horizon) == (1.0, 50.0)  # nothing is known after 50
+    quick = paired_ratio(took(5.0, 5.0), never)
+    assert quick is not None
+    assert (quick.value, quick.horizon) == (pytest.approx(0.1), 50.0)
+    assert quick.distinguishable
+
+
+def test_differences_are_paired() -> None:
+    figure = paired_difference({0: 0.5, 1: 0.9, 2: 0.1}, {0: 0.4, 1: 0.7, 3: 0.0})
+    assert (figure.mean, figure.seeds) == (pytest.approx(0.15), 2)
