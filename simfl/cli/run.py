@@ -115,8 +115,21 @@ def tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
         issued = sum(result.summary["trainings"]["issued"] for result in results)
         if saved:
             typer.echo(f"\n{saved} of {issued} trainings were dropped and never computed.")
+        _tell_short_rounds(results)
         if any(result.summary["oracle"] for result in results):
             typer.echo("A selector was an ORACLE: it saw what no server can know.")
         typer.echo("\nRun folders:")
         for result in results:
             typer.echo(f"  {result.folder}")
+
+
+def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
+    """Say in a line per variant how often fewer clients took part than were asked for."""
+    groups: dict[str, list[tuple[int, int]]] = {}
+    for result in results:
+        counts = result.summary["short_rounds"], result.summary["rounds"]
+        groups.setdefault(result.provenance["variant"], []).append(counts)
+    for variant, counted in groups.items():
+        short, rounds = (sum(numbers) for numbers in zip(*counted, strict=True))
+        if short:
+            typer.echo(f"{variant}: {short} of {rounds} rounds had fewer clients than asked for.")

@@ -57,6 +57,24 @@ class TestOutput:
         assert "round 3/3" in err
         assert "virtual" not in out
 
+    def test_rounds_that_ran_short_are_told(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file.write_text(SCENARIO + VARIANTS)
+        rare = "fleet.availability={name: on_off, on: 30 s, off: 10 min}"
+        run(file, "--set", rare, "--set", "rounds.min_clients=1", "--seeds", "0-1")
+        told = [line for line in capsys.readouterr().out.splitlines() if "fewer clients" in line]
+        assert {line.split(":")[0] for line in told} == {"waits", "drops"}
+        for line in told:
+            variant, rest = line.split(": ")
+            summaries = [
+                json.loads(Path(f"runs/commanded/{variant}/seed-{seed}/summary.json").read_text())
+                for seed in (0, 1)
+            ]
+            short = sum(summary["short_rounds"] for summary in summaries)
+            assert short > 0
+            assert rest.startswith(f"{short} of 6 rounds had fewer clients")
+
     def test_default_folder(self, file: Path) -> None:
         run(file, "--quiet")
         folder = Path("runs/commanded/default/seed-0")
