@@ -11,13 +11,13 @@ PIP := pip install --quiet --disable-pip-version-check
 # PyTorch's CPU builds where their index can be had; elsewhere the plain index has to do.
 FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('$(CPU_INDEX)/torch/', timeout=3)"
 
-.PHONY: help demo test test-all test-pythons test-minimum coverage check format bench bench-peers golden screenshots lock dist clean
+.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers golden screenshots lock dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@grep -hE '^[a-zA-Z_.-]+:.*?## ' $(MAKEFILE_LIST) | awk -F':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml constraints.txt setup.py $(wildcard simfl/training/kernels/native/*)
 	$(PYTHON) -m venv .venv
 	@extra=; if $(BIN)/python $(FIND_CPU) >/dev/null 2>&1; then extra="--extra-index-url $(CPU_INDEX)"; fi; \
 	set -x; $(BIN)/$(PIP) --constraint constraints.txt $$extra torch torchvision
@@ -32,6 +32,10 @@ test: .venv/ready ## the default test suite (minutes)
 
 test-all: .venv/ready ## slow tests too
 	$(BIN)/pytest -m ''
+
+SOAK ?= 1
+soak: .venv/ready ## the long form of tests/reliability, hours; SOAK=0.01: a hundredth of it
+	SIMFL_SOAK=$(SOAK) $(BIN)/pytest -m '' tests/reliability
 
 test-pythons: ## the default tests on Python 3.11 to 3.13, as far as they are here
 	@for version in 3.11 3.12 3.13; do \
@@ -80,7 +84,6 @@ format: .venv/ready ## format and mend what lint can mend
 
 bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one run
 	$(BIN)/python -m benchmarks.training --rounds 7
-	$(BIN)/python -m benchmarks.parts
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.scale
 

@@ -1,4 +1,4 @@
-"""Rounds per second of W1, W2 and W3 (docs/performance.md) against two loops, one thread each.
+"""Rounds per second of W1 to W4 (docs/performance.md) against two loops, one thread each.
 
     python -m benchmarks.training [--rounds N] [--only W1 W3] [--workers 2]
 
@@ -23,6 +23,7 @@ from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
 from benchmarks.report import Row, known, leave
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
+from simfl.components.models.fedacs_cnn import FedacsCnn
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.training.data import Partitioned
@@ -105,9 +106,10 @@ def power_law() -> list[int]:
 
 
 WORKLOADS = {
-    "W1": Workload(Mlp(), (1, 28, 28), [600] * 100, 10, 64, 2, 0.01, 2.8),
-    "W2": Workload(Cnn(), (1, 28, 28), [500] * 100, 10, 50, 2, 0.01, 2.0),
-    "W3": Workload(Logistic(), (60,), power_law(), 100, 8, 10, 0.01, 25.0),
+    "W1": Workload(Mlp(), (1, 28, 28), [600] * 100, 10, 64, 2, 0.01, 3.2),
+    "W2": Workload(Cnn(), (1, 28, 28), [500] * 100, 10, 50, 2, 0.01, 2.8),
+    "W3": Workload(Logistic(), (60,), power_law(), 100, 8, 10, 0.01, 120.0),
+    "W4": Workload(FedacsCnn(), (3, 32, 32), [500] * 100, 10, 50, 1, 0.01, 4.0),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from tiny import TINY, RunTiny
 
 from simfl import Options, RunResult, Scenario, run
-from simfl.errors import InputError
+from simfl.errors import InputError, RunError
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def caught() -> Callable[..., None]:
 
     def check(contract: type, test: str, fault: type, sound: type) -> None:
         getattr(type("Suite", (contract,), {"create": sound})(), test)()
-        with pytest.raises((AssertionError, InputError, ExceptionGroup)):
+        with pytest.raises((AssertionError, InputError, RunError, ExceptionGroup)):
             getattr(type("Suite", (contract,), {"create": fault})(), test)()
 
     return check

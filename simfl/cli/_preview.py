@@ -26,22 +26,30 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def load(
-    file: Path, changes: Sequence[str] | None, variant: str | None, seed: int | None
+    file: Path,
+    changes: Sequence[str] | None,
+    variant: str | None,
+    seed: int | None,
+    allow_code: bool,
 ) -> "Scenario":
-    """Return the scenario that a run would have.
+    """Return the scenario that a run would have, which may import what a run would.
 
     Raises:
         ScenarioError: it is not valid.
         InputError: it has no such variant.
     """
+    from simfl.core.code import importing
     from simfl.errors import InputError, nearest
     from simfl.scenario import Document, Scenario, expand
 
+    consent = importing("anything" if allow_code else "beside")
     if variant is None:
-        scenario = Scenario.load(file, changes or ())
+        with consent:
+            scenario = Scenario.load(file, changes or ())
         chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
         return scenario.model_copy(update={"seed": chosen if seed is None else seed})
-    runs = expand(Document.load(file).set(*(changes or ())), None if seed is None else [seed])
+    with consent:
+        runs = expand(Document.load(file).set(*(changes or ())), None if seed is None else [seed])
     for run in runs:
         if run.variant == variant:
             return run.scenario

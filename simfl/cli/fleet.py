@@ -14,6 +14,7 @@ def fleet_command(
     variant: preview.Variant = None,
     seed: preview.Seed = None,
     data_dir: shared.DataDir = None,
+    allow_code: shared.AllowCode = False,
     out: preview.Out = None,
     as_json: preview.AsJson = False,
 ) -> None:
@@ -26,7 +27,7 @@ def fleet_command(
 
     if out is not None:
         check_picture(out)
-    scenario = preview.load(file, changes, variant, seed)
+    scenario = preview.load(file, changes, variant, seed, allow_code)
     facts = survey(preview.builder(scenario, data_dir))
     if out is not None:
         save(picture(facts), out)

@@ -14,6 +14,7 @@ def partition_command(
     variant: preview.Variant = None,
     seed: preview.Seed = None,
     data_dir: shared.DataDir = None,
+    allow_code: shared.AllowCode = False,
     out: preview.Out = None,
     as_json: preview.AsJson = False,
 ) -> None:
@@ -26,7 +27,7 @@ def partition_command(
 
     if out is not None:
         check_picture(out)
-    scenario = preview.load(file, changes, variant, seed)
+    scenario = preview.load(file, changes, variant, seed, allow_code)
     counts = preview.builder(scenario, data_dir).federation.label_counts
     if counts is None:
         raise InputError(

@@ -21,19 +21,23 @@ def resume_command(
     device: shared.Device = "cpu",
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
+    allow_code: shared.AllowCode = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
     from simfl.cli._progress import display
+    from simfl.core.code import importing
     from simfl.errors import Interrupted
     from simfl.runs.result import find_runs
     from simfl.runs.run import resume_all
 
     how = shared.options(executor, workers, device, data_dir, ray_address, jobs=jobs)
     there = [run.folder for run in find_runs(folders)]
-    with display(quiet or as_json) as board:
+    # A folder may be a stranger's, with the modules that its scenario names.
+    consent = importing("anything" if allow_code else "nothing")
+    with consent, display(quiet or as_json) as board:
         try:
             results = resume_all(there, how, board)
         except KeyboardInterrupt:

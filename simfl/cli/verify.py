@@ -16,12 +16,17 @@ def verify_command(
     workers: shared.Workers = None,
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
+    allow_code: shared.AllowCode = False,
 ) -> None:
     """Do a run again, elsewhere: exit code 0 if events and model are the same, else 1."""
+    from simfl.core.code import importing
     from simfl.errors import RunError
     from simfl.runs.verify import verify
 
     how = shared.options(executor, workers, "cpu", data_dir, ray_address)
-    if (difference := verify(folder, how)) is not None:
+    # A folder may be a stranger's, with the modules that its scenario names.
+    with importing("anything" if allow_code else "nothing"):
+        difference = verify(folder, how)
+    if difference is not None:
         raise RunError(f"{folder} does not come out the same: {difference}")
     typer.echo(f"{folder}: the same, event by event, and so is its model")

@@ -238,8 +238,13 @@ def as_csv(comparison: Comparison) -> str:
     heads = dict.fromkeys(head for row in rows for head in row)
     writer = csv.DictWriter(buffer, list(heads), restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({head: _defused(cell) for head, cell in row.items()} for row in rows)
     return buffer.getvalue().rstrip("\n")
+
+
+def _defused(cell: Any) -> Any:
+    """Put a quote before text that a spreadsheet would run: a run folder may be a stranger's."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
 
 
 def _flat(comparison: Comparison, variant: str) -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from simfl.errors import InputError
@@ -49,7 +49,8 @@ def _take(path: Path) -> int:
                 os.ftruncate(descriptor, 0)
                 started = time.strftime("%Y-%m-%d %H:%M:%S")
                 name = f"process {os.getpid()} on {platform.node()}, started {started}"
-                os.write(descriptor, name.encode())
+                with suppress(OSError):  # who holds it is a courtesy; a full disk must not leave it
+                    os.write(descriptor, name.encode())
                 return descriptor
         except OSError:
             os.close(descriptor)

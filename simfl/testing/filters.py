@@ -48,5 +48,5 @@ class FilterContract(ComponentContract):
         assert self.create().keep(update, None, 1) is True
 
     def test_stage(self) -> None:
-        """It decides on the client or on the server."""
-        assert self.create().stage in ("client", "server")
+        """It decides on the client, on the server, or nothing at all."""
+        assert self.create().stage in ("client", "server", "none")

@@ -87,10 +87,15 @@ def hold(program: Program, params: torch.Tensor) -> None:
     """Copy the flat vector `params` into the program's module and put it into eval mode."""
     load(program.module, params.detach())
     program.module.eval()
+    program.held = params.detach()
 
 
 def forward(
-    program: Program, x: torch.Tensor, rows: torch.Tensor | None, part: slice | None = None
+    program: Program,
+    x: torch.Tensor,
+    rows: torch.Tensor | None,
+    part: slice | None = None,
+    hooked: bool = False,
 ) -> Iterator[tuple[slice, torch.Tensor]]:
     """Yield ``(slice of rows, logits)`` of the program's module over `x`, batch by batch.
 
@@ -99,12 +104,17 @@ def forward(
         x: `(n, ...)` inputs.
         rows: `(m,)` which of them, in which order; None: all.
         part: only so many of the rows, from a multiple of the batch size on.
+        hooked: whether the module itself must compute, for somebody listens to its layers.
     """
     module = program.module
     size = BATCH if program.stacked else IMAGES if program.channels_last else OTHERS
     n = len(x) if rows is None else len(rows)
     with torch.no_grad():
         begin, end = (0, n) if part is None else (part.start, part.stop)
+        if program.compiled is not None and not hooked:
+            chosen = np.arange(begin, end) if rows is None else rows[begin:end].cpu().numpy()
+            yield slice(begin, end), program.compiled.logits(program.held, x, chosen)
+            return
         for first in range(begin, end, size):
             last = min(first + size, n)
             batch = x[first:last] if rows is None else x[rows[first:last]]

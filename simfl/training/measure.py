@@ -104,7 +104,7 @@ def _profiles(program: Program, cohort: Cohort) -> Floats:
     handle = layer.register_forward_hook(lambda _module, _inputs, out: seen.append(out.clone()))
     profiles = np.empty((len(rows), layer.out_features))
     try:
-        for batch, _ in forward(program, program.to_device(cohort.x), rows):
+        for batch, _ in forward(program, program.to_device(cohort.x), rows, hooked=True):
             profiles[batch] = seen.pop()[: batch.stop - batch.start].cpu().numpy()
     finally:
         handle.remove()

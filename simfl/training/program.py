@@ -7,8 +7,8 @@ from torch import nn
 
 from simfl.training.flat import Layout, build
 from simfl.training.kernels import Kernel, choose_kernel
+from simfl.training.kernels.compiled import compiled_kernel, knows
 from simfl.training.kernels.stages import stages_of
-from simfl.training.onednn import with_onednn
 from simfl.training.task import Task
 
 
@@ -33,15 +33,17 @@ class Program:
         self.convex = is_convex(self.module)
         self.stacked = stages_of(self.module, task.shape) is not None
         """Whether it is a stack of linear layers."""
-        self.module = with_onednn(self.module)
+        self.compiled = compiled_kernel(self.module, task.shape)
+        """What computes outputs, where the compiled kernel understands the model."""
+        self.held = torch.zeros(0)
+        """The flat vector `(p,)` that the module holds, see `evaluate.hold`."""
         self._resident: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     @cached_property
     def kernel(self) -> Kernel:
         """The kernel that trains it, with a module of its own."""
         task = self._task
-        augmented = task.training.augmentation is not None
-        return choose_kernel(self._module(), task.shape, task.classes, augmented)
+        return choose_kernel(self._module(), task.shape, task.classes, task.training)
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return `tensor` where the model is; the copy of the last few tensors is kept."""
@@ -90,8 +92,8 @@ _PROGRAMS: dict[object, Program] = {}
 
 def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
-    augmented = task.training.augmentation is not None
-    key = (type(task.model), repr(task.model), task.shape, task.classes, task.device, augmented)
+    how = knows(task.training), task.training.augmentation is not None  # what the kernel hangs on
+    key = (type(task.model), repr(task.model), task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 8:
             del _PROGRAMS[next(iter(_PROGRAMS))]

@@ -47,7 +47,7 @@ def test_components_may_lie_in_the_current_folder(tmp_path: Path) -> None:
         "{data: {dataset: synthetic}, model: logistic_regression, fleet: {count: 3}, "
         "selection: 'of_my_own:Mine'}"
     )
-    words = [sys.executable, "-P", "-c", RUN, "validate", "s.yaml"]
+    words = [sys.executable, "-P", "-c", RUN, "validate", "s.yaml", "--allow-code"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.startswith("s.yaml: ok (1 variant, 1 seed)\n"), done.stderr
 

@@ -84,7 +84,8 @@ def test_the_command_line_does_not_call_it_internal(
 ) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(scenario("selection", "FaultySelector", "raises").to_yaml())
-    assert main(["run", str(file), "--out", str(tmp_path / "o"), "-q"]) == 1
+    command = ["run", str(file), "--out", str(tmp_path / "o"), "-q", "--allow-code"]
+    assert main(command) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: selector 'faulty:FaultySelector', choosing clients in round 2")
     assert "internal" not in error

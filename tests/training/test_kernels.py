@@ -24,7 +24,14 @@ from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
 from simfl.training.flat import Layout, build
-from simfl.training.kernels import LinearKernel, LoopKernel, VmapKernel, choose_kernel
+from simfl.training.kernels import (
+    CompiledKernel,
+    LinearKernel,
+    LoopKernel,
+    VmapKernel,
+    choose_kernel,
+)
+from simfl.training.kernels.compiled import compiled_kernel
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.steps import batch_width
 from simfl.training.kernels.vmap import can_vmap
@@ -34,21 +41,32 @@ SIZES = [20, 7, 33, 1, 64]
 TRAINING = LocalTraining(8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001), proximal=0.1)
 
 
-@pytest.mark.parametrize("kind", ["loop", "vmap"])
+def linear(module, shape):
+    return LinearKernel(Layout.of(module), stages_of(module, shape), torch.device("cpu"))
+
+
+KERNELS = {
+    "compiled": compiled_kernel,
+    "linear": linear,
+    "loop": lambda module, shape: LoopKernel(module),
+    "vmap": lambda module, shape: VmapKernel(module, 5),
+}
+
+
 @pytest.mark.parametrize(
-    ("model", "shape"),
+    ("kind", "model", "shape"),
     [
-        (Logistic(), (20,)),
-        (Perceptron(), (4, 5)),
-        (Residual(), (20,)),
-        (Convolutional(), (1, 8, 8)),
+        *((kind, Logistic(), (20,)) for kind in KERNELS),
+        *((kind, Perceptron(), (4, 5)) for kind in KERNELS),
+        *((kind, Residual(), (20,)) for kind in ("loop", "vmap")),
+        *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "vmap")),
     ],
 )
 def test_every_kernel_equals_torch_sgd(kind, model, shape):
     task = make_task(model, SIZES, shape, training=TRAINING)
     base, orders = initial(task), make_orders(SIZES, Plan(steps=50))
     module = build(task.model, task.shape, task.classes)
-    kernel = LoopKernel(module) if kind == "loop" else VmapKernel(module, task.classes)
+    kernel = KERNELS[kind](module, shape)
     lanes = lanes_of(task, orders, base)
     progress = kernel.run(lanes, task.data.x, task.data.y, TRAINING)
     for lane, order in enumerate(orders):
@@ -59,20 +77,35 @@ def test_every_kernel_equals_torch_sgd(kind, model, shape):
         )
 
 
+class Idle(Optimizer):
+    """Leaves everything as it is."""
+
+    lr: float = 0.1
+
+    def update(self, params, gradient, rates, memory, step):
+        pass
+
+
+OTHERS = LocalTraining(8, Idle())
+"""What the compiled kernel does not know."""
+
+
 @pytest.mark.parametrize(
-    ("model", "shape", "kernel"),
+    ("model", "shape", "training", "kernel"),
     [
-        (Logistic(), (20,), LinearKernel),
-        (Perceptron(dropout=0.5), (1, 4, 5), LinearKernel),
-        (Perceptron(hidden=(1,)), (20,), LoopKernel),  # a single unit: see stages_of
-        (Chained(), (20,), LinearKernel),
-        (Convolutional(), (1, 8, 8), LoopKernel),
-        (Reader(), (6,), LoopKernel),
-        (Residual(), (20,), LoopKernel),
+        (Logistic(), (20,), TRAINING, CompiledKernel),
+        (Perceptron(dropout=0.5), (1, 4, 5), TRAINING, CompiledKernel),
+        (Convolutional(), (1, 8, 8), TRAINING, CompiledKernel),
+        (Perceptron(dropout=0.5), (1, 4, 5), OTHERS, LinearKernel),
+        (Perceptron(hidden=(1,)), (20,), OTHERS, LoopKernel),  # a single unit: see stages_of
+        (Chained(), (20,), OTHERS, LinearKernel),
+        (Convolutional(), (1, 8, 8), OTHERS, LoopKernel),
+        (Reader(), (6,), TRAINING, LoopKernel),
+        (Residual(), (20,), TRAINING, LoopKernel),
     ],
 )
-def test_the_kernel_follows_from_the_model(model, shape, kernel):
-    assert type(choose_kernel(build(model, shape, 5), shape, 5)) is kernel
+def test_the_kernel_follows_from_the_model_and_how_it_is_trained(model, shape, training, kernel):
+    assert type(choose_kernel(build(model, shape, 5), shape, 5, training)) is kernel
 
 
 def test_what_is_a_linear_stack():
@@ -96,26 +129,16 @@ def test_what_is_a_linear_stack():
     assert stages(shared, nn.ReLU(), shared) is None
 
 
-class Idle(Optimizer):
-    """Leaves everything as it is."""
-
-    lr: float = 0.1
-
-    def update(self, params, gradient, rates, memory, step):
-        pass
-
-
 @pytest.mark.parametrize(
     ("model", "shape"), [(Convolutional(), (3, 12, 12)), (Residual(), (20,)), (Logistic(), (20,))]
 )
 def test_a_model_comes_back_as_it_went_in(model, shape):
     """Whatever its layout was meanwhile; and the one it started from is left alone."""
-    training = LocalTraining(8, Idle())
-    task = make_task(model, SIZES, shape, training=training)
+    task = make_task(model, SIZES, shape, training=OTHERS)
     base = initial(task)
     lanes = lanes_of(task, make_orders(SIZES), base)
-    kernel = choose_kernel(build(task.model, task.shape, task.classes), shape, task.classes)
-    progress = kernel.run(lanes, task.data.x, task.data.y, training)
+    kernel = choose_kernel(build(model, shape, task.classes), shape, task.classes, OTHERS)
+    progress = kernel.run(lanes, task.data.x, task.data.y, OTHERS)
     for lane, params in zip(lanes, progress.params, strict=True):
         assert params.numpy().tobytes() == base.tobytes()
         assert params.data_ptr() != lane.start.data_ptr()

@@ -3,14 +3,17 @@
 import torch
 from torch import nn
 
+from simfl.components.local_training import LocalTraining
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
+from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel, knows
 from simfl.training.kernels.linear import LinearKernel
 from simfl.training.kernels.loop import LoopKernel
 from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.vmap import VmapKernel, can_vmap
 
 __all__ = [
+    "CompiledKernel",
     "Kernel",
     "Lane",
     "LinearKernel",
@@ -22,20 +25,22 @@ __all__ = [
 
 
 def choose_kernel(
-    module: nn.Module, shape: tuple[int, ...], classes: int, augmented: bool = False
+    module: nn.Module, shape: tuple[int, ...], classes: int, training: LocalTraining
 ) -> Kernel:
     """Return the fastest kernel that can run `module` where its parameters are.
 
-    The choice depends on the model and the kind of device only, never on the cohort, the executor
-    or the number of workers, for kernels differ in the last bits.
+    The choice depends on the model, how clients train and the kind of device only, never on the
+    cohort, the executor or the number of workers, for kernels differ in the last bits.
 
     Args:
         module: the model, on its device; the kernel may take its parameters over.
         shape: shape of one input.
         classes: number of logits.
-        augmented: whether images are changed each time, which the loop alone can do.
+        training: how clients train.
     """
-    if augmented:
+    if (compiled := compiled_kernel(module, shape)) and knows(training):
+        return compiled
+    if training.augmentation is not None:
         return LoopKernel(module)
     layout = Layout.of(module)
     device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))

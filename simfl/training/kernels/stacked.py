@@ -27,8 +27,7 @@ from simfl.training.passes import Segment, stream
 
 CACHE_BYTES = 8 * 2**20
 """Most memory that the lanes of one chunk may take on a CPU: parameters, gradients and one batch of
-inputs.  Each step reads them all, and should find them in the cache: 40 lanes of W1 train up
-to a tenth faster in chunks of 13 than all at once (``python -m benchmarks.parts``)."""
+inputs.  Each step reads them all, and should find them in the cache."""
 CARD_SHARE = 8
 """On a GPU they may take this part of the card's memory: 1 / CARD_SHARE."""
 BLOCK_BYTES = 4 * 2**20

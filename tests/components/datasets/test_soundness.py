@@ -50,7 +50,7 @@ CASES = {
     "label": "have a label 2, but labels are 0 to 1",
     "short": "has 80 training samples, but 79 labels",
     "shape": r"inputs have shape \(3,\), but its training samples have \(2,\)",
-    "raises": r"raised KeyError: 'no such column' \(.*user_dataset.py:30\)",
+    "raises": r"raised KeyError: 'no such column' \(.*user_dataset.py:31\)",
 }
 
 

@@ -18,7 +18,7 @@ class Patient(RoundPolicy):
 
     def run(self, server):
         while not server.finished:
-            yield from server.wait_for_devices()
+            yield from server.until_quorum(server.settings.clients)
             if server.finished:
                 return
             server.open_round()

@@ -1,0 +1,163 @@
+"""What a run's folder says, read as it stands: nothing here knows how it came about."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from simfl.runs.eventlog import whole_lines
+from simfl.runs.folder import (
+    CLIENTS,
+    EVENTS,
+    PROVENANCE,
+    ROUNDS,
+    SCENARIO,
+    SUMMARY,
+    is_finished,
+    read_json,
+)
+from simfl.scenario.yaml import read_yaml
+
+Row = Mapping[str, Any]
+_INTEGER = re.compile(r"-?\d{1,30}")
+_NO_NUMBERS = ("", "nan", "inf", "-inf")
+
+
+@dataclass(frozen=True)
+class Records:
+    """The files of one run.
+
+    Attributes:
+        lines: of the event log, without a last one that was cut short.
+        events: what they say.
+        rounds: `rounds.csv`, a row per aggregation.
+        clients: `clients.csv`, a row per participation.
+        summary: None if the run has not finished.
+        provenance: versions, seed, digest of the scenario.
+        scenario: the resolved one, as plain data: nothing that it names is imported.
+        scenario_bytes: as it is written.
+    """
+
+    lines: Sequence[str]
+    events: Sequence[Row]
+    rounds: Sequence[Row]
+    clients: Sequence[Row]
+    summary: Row | None
+    provenance: Row
+    scenario: Row
+    scenario_bytes: bytes
+
+    @classmethod
+    def read(cls, folder: Path) -> "Records":
+        """Read a run folder.
+
+        Raises:
+            ValueError, RunError, OSError, RecursionError: one of its files is damaged.
+        """
+        scenario, lines = (folder / SCENARIO).read_bytes(), whole_lines(folder / EVENTS)
+        data, _ = read_yaml(scenario.decode(), SCENARIO)
+        return cls(
+            lines=lines,
+            events=_events(lines),
+            rounds=_table(folder / ROUNDS),
+            clients=_table(folder / CLIENTS),
+            summary=_mapping(folder / SUMMARY) if is_finished(folder) else None,
+            provenance=_mapping(folder / PROVENANCE),
+            scenario=data,
+            scenario_bytes=scenario,
+        )
+
+    def of(self, *kinds: str) -> Iterator[tuple[int, Row]]:
+        """Yield the events of some `kinds`, and their line numbers."""
+        for line, event in enumerate(self.events, start=1):
+            if event["event"] in kinds:
+                yield line, event
+
+    @cached_property
+    def participations(self) -> Sequence[tuple[int, Row]]:
+        """Participations in the log, in the order in which they were booked."""
+        return list(self.of("participation"))
+
+    @cached_property
+    def segments(self) -> Sequence["Segment"]:
+        """What was booked between one aggregation and the next; the last ends with the log."""
+        segments = [Segment()]
+        for line, event in enumerate(self.events, start=1):
+            segments[-1].events.append((line, event))
+            if event["event"] == "round_end":
+                segments.append(Segment())
+        return segments
+
+    @property
+    def policy(self) -> Row:
+        """The round policy, with its options."""
+        policy = self.scenario["rounds"].get("policy", {})
+        return {"name": policy} if isinstance(policy, str) else dict(policy)
+
+
+@dataclass
+class Segment:
+    """The events of one round, its `round_end` included.
+
+    Attributes:
+        events: with their line numbers.
+    """
+
+    events: list[tuple[int, Row]] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[Row]:
+        """Return the events of a `kind`."""
+        return [event for _, event in self.events if event["event"] == kind]
+
+
+def _events(lines: Sequence[str]) -> list[Row]:
+    events = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            event = json.loads(line)
+            sound = isinstance(event["event"], str) and isinstance(event["t"], int | float)
+        except (ValueError, TypeError, KeyError):
+            sound = False
+        if not sound:
+            raise ValueError(f"{EVENTS}:{number}: is no event: {line[:80]!r}")
+        events.append(event)
+    return events
+
+
+def _mapping(path: Path) -> Row:
+    data = read_json(path)
+    if not isinstance(data, dict):
+        raise ValueError(f"{path.name}:1: is no JSON object")
+    return data
+
+
+def _table(path: Path) -> list[Row]:
+    """Return the rows of a CSV file; a file that is not there yet has none."""
+    try:
+        cells = list(csv.reader(whole_lines(path)))
+    except csv.Error as error:
+        raise ValueError(f"{path.name}:1: is no table: {error}") from error
+    rows: list[Row] = []
+    for number, row in enumerate(cells[1:], start=2):
+        if len(row) != len(cells[0]):
+            raise ValueError(
+                f"{path.name}:{number}: has {len(row)} cells below {len(cells[0])} columns"
+            )
+        rows.append(dict(zip(cells[0], map(_value, row), strict=True)))
+    return rows
+
+
+def _value(cell: str) -> Any:
+    """Return the number in a cell, None where there is none, or its text."""
+    if cell in _NO_NUMBERS:
+        return None
+    if _INTEGER.fullmatch(cell):
+        return int(cell)
+    try:
+        return float(cell)
+    except ValueError:
+        return cell

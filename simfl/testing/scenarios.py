@@ -1,0 +1,189 @@
+"""Random scenarios that are valid, small and end soon: for tests that must hold for any of them.
+
+Needs Hypothesis.  Every choice is a component by name, with options that matter to time, bytes or
+energy; what does not go together is left out, as the components themselves object to it.
+"""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from simfl.errors import ScenarioError
+from simfl.scenario import Scenario
+from simfl.scenario.checks import complaints
+
+Document = dict[str, Any]
+
+DEADLINES: st.SearchStrategy[Any] = st.sampled_from(
+    ["none", "300 ms", "1 s", {"stragglers": "30%"}, {"stragglers": "70%"}]
+)
+SHARES = st.sampled_from(["100%", "130%", "200%"])
+POLICIES: st.SearchStrategy[Any] = st.one_of(
+    st.builds(
+        lambda **options: {"name": "synchronous", **options},
+        deadline=DEADLINES,
+        enforce=st.booleans(),
+        over_select=SHARES,
+        late=st.sampled_from(["drop", "carry"]),
+        server_time=st.sampled_from(["0 s", "50 ms"]),
+    ),
+    st.builds(
+        lambda **options: {"name": "semi_synchronous", **options},
+        period=st.sampled_from(["400 ms", {"stragglers": "50%"}]),
+        max_staleness=st.sampled_from([None, 0, 2]),
+    ),
+    st.builds(
+        lambda **options: {"name": "fedbuff", **options},
+        buffer=st.integers(1, 4),
+        max_staleness=st.sampled_from([None, 0, 2]),
+        timeout=st.sampled_from([None, "1 s"]),
+        server_time=st.sampled_from(["0 s", "50 ms"]),
+    ),
+    st.builds(
+        lambda **options: {"name": "fedasync", **options},
+        concurrency=st.integers(1, 5),
+        timeout=st.sampled_from([None, "800 ms"]),
+    ),
+    st.builds(
+        lambda **options: {"name": "tiered", **options},
+        tiers=st.integers(1, 3),
+        deadline=DEADLINES,
+    ),
+)
+SELECTORS: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        "uniform", "uniform", "round_robin", "weighted", "afl", "oort", "tifl", "clustered",
+        "divfl", "k_dpp", "fedsae", "fedacs", "fedcor", "power_of_choice",
+        {"name": "power_of_choice", "candidates": 5, "loss": "minibatch"},
+        {"name": "power_of_choice", "charge_probes": False},
+    ]
+)  # fmt: skip
+AGGREGATORS = st.sampled_from(
+    [
+        "fedavg", "fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedbuff", "fedasync",
+        "fedat", "fednova", "median", "trimmed_mean", "scaffold",
+    ]
+)  # fmt: skip
+COMPRESSORS: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        "none",
+        "float16",
+        {"name": "quantize", "bits": 4, "error_feedback": True},
+        {"name": "top_k", "share": "10%"},
+    ]
+)
+FILTERS: st.SearchStrategy[Any] = st.sampled_from(
+    ["none", "none", {"name": "cmfl", "threshold": 0.55}]
+)
+WORKLOADS: st.SearchStrategy[Any] = st.sampled_from(
+    ["full", "full", "partial_epochs", "coreset", {"name": "coreset", "method": "random"}]
+)
+OPTIMIZERS: st.SearchStrategy[Any] = st.sampled_from(
+    ["sgd", {"name": "sgd", "lr": 0.1, "momentum": 0.5}, {"name": "adam", "lr": 0.01}]
+)
+AVAILABILITIES: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        "always",
+        {"name": "on_off", "on": "2 s", "off": "500 ms"},
+        {"name": "on_off", "on": "300 ms", "off": "300 ms"},
+        {"name": "markov", "step": "500 ms", "p_stay_on": 0.8, "p_become_on": 0.5},
+        {"name": "outages", "base": "always", "between": "3 s", "lasting": "1 s"},
+    ]
+)
+POWER = {"idle": "1 W", "download": "2 W", "compute": "4 W", "upload": "3 W"}
+BATTERIES: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        {
+            "capacity": "6 J",
+            "charge": "5 W",
+            "plugged": {"name": "on_off", "on": "1 s", "off": "1 s"},
+        },
+        {"capacity": "3 J", "start": {"min": "30%", "max": "100%"}, "minimum": "10%"},
+    ]
+)
+COMPUTE: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        "60 samples/s",
+        {"distribution": "lognormal", "median": "60 samples/s", "sigma": 0.6},
+        {"distribution": "choice", "values": ["20 samples/s", "80 samples/s"]},
+    ]
+)
+LINKS: st.SearchStrategy[Any] = st.sampled_from(["unlimited", "200 kbit/s", "50 kbit/s"])
+NETWORKS: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        {},
+        {"server_uplink": "100 kbit/s"},
+        {"server_uplink": "1 Mbit/s", "server_downlink": "80 kbit/s"},
+    ]
+)
+
+
+@st.composite
+def groups(draw: st.DrawFn, name: str) -> Document:
+    """Return a group of two to four devices."""
+    group: Document = {
+        "name": name,
+        "count": draw(st.integers(2, 4)),
+        "compute": draw(COMPUTE),
+        "downlink": draw(LINKS),
+        "uplink": draw(LINKS),
+        "latency": draw(st.sampled_from(["0 s", "20 ms"])),
+        "availability": draw(AVAILABILITIES),
+        "on_offline": draw(st.sampled_from(["abort", "pause", "salvage"])),
+    }
+    if draw(st.booleans()):
+        group["power"] = POWER
+        if draw(st.booleans()):
+            group["battery"] = draw(BATTERIES)
+    if draw(st.booleans()):
+        group["link_jitter"] = {"sigma": 0.4}
+    return group
+
+
+@st.composite
+def documents(draw: st.DrawFn, rounds: int = 3) -> Document:
+    """Return a scenario, as it would be written; it may hold what does not go together."""
+    return {
+        "name": "random",
+        "seed": draw(st.integers(0, 99)),
+        "data": {
+            "dataset": {"name": "synthetic_images", "samples": 90, "test_samples": 20, "size": 4},
+            "partition": draw(st.sampled_from(["iid", {"name": "dirichlet", "alpha": 0.5}])),
+        },
+        "model": draw(st.sampled_from(["logistic_regression", {"name": "mlp", "hidden": [4]}])),
+        "fleet": [draw(groups(name)) for name in ("phones", "boards")[: draw(st.integers(1, 2))]],
+        "network": draw(NETWORKS),
+        "training": {
+            "epochs": draw(st.integers(1, 2)),
+            "batch_size": 8,
+            "optimizer": draw(OPTIMIZERS),
+            "workload": draw(WORKLOADS),
+            "compression": draw(COMPRESSORS),
+            "filter": draw(FILTERS),
+        },
+        "rounds": {
+            "clients": draw(st.integers(1, 3)),
+            "policy": draw(POLICIES),
+            "stop": {"rounds": rounds, "time": "8 s"},
+        },
+        "selection": draw(SELECTORS),
+        "aggregation": draw(AGGREGATORS),
+        "evaluation": {"every": draw(st.integers(1, 2)), "targets": [0.1, 0.5]},
+    }
+
+
+def scenarios(rounds: int = 3) -> st.SearchStrategy[Scenario]:
+    """Return a strategy of valid scenarios.
+
+    Args:
+        rounds: when a run ends, unless its virtual time is up before.
+    """
+    return documents(rounds).map(_valid).filter(lambda scenario: scenario is not None)  # type: ignore[return-value]
+
+
+def _valid(document: Document) -> Scenario | None:
+    try:
+        scenario = Scenario.from_dict(document)
+    except ScenarioError:
+        return None
+    return None if complaints(scenario) else scenario

@@ -1,0 +1,241 @@
+"""Convolutions and fully connected layers on a CPU: one client after the other, compiled.
+
+Rows are read where they lie, models are small enough to stay in the cache, and nothing is called
+between two steps.  Every sum is made term after term, so the bits depend neither on a lane's
+company nor on the processor (native/vectors.h).
+"""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from typing_extensions import override
+
+from simfl.components.local_training import LocalTraining
+from simfl.components.losses.cross_entropy import CrossEntropy
+from simfl.components.optimizers.adam import Adam
+from simfl.components.optimizers.adamw import AdamW
+from simfl.components.optimizers.base import Optimizer
+from simfl.components.optimizers.sgd import Sgd
+from simfl.core.types import Floats, Ids
+from simfl.errors import InputError
+from simfl.training.augment import Augmenter
+from simfl.training.flat import Layout
+from simfl.training.kernels.base import Kernel, Lane, Progress
+from simfl.training.kernels.library import Clients, Network, Settings, library, pointer, pointers
+from simfl.training.kernels.network import NetworkSpec, network_of
+from simfl.training.passes import Segment, stream
+
+BLOCK_BYTES = 64 * 2**20
+"""Dropout masks and augmented pictures that are there at once, at most."""
+
+
+class CompiledKernel(Kernel):
+    """What `network_of` understands.
+
+    Args:
+        spec: the network.
+        layout: of its flat vector.
+    """
+
+    def __init__(self, spec: NetworkSpec, layout: Layout) -> None:
+        self.spec, self._size = spec, layout.size
+        self._network = Network.of(spec)
+        self._index = spec.index(layout).astype(np.int32)
+        self._dropouts = [
+            (linear.outputs, layer.p)
+            for linear in spec.linears
+            for layer in linear.after
+            if isinstance(layer, nn.Dropout)
+        ]
+        self._memory: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+        self._batch = 0
+
+    @override
+    def run(
+        self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
+    ) -> Progress:
+        progress = Progress.none(lanes)
+        busy = [index for index, lane in enumerate(lanes) if lane.segment.steps]
+        if not busy:
+            return progress
+        inputs, labels = x.to(torch.float32).contiguous(), y.to(torch.int64).contiguous()
+        self._check([lanes[index].segment for index in busy], labels.numpy())
+        self._make_room(max(int(lanes[index].segment.sizes.max()) for index in busy))
+        for some in self._blocks(busy, lanes, x, training):
+            chosen = [lanes[index] for index in some]
+            params, losses, squares = self._train(chosen, inputs, labels, training)
+            progress.losses[some], progress.squares[some] = losses, squares
+            for index, model in zip(some, params.unbind(), strict=True):
+                progress.params[index] = model
+        return progress
+
+    def _check(self, segments: Sequence[Segment], labels: Ids) -> None:
+        """Make sure that no label is read as an address beyond the classes."""
+        classes = self.spec.linears[-1].outputs
+        seen = [labels[segment.rows] for segment in segments]
+        if any(part.min() < 0 or part.max() >= classes for part in seen):
+            raise InputError(f"labels must be whole numbers from 0 to {classes - 1}")
+
+    def _make_room(self, batch: int) -> None:
+        if batch > self._batch:
+            self._batch = batch
+            size = library().memory(ctypes.byref(self._network), batch) + 64
+            self._memory = np.zeros(size, dtype=np.uint8)
+
+    @property
+    def _address(self) -> ctypes.c_void_p:
+        """Where memory begins, at a multiple of 64 bytes."""
+        start = self._memory.ctypes.data
+        return ctypes.c_void_p(start + -start % 64)
+
+    def _blocks(
+        self, busy: list[int], lanes: Sequence[Lane], x: torch.Tensor, training: LocalTraining
+    ) -> Iterator[list[int]]:
+        """Yield lanes whose masks and augmented pictures fit together."""
+        of_row = 4 * self.spec.masks
+        if training.augmentation is not None:
+            of_row += 4 * x[0].numel()
+        sizes = [of_row * len(lanes[index].segment.rows) for index in busy]
+        block: list[int] = []
+        room = BLOCK_BYTES
+        for index, size in zip(busy, sizes, strict=True):
+            if block and size > room:
+                yield block
+                block, room = [], BLOCK_BYTES
+            block.append(index)
+            room -= size
+        yield block
+
+    def _train(
+        self, lanes: Sequence[Lane], x: torch.Tensor, y: torch.Tensor, training: LocalTraining
+    ) -> tuple[torch.Tensor, Floats, Floats]:
+        """Return parameters `(l, p)`, and `(l,)` sums of losses and of their squares."""
+        segments = [lane.segment for lane in lanes]
+        rows = np.concatenate([segment.rows for segment in segments])
+        if training.augmentation is not None:
+            y = y[torch.from_numpy(rows)]
+            x = torch.cat([_augmented(x, segment, training) for segment in segments]).contiguous()
+            rows = np.arange(len(rows))
+        steps = np.array([segment.steps for segment in segments], dtype=np.int32)
+        sizes = np.concatenate([segment.sizes for segment in segments])
+        rates = np.concatenate([segment.rates for segment in segments]).astype(np.float32)
+        weights = np.concatenate([segment.normalised for segment in segments]).astype(np.float32)
+        masks = self._masks(segments)
+        params = torch.empty(len(lanes), self._size)
+        losses, squares = np.zeros(len(lanes)), np.zeros(len(lanes))
+        starts = pointers(_address_of(lane.start) for lane in lanes)
+        bases = offsets = None
+        if training.proximal:
+            bases = pointers(_address_of(lane.base) for lane in lanes)
+        if lanes[0].offset is not None:
+            offsets = pointers(_address_of(lane.offset) for lane in lanes)
+        results = pointers(model.data_ptr() for model in params.unbind())
+        arrays = (x.numpy(), y.numpy(), steps, sizes, rates, rows, weights, masks)
+        more = (starts, bases, offsets, results, losses, squares)
+        clients = Clients(len(lanes), x[0].numel(), *map(pointer, (*arrays, *more)))
+        library().train(
+            ctypes.byref(self._network),
+            ctypes.byref(settings_of(training)),
+            self._address,
+            self._batch,
+            ctypes.c_void_p(pointer(self._index)),
+            ctypes.byref(clients),
+        )
+        return params, losses, squares
+
+    def _masks(self, segments: Sequence[Segment]) -> NDArray[np.float32] | None:
+        """Return `(rows, masks)` dropout factors; None: there is no dropout."""
+        if not self._dropouts:
+            return None
+        parts = []
+        for segment in segments:
+            rng = stream(segment.seed, segment.dropout)
+            parts.append(rng.random((len(segment.rows), self.spec.masks), dtype=np.float32))
+        numbers = np.concatenate(parts)
+        ends = np.cumsum([0, *(outputs for outputs, _ in self._dropouts)]).tolist()
+        for (first, last), (_, p) in zip(pairwise(ends), self._dropouts, strict=True):
+            part = numbers[:, first:last]
+            part[...] = (part >= p) / np.float32(1 - p) if p < 1 else 0.0
+        return numbers
+
+    def logits(self, params: torch.Tensor, x: torch.Tensor, rows: Ids) -> torch.Tensor:
+        """Return `(m, classes)` in eval mode of rows `(m,)` of inputs `x` under `params` `(p,)`."""
+        inputs, flat = x.to(torch.float32).contiguous(), params.contiguous()
+        self._make_room(min(max(len(rows), 1), INFERENCE_BATCH))
+        found = torch.empty(len(rows), self.spec.linears[-1].outputs)
+        library().infer(
+            ctypes.byref(self._network),
+            self._address,
+            self._batch,
+            ctypes.c_void_p(pointer(self._index)),
+            ctypes.c_void_p(flat.data_ptr()),
+            ctypes.c_void_p(inputs.data_ptr()),
+            ctypes.c_long(x[0].numel()),
+            ctypes.c_void_p(pointer(np.ascontiguousarray(rows, dtype=np.int64))),
+            ctypes.c_long(len(rows)),
+            ctypes.c_void_p(found.data_ptr()),
+        )
+        return found
+
+
+INFERENCE_BATCH = 50
+"""Rows of a forward pass without training; how many changes no bit."""
+
+
+def compiled_kernel(module: nn.Module, shape: tuple[int, ...]) -> CompiledKernel | None:
+    """Return what runs `module` on a CPU, given inputs of `shape`; None: nothing here does."""
+    if any(parameter.device.type != "cpu" for parameter in module.parameters()):
+        return None
+    spec = network_of(module, shape)
+    return None if spec is None else CompiledKernel(spec, Layout.of(module))
+
+
+def knows(training: LocalTraining) -> bool:
+    """Return whether the library has the optimizer and the loss of `training`."""
+    return type(training.optimizer) in _KINDS and type(training.loss) is CrossEntropy
+
+
+_KINDS: dict[type[Optimizer], int] = {Sgd: 0, Adam: 1, AdamW: 2}
+"""Optimizer -> its number in network.h."""
+
+
+def settings_of(training: LocalTraining) -> Settings:
+    """Return how parameters change, as the library takes it; see `knows`."""
+    optimizer, loss = training.optimizer, training.loss
+    assert isinstance(loss, CrossEntropy)
+    settings = Settings(
+        kind=_KINDS[type(optimizer)],
+        proximal=training.proximal,
+        clip=optimizer.clip or 0.0,
+        smoothing=loss.label_smoothing,
+    )
+    if isinstance(optimizer, Sgd):
+        settings.momentum, settings.nesterov = optimizer.momentum, optimizer.nesterov
+        settings.weight_decay = optimizer.weight_decay
+    elif isinstance(optimizer, Adam):
+        settings.beta1, settings.beta2 = optimizer.betas
+        settings.epsilon, settings.weight_decay = optimizer.eps, optimizer.weight_decay
+    return settings
+
+
+def _address_of(model: torch.Tensor | None) -> int:
+    assert model is not None
+    assert model.is_contiguous()
+    return model.data_ptr()
+
+
+def _augmented(x: torch.Tensor, segment: Segment, training: LocalTraining) -> torch.Tensor:
+    """Return the pictures that `segment` trains on, in its order."""
+    assert training.augmentation is not None
+    augment = Augmenter(training.augmentation, segment)
+    pictures = x[torch.from_numpy(segment.rows)]
+    first, parts = 0, []
+    for batch in torch.split_with_sizes(pictures, segment.sizes.tolist()):
+        parts.append(augment(batch, first))
+        first += len(batch)
+    return torch.cat(parts)

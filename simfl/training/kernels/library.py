@@ -1,0 +1,135 @@
+"""The compiled kernel's library, and what its functions take (native/network.h)."""
+
+import ctypes
+from collections.abc import Iterable
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from simfl.training.kernels.network import ELEMENTWISE, MOST_AFTER, MOST_LAYERS, NetworkSpec
+
+_INT, _FLOAT, _POINTER = ctypes.c_int, ctypes.c_float, ctypes.c_void_p
+
+
+def _fields(names: str, kind: type) -> list[tuple[str, type]]:
+    return [(name, kind) for name in names.split()]
+
+
+class Convolution(ctypes.Structure):
+    """See network.h."""
+
+    _fields_ = _fields("channels height width outputs kernel padding relu pool bias", _INT)
+
+
+class Linear(ctypes.Structure):
+    """See network.h."""
+
+    _fields_ = [
+        *_fields("inputs outputs bias", _INT),
+        ("after", _INT * MOST_AFTER),
+        ("dropouts", _INT),
+    ]
+
+
+class Network(ctypes.Structure):
+    """See network.h."""
+
+    _fields_ = [
+        *_fields("convolutions linears masks", _INT),
+        ("convolution", Convolution * MOST_LAYERS),
+        ("linear", Linear * MOST_LAYERS),
+    ]
+
+    @classmethod
+    def of(cls, spec: NetworkSpec) -> "Network":
+        """Return `spec` as the library takes it."""
+        network = cls(len(spec.convolutions), len(spec.linears), spec.masks)
+        for i, c in enumerate(spec.convolutions):
+            network.convolution[i] = Convolution(
+                c.channels,
+                c.height,
+                c.width,
+                c.outputs,
+                c.kernel,
+                c.padding,
+                c.relu,
+                c.pool,
+                c.bias,
+            )
+        dropouts = 0
+        for i, layer in enumerate(spec.linears):
+            after = [ELEMENTWISE[type(part)] for part in layer.after]
+            network.linear[i] = Linear(
+                layer.inputs, layer.outputs, layer.bias, (_INT * MOST_AFTER)(*after), dropouts
+            )
+            dropouts += layer.outputs * sum(isinstance(part, nn.Dropout) for part in layer.after)
+        return network
+
+
+class Settings(ctypes.Structure):
+    """See network.h."""
+
+    _fields_ = [
+        *_fields("kind nesterov", _INT),
+        *_fields("momentum weight_decay proximal clip beta1 beta2 epsilon smoothing", _FLOAT),
+    ]
+
+
+class Clients(ctypes.Structure):
+    """See network.h."""
+
+    _fields_ = [
+        ("count", _INT),
+        ("row_size", ctypes.c_long),
+        *_fields("x labels steps sizes rates rows weights masks", _POINTER),
+        *_fields("starts bases offsets results losses squares", _POINTER),
+    ]
+
+
+class Library:
+    """The functions of one level."""
+
+    def __init__(self, library: ctypes.CDLL, level: str) -> None:
+        self.memory = library[f"simfl_memory_{level}"]
+        self.memory.restype = ctypes.c_long
+        self.train = library[f"simfl_train_{level}"]
+        self.infer = library[f"simfl_infer_{level}"]
+        self.train.restype = self.infer.restype = None
+
+
+@cache
+def library() -> Library:
+    """Return the library for this processor; every level computes the same bits."""
+    found = ctypes.CDLL(path())
+    return Library(found, levels(found)[0])
+
+
+def path() -> str:
+    """Return where the library is.
+
+    Raises:
+        ImportError: simfl was not installed, only its sources are there.
+    """
+    for suffix in EXTENSION_SUFFIXES:
+        if (file := Path(__file__).with_name(f"_native{suffix}")).exists():
+            return str(file)
+    raise ImportError("simfl's compiled kernel is not built: run `pip install -e .` in its folder")
+
+
+def levels(found: ctypes.CDLL) -> list[str]:
+    """Return the instruction sets that this processor can run, the fastest first."""
+    return [*[f"v{level}" for level in (4, 3) if level <= found.simfl_level()], "any"]
+
+
+def pointer(array: NDArray[np.generic] | None) -> int | None:
+    """Return where the numbers of `array`, contiguous, are."""
+    return None if array is None else array.ctypes.data
+
+
+def pointers(addresses: Iterable[int]) -> NDArray[np.uintp]:
+    """Return an array of addresses."""
+    return np.fromiter(addresses, dtype=np.uintp)

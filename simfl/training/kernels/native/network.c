@@ -1,0 +1,521 @@
+/* Local training of one client after the other, for stacks of convolutions and linear layers.
+ *
+ * Pictures lie pixel by pixel, the channels of a pixel together; the input of a padded convolution
+ * has a border of zeros.  Outputs, and what is propagated back to them, take `padded(outputs)`
+ * floats a pixel, the rest of which is zero or never looked at. */
+
+#include "network.h"
+#include "products.h"
+
+#include <math.h>
+
+/* Sizes ------------------------------------------------------------------------------------------ */
+
+static int out_height(const Convolution *c) { return c->height + 2 * c->padding - c->kernel + 1; }
+static int out_width(const Convolution *c) { return c->width + 2 * c->padding - c->kernel + 1; }
+static int pooled_height(const Convolution *c) { return out_height(c) / c->pool; }
+static int pooled_width(const Convolution *c) { return out_width(c) / c->pool; }
+static int framed_width(const Convolution *c) { return c->width + 2 * c->padding; }
+
+static long framed_size(const Convolution *c) {
+    return (long)(c->height + 2 * c->padding) * framed_width(c) * c->channels;
+}
+static long pixels(const Convolution *c) { return (long)out_height(c) * out_width(c); }
+static long pooled_size(const Convolution *c) {
+    return (long)pooled_height(c) * pooled_width(c) * padded(c->outputs);
+}
+static long delta_size(const Convolution *c) { return pixels(c) * padded(c->outputs); }
+static long convolution_terms(const Convolution *c) {
+    return (long)c->kernel * c->kernel * c->channels;
+}
+
+/* Numbers of all parameters: per layer the weights, then a bias for each (padded) output. */
+static long parameters(const Network *n) {
+    long size = 0;
+    for (int i = 0; i < n->convolutions; i++)
+        size += (convolution_terms(&n->convolution[i]) + 1) * padded(n->convolution[i].outputs);
+    for (int i = 0; i < n->linears; i++)
+        size += ((long)n->linear[i].inputs + 1) * padded(n->linear[i].outputs);
+    return size;
+}
+
+/* Memory ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    float *inputs[MOST_LAYERS];     /* (batch, framed_size) of each convolution */
+    uint8_t *winners[MOST_LAYERS];  /* (batch, pooled_size): who was largest in its square */
+    float *output;                  /* (pixels, padded outputs) of a convolution, one picture */
+    float *deltas;                  /* (delta_size), one picture */
+    float *belows[MOST_LAYERS];     /* (batch, framed_size): what goes back to the inputs */
+    float *columns;                 /* (out_width, padded terms): the same, window by window */
+    float *turned;                  /* weights for going back */
+    float *flat[MOST_LAYERS + 1];   /* (batch, pitch) input of each linear layer, and the logits */
+    float *back[MOST_LAYERS + 1];   /* the same for what is propagated back */
+    float *applied[MOST_LAYERS][MOST_AFTER];  /* (batch, padded) after each elementwise layer */
+    float *params, *gradient, *losses;
+    float *kept[4];                 /* the optimizer's two states, the base, the offset */
+    const float **rows;
+    float **out_rows;
+    long pitch[MOST_LAYERS + 1];
+} Memory;
+
+static float *floats(char **at, long count) {
+    float *here = (float *)*at;
+    *at += (count * 4 + 127) / 64 * 64;
+    return here;
+}
+
+static long largest(long a, long b) { return a > b ? a : b; }
+
+/* Lay out memory from `base` on (NULL: only measure); return the bytes it takes. */
+static long lay_out(Memory *m, const Network *n, int batch, char *base) {
+    char *at = base;
+    long rows = batch, output = 0, delta = 0, turned = 0, window = 0;
+    for (int i = 0; i < n->convolutions; i++) {
+        const Convolution *c = &n->convolution[i];
+        m->inputs[i] = floats(&at, batch * framed_size(c) + PAD);
+        m->winners[i] = (uint8_t *)floats(&at, (batch * pooled_size(c) + 3) / 4);
+        output = largest(output, pixels(c) * padded(c->outputs));
+        delta = largest(delta, delta_size(c));
+        m->belows[i] = floats(&at, i ? batch * framed_size(c) : 0);
+        turned = largest(turned, c->outputs * (convolution_terms(c) + PAD));
+        window = largest(window, out_width(c) * (convolution_terms(c) + PAD));
+        rows = largest(rows, pixels(c));
+    }
+    for (int i = 0; i < n->linears; i++) {
+        const Linear *l = &n->linear[i];
+        m->pitch[i] = padded(l->inputs);
+        m->pitch[i + 1] = padded(l->outputs);
+        m->flat[i] = floats(&at, batch * m->pitch[i]);
+        m->back[i] = floats(&at, batch * m->pitch[i]);
+        for (int a = 0; a < MOST_AFTER && l->after[a]; a++)
+            m->applied[i][a] = floats(&at, batch * m->pitch[i + 1]);
+        turned = largest(turned, (long)padded(l->inputs) * padded(l->outputs));
+    }
+    m->flat[n->linears] = floats(&at, batch * m->pitch[n->linears]);
+    m->back[n->linears] = floats(&at, batch * m->pitch[n->linears]);
+    m->output = floats(&at, output);
+    m->deltas = floats(&at, delta);
+    m->columns = floats(&at, window);
+    m->turned = floats(&at, turned);
+    m->params = floats(&at, parameters(n));
+    m->gradient = floats(&at, parameters(n));
+    for (int i = 0; i < 4; i++) m->kept[i] = floats(&at, parameters(n));
+    m->losses = floats(&at, batch);
+    m->rows = (const float **)floats(&at, 2 * rows);
+    m->out_rows = (float **)floats(&at, 2 * rows);
+    return at - base + 64;
+}
+
+/* Let `rows` and `out_rows` point to the rows of two matrices. */
+static void point(Memory *m, const float *a, long a_pitch, float *out, long out_pitch, int rows) {
+    for (int r = 0; r < rows; r++) {
+        m->rows[r] = a + r * a_pitch;
+        m->out_rows[r] = out + r * out_pitch;
+    }
+}
+
+/* Convolutions ------------------------------------------------------------------------------------ */
+
+static void convolve(Memory *m, const Convolution *c, const float *input, const float *weights) {
+    int columns = padded(c->outputs), width = out_width(c);
+    Window window = {c->kernel, c->kernel * c->channels, (long)framed_width(c) * c->channels};
+    long p = 0;
+    for (int y = 0; y < out_height(c); y++)
+        for (int x = 0; x < width; x++, p++) {
+            m->rows[p] = input + ((long)y * framed_width(c) + x) * c->channels;
+            m->out_rows[p] = m->output + p * columns;
+        }
+    const float *bias = weights + convolution_terms(c) * columns;
+    multiply((int)pixels(c), window, m->rows, weights, columns, bias, m->out_rows);
+}
+
+/* Store the first `count` of eight numbers. */
+static void store(float *to, narrow value, int count) {
+    if (count >= 8) *(narrow *)to = value;
+    else for (int i = 0; i < count; i++) to[i] = value[i];
+}
+
+/* Pool and rectify `output` into lines `skip` floats apart; note who won, NOBODY beside the outputs. */
+#define NOBODY 255
+static void pool(const Memory *m, const Convolution *c, float *into, long skip, uint8_t *winners) {
+    int columns = padded(c->outputs), width = out_width(c), side = c->pool;
+    const choices places = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int y = 0; y < pooled_height(c); y++)
+        for (int x = 0; x < pooled_width(c); x++, winners += columns) {
+            const float *corner = m->output + ((long)y * side * width + x * side) * columns;
+            for (int o = 0; o < columns; o += 8) {
+                narrow best = *(const narrow *)(corner + o);
+                choices winner = {0};
+                for (int s = 1; s < side * side; s++) {
+                    narrow other = *(const narrow *)(corner + ((long)(s / side) * width + s % side) * columns + o);
+                    choices wins = other > best;
+                    best = choose(wins, other, best);
+                    winner = (wins & s) | (~wins & winner);
+                }
+                if (c->relu) best = choose(best > 0.0f, best, (narrow){0});
+                winner |= NOBODY & (places >= c->outputs - o);
+                *(bytes *)(winners + o) = __builtin_convertvector(winner, bytes);
+                store(into + y * skip + (long)x * c->outputs + o, best, c->outputs - o);
+            }
+        }
+}
+
+/* Give what comes back to a pooled pixel to the winner of its square; `skip` and `back_skip` are
+ * how far the lines of the pooled picture, and of what comes back, are apart. */
+static void unpool(Memory *m, const Convolution *c, const float *value, long skip, const uint8_t *winners,
+                   const float *back, long back_skip) {
+    int columns = padded(c->outputs), side = c->pool, width = out_width(c);
+    if (pooled_height(c) * side < out_height(c) || pooled_width(c) * side < width)
+        memset(m->deltas, 0, sizeof(float) * delta_size(c));
+    for (int y = 0; y < pooled_height(c); y++)
+        for (int x = 0; x < pooled_width(c); x++, winners += columns)
+            for (int o = 0; o < columns; o += 8) {
+                narrow best = *(const narrow *)(value + y * skip + (long)x * c->outputs + o);
+                narrow from = *(const narrow *)(back + y * back_skip + (long)x * c->outputs + o);
+                choices winner = __builtin_convertvector(*(const bytes *)(winners + o), choices);
+                choices lives = c->relu ? best > 0.0f : ~(choices){0};
+                float *corner = m->deltas + ((long)y * side * width + x * side) * columns + o;
+                for (int s = 0; s < side * side; s++) {
+                    narrow *to = (narrow *)(corner + ((long)(s / side) * width + s % side) * columns);
+                    *to = choose((winner == s) & lives, from, (narrow){0});
+                }
+            }
+}
+
+static void convolution_gradient(const Memory *m, const Convolution *c, const float *input, float *gradient) {
+    int columns = padded(c->outputs);
+    long line = (long)framed_width(c) * c->channels;
+    Window window = {c->kernel, c->kernel * c->channels, line};
+    Grid a = {input, c->channels, line}, d = {m->deltas, columns, (long)out_width(c) * columns};
+    accumulate(window, out_height(c), out_width(c), a, d, gradient, columns);
+    float *bias = gradient + convolution_terms(c) * columns;
+    if (c->bias)
+        for (long p = 0; p < pixels(c); p++)
+            for (int o = 0; o < c->outputs; o++) bias[o] += m->deltas[p * columns + o];
+}
+
+/* What goes back to the input, border included: window by window, and overlapping windows added. */
+static void convolve_back(Memory *m, const Convolution *c, float *below) {
+    int columns = padded(c->outputs), terms = padded((int)convolution_terms(c)), width = out_width(c);
+    int run = c->kernel * c->channels;
+    long line = (long)framed_width(c) * c->channels;
+    Window window = {1, c->outputs, 0};
+    memset(below, 0, sizeof(float) * framed_size(c));
+    for (int y = 0; y < out_height(c); y++) {
+        point(m, m->deltas + (long)y * width * columns, columns, m->columns, terms, width);
+        multiply(width, window, m->rows, m->turned, terms, NULL, m->out_rows);
+        for (int x = 0; x < width; x++)
+            for (int k = 0; k < c->kernel; k++) {
+                float *restrict to = below + (y + k) * line + (long)x * c->channels;
+                const float *restrict from = m->columns + (long)x * terms + k * run;
+                for (int i = 0; i < run; i++) to[i] += from[i];
+            }
+    }
+}
+
+/* Linear layers ----------------------------------------------------------------------------------- */
+
+static float *apply(Memory *m, const Linear *l, int layer, long count, int rows, const float *masks, int n_masks) {
+    float *value = m->flat[layer + 1];
+    int columns = padded(l->outputs), drop = l->dropouts;
+    for (int a = 0; a < MOST_AFTER && l->after[a]; a++) {
+        float *next = m->applied[layer][a];
+        switch (l->after[a]) {
+            case RELU: for (long i = 0; i < count; i++) next[i] = value[i] > 0 ? value[i] : 0.0f; break;
+            case SIGMOID: for (long i = 0; i < count; i++) next[i] = 1.0f / (1.0f + exponential(-value[i])); break;
+            case TANH: for (long i = 0; i < count; i++) next[i] = 1.0f - 2.0f / (1.0f + exponential(2.0f * value[i])); break;
+            case DROPOUT:
+                for (int r = 0; r < rows; r++)
+                    for (int o = 0; o < columns; o++) {
+                        float kept = masks && o < l->outputs ? masks[(long)r * n_masks + drop + o] : 1.0f;
+                        next[(long)r * columns + o] = kept * value[(long)r * columns + o];
+                    }
+                drop += l->outputs;
+                break;
+        }
+        value = next;
+    }
+    return value;
+}
+
+static void undo(Memory *m, const Linear *l, int layer, long count, int rows, const float *masks, int n_masks) {
+    float *back = m->back[layer + 1];
+    int columns = padded(l->outputs), many = 0, drop = l->dropouts;
+    for (; many < MOST_AFTER && l->after[many]; many++) drop += l->after[many] == DROPOUT ? l->outputs : 0;
+    for (int a = many - 1; a >= 0; a--) {
+        const float *value = m->applied[layer][a];
+        switch (l->after[a]) {
+            case RELU: for (long i = 0; i < count; i++) back[i] = value[i] > 0 ? back[i] : 0.0f; break;
+            case SIGMOID: for (long i = 0; i < count; i++) back[i] *= value[i] * (1.0f - value[i]); break;
+            case TANH: for (long i = 0; i < count; i++) back[i] *= 1.0f - value[i] * value[i]; break;
+            case DROPOUT:
+                drop -= l->outputs;
+                if (masks)
+                    for (int r = 0; r < rows; r++)
+                        for (int o = 0; o < l->outputs; o++)
+                            back[(long)r * columns + o] *= masks[(long)r * n_masks + drop + o];
+                break;
+        }
+    }
+}
+
+/* Forward and back -------------------------------------------------------------------------------- */
+
+/* Copy one picture, channel by channel, into the first layer's input, pixel by pixel. */
+static void picture(const Convolution *c, const float *x, float *into) {
+    for (int i = 0; i < c->channels; i++)
+        for (int y = 0; y < c->height; y++) {
+            float *to = into + ((long)(y + c->padding) * framed_width(c) + c->padding) * c->channels + i;
+            const float *from = x + ((long)i * c->height + y) * c->width;
+            for (int p = 0; p < c->width; p++) to[(long)p * c->channels] = from[p];
+        }
+}
+
+/* Where the pooled output of convolution `i` goes for row `r`, and how far its lines are apart. */
+static float *destination(Memory *m, const Network *n, int i, int r, long *skip) {
+    const Convolution *c = &n->convolution[i];
+    if (i + 1 < n->convolutions) {
+        const Convolution *next = &n->convolution[i + 1];
+        *skip = (long)framed_width(next) * next->channels;
+        long corner = ((long)next->padding * framed_width(next) + next->padding) * next->channels;
+        return m->inputs[i + 1] + r * framed_size(next) + corner;
+    }
+    *skip = (long)pooled_width(c) * c->outputs;
+    return m->flat[0] + r * m->pitch[0];
+}
+
+/* Where what comes back to the pooled output of convolution `i` for row `r` is. */
+static const float *coming_back(const Memory *m, const Network *n, int i, int r, long *skip) {
+    const Convolution *c = &n->convolution[i];
+    if (i + 1 < n->convolutions) {
+        const Convolution *next = &n->convolution[i + 1];
+        *skip = (long)framed_width(next) * next->channels;
+        long corner = ((long)next->padding * framed_width(next) + next->padding) * next->channels;
+        return m->belows[i + 1] + r * framed_size(next) + corner;
+    }
+    *skip = (long)pooled_width(c) * c->outputs;
+    return m->back[0] + r * m->pitch[0];
+}
+
+static const float *forward(Memory *m, const Network *n, const float *params, const float *x, long row_size,
+                            const int64_t *rows, int count, const float *masks) {
+    for (int r = 0; r < count; r++) {
+        const float *row = x + rows[r] * row_size, *at = params;
+        if (!n->convolutions) memcpy(m->flat[0] + r * m->pitch[0], row, sizeof(float) * row_size);
+        for (int i = 0; i < n->convolutions; i++) {
+            const Convolution *c = &n->convolution[i];
+            float *input = m->inputs[i] + r * framed_size(c);
+            long skip;
+            if (!i) picture(c, row, input);
+            convolve(m, c, input, at);
+            float *into = destination(m, n, i, r, &skip);
+            pool(m, c, into, skip, m->winners[i] + r * pooled_size(c));
+            at += (convolution_terms(c) + 1) * padded(c->outputs);
+        }
+    }
+    const float *at = params, *value = m->flat[0];
+    for (int i = 0; i < n->convolutions; i++)
+        at += (convolution_terms(&n->convolution[i]) + 1) * padded(n->convolution[i].outputs);
+    for (int i = 0; i < n->linears; i++) {
+        const Linear *l = &n->linear[i];
+        int columns = padded(l->outputs);
+        Window window = {1, l->inputs, 0};
+        point(m, value, m->pitch[i], m->flat[i + 1], columns, count);
+        multiply(count, window, m->rows, at, columns, at + (long)l->inputs * columns, m->out_rows);
+        value = apply(m, l, i, (long)count * columns, count, masks, n->masks);
+        at += ((long)l->inputs + 1) * columns;
+    }
+    return value;
+}
+
+static const float *input_of(const Memory *m, const Network *n, int layer) {
+    if (!layer) return m->flat[0];
+    const Linear *before = &n->linear[layer - 1];
+    int many = 0;
+    while (many < MOST_AFTER && before->after[many]) many++;
+    return many ? m->applied[layer - 1][many - 1] : m->flat[layer];
+}
+
+/* From what comes back to the logits to the gradient of all parameters. */
+static void backward(Memory *m, const Network *n, const float *params, int count, const float *masks) {
+    long at = parameters(n);
+    memset(m->gradient, 0, sizeof(float) * at);
+    for (int i = n->linears - 1; i >= 0; i--) {
+        const Linear *l = &n->linear[i];
+        int columns = padded(l->outputs);
+        at -= ((long)l->inputs + 1) * columns;
+        undo(m, l, i, (long)count * columns, count, masks, n->masks);
+        Window window = {1, l->inputs, 0};
+        Grid a = {input_of(m, n, i), m->pitch[i], 0}, d = {m->back[i + 1], columns, 0};
+        accumulate(window, 1, count, a, d, m->gradient + at, columns);
+        float *bias = m->gradient + at + (long)l->inputs * columns;
+        if (l->bias)
+            for (int r = 0; r < count; r++)
+                for (int o = 0; o < l->outputs; o++) bias[o] += d.first[(long)r * columns + o];
+        if (i || n->convolutions) {
+            Window back = {1, l->outputs, 0};
+            transpose(params + at, l->inputs, l->outputs, m->turned);
+            point(m, m->back[i + 1], columns, m->back[i], m->pitch[i], count);
+            multiply(count, back, m->rows, m->turned, padded(l->inputs), NULL, m->out_rows);
+        }
+    }
+    for (int i = n->convolutions - 1; i >= 0; i--) {
+        const Convolution *c = &n->convolution[i];
+        at -= (convolution_terms(c) + 1) * padded(c->outputs);
+        if (i) transpose(params + at, convolution_terms(c), c->outputs, m->turned);
+        for (int r = 0; r < count; r++) {
+            long skip, back_skip;
+            const float *value = destination(m, n, i, r, &skip), *back = coming_back(m, n, i, r, &back_skip);
+            unpool(m, c, value, skip, m->winners[i] + r * pooled_size(c), back, back_skip);
+            convolution_gradient(m, c, m->inputs[i] + r * framed_size(c), m->gradient + at);
+            if (i) convolve_back(m, c, m->belows[i] + r * framed_size(c));
+        }
+    }
+}
+
+/* Loss: weighted cross-entropy, with label smoothing as in torch ---------------------------------- */
+
+static void cross_entropy(Memory *m, const Network *n, const float *logits, const int64_t *labels,
+                          const int64_t *rows, const float *weights, int count, float smoothing) {
+    const Linear *last = &n->linear[n->linears - 1];
+    int columns = padded(last->outputs), classes = last->outputs;
+    float *back = m->back[n->linears];
+    memset(back, 0, sizeof(float) * count * columns);
+    for (int r = 0; r < count; r++) {
+        const float *z = logits + (long)r * columns;
+        float *d = back + (long)r * columns, most = z[0], sum = 0.0f, all = 0.0f;
+        for (int o = 1; o < classes; o++) most = z[o] > most ? z[o] : most;
+        for (int o = 0; o < classes; o++) d[o] = exponential(z[o] - most);
+        for (int o = 0; o < classes; o++) { sum += d[o]; all += z[o] - most; }
+        int64_t label = labels[rows[r]];
+        float share = weights[r] / sum, even = smoothing / (float)classes;
+        float log_sum = logarithm(sum);
+        m->losses[r] = log_sum - (1.0f - smoothing) * (z[label] - most) - even * all;
+        if (!(sum < INFINITY)) m->losses[r] = NAN;
+        for (int o = 0; o < classes; o++) d[o] = d[o] * share - weights[r] * even;
+        d[label] -= weights[r] * (1.0f - smoothing);
+    }
+}
+
+/* Optimizers ------------------------------------------------------------------------------------- */
+
+static void clip(float *g, long size, float most) {
+    double squares = 0.0;
+    for (long i = 0; i < size; i++) squares += (double)g[i] * (double)g[i];
+    double scale = (double)most / (sqrt(squares) + 1e-6);
+    if (scale >= 1.0) return;
+    for (long i = 0; i < size; i++) g[i] *= (float)scale;
+}
+
+static double power(double base, int exponent) {
+    double result = 1.0;
+    for (; exponent; exponent >>= 1, base *= base)
+        if (exponent & 1) result *= base;
+    return result;
+}
+
+/* Sums of a step, which begin at zero with every client. */
+typedef struct { float *first, *second; } State;
+
+static void update(const Settings *s, long size, int step, float rate, float *restrict p, float *restrict g,
+                   const float *base, const float *offset, State state) {
+    float *restrict first = state.first, *restrict second = state.second;
+    if (offset) for (long i = 0; i < size; i++) g[i] += offset[i];
+    if (s->proximal != 0) for (long i = 0; i < size; i++) g[i] += s->proximal * (p[i] - base[i]);
+    if (s->clip > 0) clip(g, size, s->clip);
+    if (s->kind == ADAMW) for (long i = 0; i < size; i++) p[i] *= 1.0f - rate * s->weight_decay;
+    else if (s->weight_decay != 0) for (long i = 0; i < size; i++) g[i] += s->weight_decay * p[i];
+    if (s->kind != SGD) {
+        double c1 = 1.0 - power(s->beta1, step + 1), c2 = 1.0 - power(s->beta2, step + 1);
+        float scaled = (float)(rate / c1), root = (float)sqrt(c2), new1 = 1.0f - s->beta1, new2 = 1.0f - s->beta2;
+        for (long i = 0; i < size; i++) {
+            first[i] += new1 * (g[i] - first[i]);
+            second[i] = s->beta2 * second[i] + new2 * g[i] * g[i];
+            p[i] -= scaled * first[i] / (sqrtf(second[i]) / root + s->epsilon);
+        }
+        return;
+    }
+    if (s->momentum != 0) {
+        for (long i = 0; i < size; i++) first[i] = step ? s->momentum * first[i] + g[i] : g[i];
+        for (long i = 0; i < size; i++) g[i] = s->nesterov ? g[i] + s->momentum * first[i] : first[i];
+    }
+    for (long i = 0; i < size; i++) p[i] = __builtin_fmaf(-rate, g[i], p[i]);
+}
+
+/* Entry points ------------------------------------------------------------------------------------ */
+
+#define JOIN(a, b) a##b
+#define NAMED(a, b) JOIN(a, b)
+
+/* Bytes of memory that `train` and `infer` need for batches of so many rows. */
+long NAMED(simfl_memory_, LEVEL)(const Network *n, int batch) {
+    Memory m;
+    return lay_out(&m, n, batch, NULL);
+}
+
+/* Between the flat vector that everybody else knows and the numbers as they lie here. */
+static void take_in(float *here, const float *flat, const int32_t *index, long size) {
+    for (long i = 0; i < size; i++) here[i] = index[i] < 0 ? 0.0f : flat[index[i]];
+}
+
+static void hand_out(const float *here, float *flat, const int32_t *index, long size) {
+    for (long i = 0; i < size; i++)
+        if (index[i] >= 0) flat[index[i]] = here[i];
+}
+
+/* Train clients one after the other: see `Clients`. */
+void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memory, int batch,
+                                const int32_t *index, const Clients *all) {
+    Memory m;
+    long size = parameters(n);
+    lay_out(&m, n, batch, memory);
+    const int64_t *rows = all->rows, *sizes = all->sizes;
+    const float *weights = all->weights, *rates = all->rates, *masks = all->masks;
+    for (int client = 0; client < all->count; client++) {
+        double loss = 0.0, square = 0.0;
+        State state = {m.kept[0], m.kept[1]};
+        const float *base = all->bases ? m.kept[2] : NULL, *offset = all->offsets ? m.kept[3] : NULL;
+        take_in(m.params, all->starts[client], index, size);
+        if (base) take_in(m.kept[2], all->bases[client], index, size);
+        if (offset) take_in(m.kept[3], all->offsets[client], index, size);
+        memset(state.first, 0, sizeof(float) * size);
+        memset(state.second, 0, sizeof(float) * size);
+        for (int step = 0; step < all->steps[client]; step++) {
+            int count = (int)*sizes++;
+            const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks);
+            cross_entropy(&m, n, logits, all->labels, rows, weights, count, s->smoothing);
+            double mean = 0.0, mean_square = 0.0;
+            for (int r = 0; r < count; r++) {
+                mean += (double)weights[r] * m.losses[r];
+                mean_square += (double)weights[r] * m.losses[r] * m.losses[r];
+            }
+            loss += count * mean;
+            square += count * mean_square;
+            backward(&m, n, m.params, count, masks);
+            update(s, size, step, *rates++, m.params, m.gradient, base, offset, state);
+            rows += count;
+            weights += count;
+            masks = masks ? masks + (long)count * n->masks : NULL;
+        }
+        hand_out(m.params, all->results[client], index, size);
+        all->losses[client] = loss;
+        all->squares[client] = square;
+    }
+}
+
+/* Logits `(count, outputs)` of some rows under the flat vector `flat`. */
+void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const int32_t *index,
+                                const float *flat, const float *x, long row_size, const int64_t *rows,
+                                long count, float *logits) {
+    Memory m;
+    lay_out(&m, n, batch, memory);
+    take_in(m.params, flat, index, parameters(n));
+    int outputs = n->linear[n->linears - 1].outputs, columns = padded(outputs);
+    for (long done = 0; done < count; done += batch) {
+        int now = count - done < batch ? (int)(count - done) : batch;
+        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL);
+        for (int r = 0; r < now; r++)
+            memcpy(logits + (done + r) * outputs, some + (long)r * columns, sizeof(float) * outputs);
+    }
+}

@@ -1,0 +1,142 @@
+"""Runs in processes of their own, which are killed at random moments."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tiny import TINY
+
+from simfl import Options, Scenario
+from simfl.cli.errors import guarded
+from simfl.runs.folder import is_finished, is_run
+from simfl.runs.run import Job, resume, run_one
+
+FLEET = {
+    **TINY["fleet"],
+    "availability": {"name": "on_off", "on": "2 s", "off": "500 ms"},
+    "power": {"idle": "1 W", "download": "2 W", "compute": "4 W", "upload": "3 W"},
+}
+FEEDBACK = {"name": "top_k", "share": "10%", "error_feedback": True}
+SCENARIOS: dict[str, dict[str, Any]] = {
+    "synchronous": {"selection": "oort", "aggregation": "fedadam"},
+    "deadline": {
+        "rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "40%"}},
+        "selection": "afl",
+        "training.compression": FEEDBACK,
+    },
+    "carried": {
+        "rounds.policy": {
+            "name": "synchronous", "deadline": {"stragglers": "50%"}, "late": "carry",
+        },
+        "aggregation": "fedavgm",
+        "fleet.on_offline": "pause",
+    },
+    "windows": {
+        "rounds.policy": {"name": "semi_synchronous", "period": {"stragglers": "50%"}},
+        "selection": "tifl",
+        "fleet.on_offline": "salvage",
+    },
+    "buffered": {
+        "rounds.policy": {"name": "fedbuff", "buffer": 2, "max_staleness": 3},
+        "aggregation": "fedbuff",
+        "training.compression": {"name": "quantize", "bits": 4, "error_feedback": True},
+    },
+    "asynchronous": {
+        "rounds.policy": {"name": "fedasync", "concurrency": 3, "server_time": "50 ms"},
+        "selection": "power_of_choice",
+        "aggregation": "fedasync",
+    },
+    "tiers": {"rounds.policy": {"name": "tiered", "tiers": 2}, "aggregation": "fedat"},
+    "scaffold": {"aggregation": "scaffold", "selection": "round_robin"},
+    "clustered": {"selection": "clustered", "aggregation": "fedyogi"},
+    "batteries": {
+        "fleet.battery": {"capacity": "60 J", "charge": "10 W"},
+        "selection": "fedacs",
+        "aggregation": "fedadagrad",
+    },
+    "shared link": {
+        "network": {"server_uplink": "300 kbit/s", "server_downlink": "200 kbit/s"},
+        "selection": "fedsae",
+        "training.filter": {"name": "cmfl", "threshold": 0.55},
+        "rounds.stop.time": "60 s",
+    },
+    "two workers": {"selection": "divfl", "aggregation": "fednova"},
+}  # fmt: skip
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+# Children are forked off a process that has imported everything already.
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["kills", "simfl.components", "simfl.build.builder"])
+
+
+def scenario(name: str, rounds: int = 12) -> Scenario:
+    """Return one of the scenarios."""
+    import json
+
+    changes = {"rounds.stop": {"rounds": rounds}, **SCENARIOS[name]}
+    overrides = [f"{path}={json.dumps(value)}" for path, value in changes.items()]
+    return Scenario.from_dict({**TINY, "fleet": FLEET}, overrides=overrides)
+
+
+def options(name: str) -> Options:
+    """Return how a scenario is run; with a checkpoint at every event that allows one."""
+    where: Any = ("processes", 2) if name == "two workers" else ("inline", None)
+    return Options(*where, checkpoint_every_s=0.0)
+
+
+def go_on(name: str, folder: Path) -> int:
+    """Run, or go on with, one of the scenarios; return the exit code of the command line."""
+
+    def call() -> int:
+        if is_run(folder):
+            resume(folder, options(name))
+        else:
+            run_one(Job("default", scenario(name), folder), options(name))
+        return 0
+
+    return guarded(call)
+
+
+def _child(name: str, folder: Path) -> None:
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (its last words are of no interest)
+    sys.exit(go_on(name, folder))
+
+
+def lasting(name: str, folder: Path) -> float:
+    """Run one of the scenarios in a process of its own; return how long it took, seconds."""
+    began, process = time.monotonic(), _start(name, folder)
+    process.join()
+    assert process.exitcode == 0
+    return time.monotonic() - began
+
+
+def killed(name: str, folder: Path, after_s: float, signal_: signal.Signals) -> bool:
+    """Run or go on, and send a signal after so long; return whether it came before the end."""
+    process = _start(name, folder)
+    process.join(after_s)
+    if process.exitcode is None:
+        assert process.pid is not None
+        os.kill(process.pid, signal_)
+    process.join(120)
+    ended = {0: "done", -signal.SIGKILL: "", -signal.SIGTERM: "", 130: ""}
+    assert process.exitcode in ended, process.exitcode
+    assert (process.exitcode == 0) == is_finished(folder)
+    return process.exitcode != 0
+
+
+def _start(name: str, folder: Path) -> Any:
+    process = _CONTEXT.Process(target=_child, args=(name, folder))
+    process.start()
+    return process
+
+
+def moments(number: int, lasts_s: float) -> list[tuple[float, signal.Signals]]:
+    """Return when the `number`-th case is killed and how; every third twice in a row."""
+    rng = np.random.default_rng(number)
+    times = rng.uniform(0, lasts_s, 2 if number % 3 == 0 else 1)
+    return [(float(after), SIGNALS[rng.integers(len(SIGNALS))]) for after in times]

@@ -1,0 +1,27 @@
+"""Killed at random moments, once or twice: the folder is sound, and the run ends the same."""
+
+from pathlib import Path
+
+import pytest
+from kills import SCENARIOS, go_on, killed, lasting, moments
+from soak import broken, cases, ended
+
+from simfl.runs.folder import is_run
+
+KILLS = cases(short=6, full=300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(SCENARIOS)[: min(KILLS, len(SCENARIOS))])
+def test_a_killed_run_ends_the_same(tmp_path: Path, name: str) -> None:
+    lasts_s = lasting(name, tmp_path / "whole")
+    expected = ended(tmp_path / "whole")
+    place = list(SCENARIOS).index(name)
+    for number in range(place, KILLS, len(SCENARIOS)):
+        folder = tmp_path / f"{number}"
+        for after_s, signal in moments(number, lasts_s):
+            if killed(name, folder, after_s, signal) and is_run(folder):
+                assert broken(folder) == []
+        assert go_on(name, folder) == 0
+        assert ended(folder) == expected
+        assert broken(folder) == []

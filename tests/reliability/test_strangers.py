@@ -1,0 +1,136 @@
+"""A run folder from a stranger: nothing in it runs here, nor any cell of it in a spreadsheet."""
+
+import csv
+import io
+import json
+import os
+import pickle
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from soak import Cut
+from tiny import TINY
+
+from simfl import Options, Scenario, run
+from simfl.cli import main
+from simfl.errors import ScenarioError
+from simfl.runs.run import Job, run_one
+
+EVIL = """
+from pathlib import Path
+
+from simfl.components.selectors.uniform import Uniform
+
+Path(__file__).with_name("imported").touch()
+
+
+class Evil(Uniform):
+    pass
+"""
+READERS = (
+    ["check"], ["resume"], ["verify"], ["report"], ["compare"], ["compare", "--format", "csv"],
+)  # fmt: skip
+
+
+class Bomb:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.mark),)
+
+
+def folder(top: Path, finished: bool) -> Path:
+    """Return a run folder whose scenario names a module that lies beside everything it could."""
+    there = top / "run"
+    scenario = Scenario.from_dict({**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}})
+    if finished:
+        run_one(Job("default", scenario, there), Options())
+    else:
+        cut = Cut(top / "whole", 20, there)
+        run_one(Job("default", scenario, top / "whole"), Options(), [cut.listen])
+    file = there / "scenario.yaml"
+    text = re.sub(r"\nselection: .*", "\nselection: evil_code:Evil", file.read_text())
+    file.write_text(f"folder: {there}\n{text}")
+    return there
+
+
+@pytest.mark.parametrize("words", READERS, ids=" ".join)
+@pytest.mark.parametrize("finished", [True, False])
+def test_no_module_that_it_names_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], finished: bool
+) -> None:
+    there = folder(tmp_path, finished)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(there)])
+    monkeypatch.chdir(there.parent)
+    for place in (there, there.parent):
+        (place / "evil_code.py").write_text(EVIL)
+    main([*words, str(there)])
+    assert "evil_code" not in sys.modules
+    assert not list(tmp_path.rglob("imported"))
+
+
+def test_resume_and_verify_ask_for_consent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    for command, finished in (("resume", False), ("verify", True)):
+        there = folder(tmp_path / command, finished)
+        (there / "evil_code.py").write_text(EVIL)
+        assert main([command, str(there)]) == 2
+        assert "--allow-code" in capsys.readouterr().err
+        assert not (there / "imported").exists()
+
+
+@pytest.mark.parametrize("command", ["fleet", "partition"])
+def test_a_preview_imports_no_more_than_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, command: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "evil_code.py").write_text(EVIL)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(elsewhere)])
+    file = tmp_path / "s.yaml"
+    file.write_text(Scenario.from_dict(TINY).to_yaml() + "\n")
+    text = re.sub(r"\nselection: .*", "\nselection: evil_code:Evil", file.read_text())
+    file.write_text(text)
+    assert main([command, str(file)]) == 2
+    assert "--allow-code" in capsys.readouterr().err
+    assert not (elsewhere / "imported").exists()
+
+
+@pytest.mark.parametrize("name", ["checkpoint/state.pt", "checkpoint/previous.pt", "model.pt"])
+@pytest.mark.parametrize("words", READERS, ids=" ".join)
+def test_no_pickle_is_loaded(tmp_path: Path, name: str, words: list[str]) -> None:
+    there, mark = tmp_path / "run", tmp_path / "mark"
+    cut = Cut(tmp_path / "whole", 40, there)
+    eager = Options(checkpoint_every_s=0.0)
+    run_one(Job("default", Scenario.from_dict(TINY), tmp_path / "whole"), eager, [cut.listen])
+    (there / "checkpoint").mkdir(exist_ok=True)
+    (there / name).write_bytes(pickle.dumps(Bomb(mark)))
+    main([*words, str(there)])
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t"])
+def test_no_cell_runs_in_a_spreadsheet(
+    tmp_path: Path, capsys: pytest.CaptureFixture, start: str
+) -> None:
+    [result] = run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+    provenance = json.loads((result.folder / "provenance.json").read_text())
+    name = f"{start}HYPERLINK(1)"
+    (result.folder / "provenance.json").write_text(json.dumps({**provenance, "variant": name}))
+    assert main(["compare", "--format", "csv", str(result.folder)]) == 0
+    [row] = csv.DictReader(io.StringIO(capsys.readouterr().out, newline=""))
+    assert row["variant"] == f"'{name}"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@"])
+@pytest.mark.parametrize("where", ["name", "fleet.name"])
+def test_no_name_of_a_scenario_starts_as_a_formula_does(start: str, where: str) -> None:
+    with pytest.raises(ScenarioError, match=where):
+        Scenario.from_dict(TINY, overrides=[f"{where}='{start}1'"])

@@ -1,0 +1,160 @@
+"""The compiled kernel: it equals PyTorch, on every instruction set, and reads nothing amiss."""
+
+import ctypes
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from learning_stubs import Convolutional, Perceptron, initial, lanes_of, make_orders, make_task
+from torch import nn
+
+from simfl.components.local_training import LocalTraining
+from simfl.components.models.base import Model, models
+from simfl.components.optimizers.sgd import Sgd
+from simfl.core.work import Plan
+from simfl.errors import InputError
+from simfl.training.flat import build
+from simfl.training.kernels import choose_kernel, library
+from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel
+from simfl.training.kernels.network import network_of
+
+SIZES = [20, 7, 33]
+
+
+class Layers(Model):
+    """Whatever layers a test asks for."""
+
+    layers: tuple[nn.Module, ...]
+
+    def build(self, shape, classes):
+        return nn.Sequential(*self.layers)
+
+
+@st.composite
+def networks(draw):
+    """A network of convolutions, pooling and linear layers, the shape of its input, its classes."""
+    channels, side = draw(st.sampled_from([1, 3])), draw(st.integers(9, 14))
+    shape, layers, before = (channels, side, side), [], channels
+    for _ in range(draw(st.integers(0, 2))):
+        outputs, kernel = draw(st.integers(1, 70)), draw(st.sampled_from([1, 2, 3]))
+        padding = draw(st.integers(0, kernel - 1))
+        if side + 2 * padding - kernel + 1 < 2:
+            break
+        bias = draw(st.booleans())
+        layers.append(nn.Conv2d(before, outputs, kernel, padding=padding, bias=bias))
+        side, before = side + 2 * padding - kernel + 1, outputs
+        order = draw(st.permutations(["relu", "pool"]))
+        for name in order[: draw(st.integers(0, 2))]:
+            if name == "relu":
+                layers.append(nn.ReLU())
+            elif side >= 2:
+                layers.append(nn.MaxPool2d(2))
+                side //= 2
+    width = before * side * side
+    layers.append(nn.Flatten())
+    for _ in range(draw(st.integers(0, 2))):
+        units = draw(st.integers(1, 70))
+        layers += [nn.Linear(width, units, bias=draw(st.booleans()))]
+        layers += draw(st.lists(st.sampled_from([nn.ReLU(), nn.Sigmoid(), nn.Tanh()]), max_size=2))
+        width = units
+    classes = draw(st.integers(2, 20))
+    return nn.Sequential(*layers, nn.Linear(width, classes)), shape, classes
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks(), st.integers(0, 2**32))
+def test_logits_of_any_network_are_those_of_torch(network, seed):
+    module, shape, _ = network
+    x = torch.randn(7, *shape, generator=torch.Generator().manual_seed(seed))
+    params = torch.cat([p.detach().flatten() for p in module.parameters()])
+    rows = np.array([3, 0, 6, 6, 1])
+    found = compiled_kernel(module, shape).logits(params, x, rows)
+    with torch.no_grad():
+        torch.testing.assert_close(found, module(x[rows]), rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks(), st.integers(0, 2**32))
+def test_a_step_of_any_network_is_that_of_torch(network, seed):
+    module, shape, classes = network
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.05, generator=generator)
+    task = make_task(Layers(layers=tuple(module)), [6], shape, classes=classes)
+    [order] = make_orders([6], Plan(steps=1))
+    start = torch.cat([p.detach().flatten() for p in module.parameters()])
+    [lane] = lanes_of(task, [order], start.numpy())
+    found = compiled_kernel(module, shape).run([lane], task.data.x, task.data.y, task.training)
+    optimizer = torch.optim.SGD(module.parameters(), lr=float(lane.segment.rates[0]))
+    rows = torch.from_numpy(lane.segment.rows)
+    loss = nn.functional.cross_entropy(module(task.data.x[rows]), task.data.y[rows])
+    loss.backward()
+    optimizer.step()
+    expected = torch.cat([p.detach().flatten() for p in module.parameters()])
+    torch.testing.assert_close(found.params[0], expected, rtol=1e-4, atol=1e-5)
+    assert found.losses[0] == pytest.approx(len(rows) * loss.item(), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Perceptron(dropout=0.3),
+        Convolutional(dropout=0.5),
+        *(models.parse(name) for name in ("dp3s_cnn", "fedacs_cnn", "fedcor_mlp")),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_instruction_set_computes_the_same_bits(model, monkeypatch):
+    shape = (1, 28, 28)
+    task = make_task(model, SIZES, shape)
+    lanes = lanes_of(task, make_orders(SIZES, Plan(steps=2)), initial(task))
+    kernel = compiled_kernel(build(model, shape, task.classes), shape)
+    native = ctypes.CDLL(library.path())
+    found = []
+    for level in library.levels(native):
+        monkeypatch.setattr(
+            "simfl.training.kernels.compiled.library",
+            lambda level=level: library.Library(native, level),
+        )
+        progress = kernel.run(lanes, task.data.x, task.data.y, task.training)
+        found.append((torch.stack(progress.params).numpy().tobytes(), *progress.losses))
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("label", [-1, 5])
+def test_a_label_beyond_the_classes_is_refused(label):
+    task = make_task(Perceptron(), [8], (20,))
+    lanes = lanes_of(task, make_orders([8], Plan(full_epochs=1)), initial(task))
+    labels = task.data.y.clone()
+    labels[3] = label
+    kernel = compiled_kernel(build(task.model, (20,), task.classes), (20,))
+    with pytest.raises(InputError, match="from 0 to 4"):
+        kernel.run(lanes, task.data.x, labels, task.training)
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(18, 5)],
+        [nn.Conv2d(1, 2, 3, padding=(0, 1)), nn.Flatten(), nn.Linear(96, 5)],
+        [nn.Conv2d(1, 2, 3, padding_mode="reflect", padding=1), nn.Flatten(), nn.Linear(128, 5)],
+        [nn.Conv2d(1, 2, 3), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(18, 5)],
+        [nn.Conv2d(1, 2, 3), nn.MaxPool2d(3, stride=1), nn.Flatten(), nn.Linear(32, 5)],
+        [nn.Conv2d(1, 2, 3), nn.GroupNorm(1, 2), nn.Flatten(), nn.Linear(72, 5)],
+        [nn.Flatten(), nn.Linear(64, 5), nn.Softmax(1)],
+    ],
+    ids=lambda layers: " ".join(type(layer).__name__ for layer in layers),
+)
+def test_what_it_can_not_run_is_left_to_others(layers):
+    module = nn.Sequential(*layers)
+    assert network_of(module, (1, 8, 8)) is None
+    assert not isinstance(
+        choose_kernel(module, (1, 8, 8), 5, LocalTraining(8, Sgd())), CompiledKernel
+    )
+
+
+def test_shared_weights_are_left_to_others():
+    twice = nn.Linear(6, 6)
+    assert network_of(nn.Sequential(twice, nn.ReLU(), twice), (6,)) is None
