@@ -26,7 +26,8 @@ def measure(scenario: str, changes: list[str], time_only: bool) -> dict[str, Any
     """Run a scenario here; return what it cost."""
     began, cpu_began = time.perf_counter(), time.process_time()
     from simfl.runs.options import Options
-    from simfl.runs.run import Job, run
+    from simfl.runs.job import Job
+from simfl.runs.run import run
     from simfl.scenario import Document
     from simfl.sim.timeline import Listener
 

@@ -50,6 +50,14 @@ class Component(BaseModel):
         """
         yield from ()
 
+    def __getstate__(self) -> dict[Any, Any]:
+        return {**super().__getstate__(), "name": type(self).name}
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        # Another process may have found the class by import, not by the name that it has here.
+        type(self).name = state["name"]
+        super().__setstate__({key: value for key, value in state.items() if key != "name"})
+
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
         return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))

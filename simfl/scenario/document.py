@@ -103,18 +103,26 @@ class Document:
         Raises:
             ScenarioError: a key is no path.
         """
-        changes: list[Override] = []
-        for key, value in self.data["variants"][name].items():
-            written: Location = ("variants", name, key)
-            path = parse_path(key, str(self.place(written, key=True)))
-            marks = {
-                path + place[len(written) :]: mark
-                for place, mark in self.marks.items()
-                if place[: len(written)] == written
-            }
-            anywhere = self.place(written)
-            changes.append(Override(path, value, marks or {path: Marks(anywhere, anywhere)}))
-        return changes
+        return [
+            self.override(key, ("variants", name, key), value)
+            for key, value in self.data["variants"][name].items()
+        ]
+
+    def override(self, key: str, written: Location, value: Any) -> Override:
+        """Return the change of the path `key` to a `value` that is written at `written`.
+
+        Raises:
+            ScenarioError: the key is no path.
+        """
+        listed = isinstance(written[-1], int)  # then the key is that of the list
+        place = self.place(written[:-1] if listed else written, key=True)
+        path = parse_path(key, str(place))
+        marks = {
+            path + inner[len(written) :]: mark
+            for inner, mark in self.marks.items()
+            if inner[: len(written)] == written
+        }
+        return Override(path, value, {**marks, path: Marks(place, self.place(written))})
 
     def place(self, path: Location, *, key: bool = False) -> Place:
         """Return where `path`, or the closest thing around it, is written.

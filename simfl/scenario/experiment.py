@@ -15,6 +15,7 @@ from simfl.scenario.fleet import Groups
 from simfl.scenario.learning import Data, Evaluation, Training
 from simfl.scenario.part import Name, Part
 from simfl.scenario.rounds import Rounds
+from simfl.scenario.sweep import Sweep
 from simfl.scenario.yaml import to_yaml
 from simfl.sim.networks.base import Network, networks
 
@@ -118,6 +119,11 @@ class Experiment(Part):
         default_factory=dict,
         max_length=1000,
         description="the same scenario, changed: a name -> what differs, by path",
+    )
+    sweep: Sweep | None = Field(
+        None,
+        description="every variant again with every combination of values: a path -> a list; "
+        "`zip: {path: list, ...}` for paths that change together, `random: n` for only so many",
     )
     seeds: SeedList = Field((), description="repeat every variant: a list, or a range 0-4")
 
