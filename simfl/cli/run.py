@@ -63,7 +63,7 @@ def run_command(
     from simfl.runs.run import jobs as jobs_of
     from simfl.runs.run import run
     from simfl.scenario import Document
-    from simfl.scenario.scenario import parse_seeds
+    from simfl.scenario.experiment import parse_seeds
 
     if go_on and overwrite:
         raise InputError("give --resume or --overwrite, not both")

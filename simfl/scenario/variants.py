@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
-from simfl.scenario.overrides import override_of, variant_overrides
-from simfl.scenario.reader import check, read, report
-from simfl.scenario.scenario import SEEDS, Scenario
+from simfl.scenario.experiment import SEEDS
+from simfl.scenario.problems import report
+from simfl.scenario.scenario import Scenario, check, read
 from simfl.scenario.sweep import Point, names, points
 
 DEFAULT = "default"
@@ -130,8 +130,8 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
         ScenarioError: a change can't be made.
     """
     changed = document
-    overrides = [] if name is None else variant_overrides(document, name)
-    overrides += [override_of(document, *factor) for factor in point]
+    overrides = [] if name is None else document.variant(name)
+    overrides += [document.override(*factor) for factor in point]
     for override in overrides:
         if (key := override.path[0]) in _OF_ALL:
             place = override.marks[override.path].key
@@ -153,7 +153,7 @@ def _document(scenario: Scenario) -> Document:
     document = scenario._document
     seeds = {"seed": scenario.seed, "seeds": scenario.seeds}
     if document is not None and read(document).model_copy(update=seeds) == scenario:
-        return cast(Document, document)
+        return document
     return Document.of(scenario.to_dict(), folder=scenario.folder)
 
 

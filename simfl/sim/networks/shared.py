@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
-from simfl.core.units import LinkRate
+from simfl.core.units import LinkRate, Ratio
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.lines import Lines
 from simfl.sim.networks.rate_trace import RateTrace
@@ -41,7 +41,7 @@ class Shared(Network):
 
     Rates change only when a transfer starts, ends or is aborted, and when a trace says so; between
     two such instants they are constant.  Deadlines are planned with nominal rates.  Where no link
-    is shared a transfer takes ``latency + 8 * bytes / rate``.
+    is shared a transfer takes ``latency + 8 * bytes * (1 + overhead) / rate``.
     A device has at most one transfer under way in each direction.
 
     Cost: O(log n) host time an event, n the transfers under way over the link (the server's or a
@@ -63,6 +63,12 @@ class Shared(Network):
         None,
         description="how the server's two links vary over time: {file: a CSV with time_s, factor; "
         "period: start again after so long}; omitted: not at all",
+    )
+    overhead: Ratio = Field(
+        0.0,
+        ge=0,
+        description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it "
+        "takes time on every link, and is not booked",
     )
 
     @property
@@ -105,17 +111,19 @@ class Shared(Network):
             None if trace is None else trace.read(folder or Path())
             for trace in [self.rates, *(cell.rates for cell in within)]
         ]
-        down = [self.server_uplink, *(cell.downlink for cell in within)]
-        up = [self.server_downlink, *(cell.uplink for cell in within)]
+        gross = 1 + self.overhead  # bytes on the wire for each byte of a model
+        down = [bps / gross for bps in (self.server_uplink, *(cell.downlink for cell in within))]
+        up = [bps / gross for bps in (self.server_downlink, *(cell.uplink for cell in within))]
         return _SharedLinks(
             timeline,
-            {"down": downlink_bps, "up": uplink_bps},
+            {"down": downlink_bps / gross, "up": uplink_bps / gross},
             latency_s,
             {
                 "down": Lines(timeline, down, rates, cells),
                 "up": Lines(timeline, up, rates, cells),
             },
             variation,
+            plain=gross == 1,
         )
 
 
@@ -129,7 +137,9 @@ class _SharedLinks(Links):
         latency_s: NDArray[np.float64],
         lines: dict[Direction, Lines],
         variation: Variation | None,
+        plain: bool,
     ) -> None:
+        self._plain = plain
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
@@ -138,7 +148,7 @@ class _SharedLinks(Links):
 
     @property
     def lone(self) -> bool:
-        return not any(lines.shared for lines in self._lines.values())
+        return self._plain and not any(lines.shared for lines in self._lines.values())
 
     def _varies(self, device: int) -> bool:
         return self._variation is not None and self._variation.varies(device)

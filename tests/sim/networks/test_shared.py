@@ -145,3 +145,16 @@ def test_bytes_are_conserved_whatever_is_aborted() -> None:
 def test_a_wrong_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="data rate"):
         networks.get("shared").model_validate({"server_uplink": "5 s"})
+
+
+def test_overhead_takes_time_on_every_link_and_is_not_booked() -> None:
+    timeline = Timeline()
+    links = bind(timeline, latency=0.5, overhead="25%", server_downlink="6 kbit/s")
+    assert not links.lone
+    assert links.duration_s(0, "down", 1000) == links.expected_s(0, "down", 1000) == 0.5 + 1.25
+    assert links.expected_s(0, "up", 1000) == 0.5 + 2.5
+    shared = [links.transfer(device, "up", 1000) for device in range(2)]
+    assert ends(timeline, shared) == [0.5 + 2 * 8 * 1000 * 1.25 / 6000] * 2
+    cut = links.transfer(2, "up", 1000)
+    timeline.run(until=timeline.now + 0.5 + 1.25)
+    assert cut.abort() == 500

@@ -1,0 +1,242 @@
+"""From what was measured of a few devices to the fleet of a scenario.
+
+A participation's seconds are taken to be ``latency + 8 * bytes / rate`` each way and
+``constant + samples * epochs / rate`` in between, as virtual time has them.  A device's numbers are
+those of the least sum of squared relative errors, but that errors far beyond the usual count by
+their size, so that a few outliers move little.  Where all its messages are of one size its latency
+can't be told from its rate, and where it always trained as much neither can the constant: they are
+taken as given or zero, and the rates are medians.  Virtual time has no constant of its own: half of
+it goes before each transfer.
+"""
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import least_squares
+
+from simfl.core.types import Floats
+from simfl.errors import InputError
+
+COLUMNS = (
+    "client", "samples", "epochs", "download_s", "download_bytes", "compute_s", "upload_s",
+    "upload_bytes",
+)  # fmt: skip
+"""Of a file of measurements, a row a participation; `group` may be there too.  A phase that did not
+end has an empty cell for its seconds."""
+MANY = 8
+"""So many devices of a group are taken for a sample of a distribution; fewer stand for themselves.
+"""
+_SPREAD = 1.05
+"""Sizes that differ by less than this factor are one size."""
+_OUTLIER = 0.02
+"""Relative errors above this count less than by their square."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """What was found of one device.
+
+    Attributes:
+        client: its name in the measurements.
+        group: its group's name.
+        compute: samples per second.
+        downlink: bit/s.
+        uplink: bit/s.
+        latency_s: before each transfer, its half of `constant_s` included.
+        constant_s: of each training, whatever its size.
+        residuals: by phase, the median of its relative errors' absolute values.
+    """
+
+    client: str
+    group: str
+    compute: float
+    downlink: float
+    uplink: float
+    latency_s: float
+    constant_s: float = 0.0
+    residuals: dict[str, float] = field(default_factory=dict)
+
+
+def measurements(path: Path) -> pd.DataFrame:
+    """Read a file of measurements.
+
+    Raises:
+        InputError: naming the line and the column of what is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} can't be read: {error}") from None
+    reader = csv.DictReader(text.splitlines())
+    if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+        raise InputError(
+            f"{path}:1: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, and group "
+            "if devices have any"
+        )
+    rows = [_row(path, reader.line_num, row) for row in reader]
+    if not rows:
+        raise InputError(f"{path}: no row of measurements")
+    return pd.DataFrame(rows)
+
+
+def _row(path: Path, line: int, row: dict[str, Any]) -> dict[str, Any]:
+    if None in row or None in row.values():
+        raise InputError(f"{path}:{line}: expected a cell for each column of line 1")
+    parsed: dict[str, Any] = {
+        "client": row["client"].strip(),
+        "group": (row.get("group") or "devices").strip(),
+    }
+    if not parsed["client"]:
+        raise InputError(f"{path}:{line}: column client: expected a name")
+    for name in COLUMNS[1:]:
+        cell = row[name].strip()
+        try:
+            value = float(cell) if cell or not name.endswith("_s") else math.nan
+        except ValueError:
+            value = -1.0
+        ended = not math.isnan(value) or not cell
+        if not ended or value == math.inf or value < 0 or (value == 0 and name != "upload_bytes"):
+            raise InputError(
+                f"{path}:{line}: column {name}: expected a number above zero, got {cell!r}"
+            )
+        parsed[name] = value
+    return parsed
+
+
+def calibrated(table: pd.DataFrame, latency_s: float = 0.0) -> list[Device]:
+    """Return the devices of a table of measurements, in the order of their first rows.
+
+    Args:
+        table: as `measurements` returns it.
+        latency_s: one-way, where it can't be told from the rates.
+
+    Raises:
+        InputError: a device never ended one of its phases.
+    """
+    groups = table.groupby(["group", "client"], sort=False)
+    return [_device(str(client), str(group), rows, latency_s) for (group, client), rows in groups]
+
+
+def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> Device:
+    for phase in ("download", "compute", "upload"):
+        if not rows[f"{phase}_s"].notna().any():
+            raise InputError(f"client {client!r} has no measured {phase}: column {phase}_s")
+    trained = rows[rows.compute_s.notna()]
+    units, seconds = (
+        (trained.samples * trained.epochs).to_numpy(float),
+        trained.compute_s.to_numpy(float),
+    )
+    constant_s, slowness = _line(units, seconds)
+    latency_s, down, up, errors = _links(rows, latency_s)
+    errors["compute"] = (constant_s + units * slowness) / seconds - 1
+    residuals = {phase: float(np.median(np.abs(error))) for phase, error in errors.items()}
+    latency_s += constant_s / 2
+    return Device(client, group, 1 / slowness, 1 / down, 1 / up, latency_s, constant_s, residuals)
+
+
+def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
+    """Return the constant and the seconds per unit of size."""
+    if not _varies(sizes):
+        return 0.0, float(np.median(seconds / sizes))
+    constant, slowness = _fit(np.column_stack([np.ones_like(sizes), sizes]), seconds)
+    return constant, slowness
+
+
+def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, dict[str, Floats]]:
+    """Return the latency, the seconds per bit each way, and the relative errors by phase."""
+    moved = {}
+    for phase in ("download", "upload"):
+        ended = rows[rows[f"{phase}_s"].notna()]
+        moved[phase] = (
+            8 * ended[f"{phase}_bytes"].to_numpy(float),
+            ended[f"{phase}_s"].to_numpy(float),
+        )
+    (down, down_s), (up, up_s) = moved.values()
+    if _varies(down) or _varies(up):
+        ones = np.ones(len(down) + len(up))
+        ways = [np.r_[down, np.zeros(len(up))], np.r_[np.zeros(len(down)), up]]
+        latency_s, *slow = _fit(np.column_stack([ones, *ways]), np.r_[down_s, up_s])
+    else:
+        slow = [
+            float(np.median(np.maximum(seconds - latency_s, 1e-9) / bits))
+            for bits, seconds in moved.values()
+        ]
+    errors = {
+        phase: (latency_s + bits * slowness) / seconds - 1
+        for (phase, (bits, seconds)), slowness in zip(moved.items(), slow, strict=True)
+    }
+    return latency_s, slow[0], slow[1], errors
+
+
+def _varies(sizes: Floats) -> bool:
+    return bool(sizes.max() > _SPREAD * sizes.min())
+
+
+def _fit(columns: Floats, seconds: Floats) -> list[float]:
+    """Return the factors, none negative, of the `(n, k)` columns that make `(n,)` seconds best."""
+    relative = columns / seconds[:, None]
+    scale = 1 / np.abs(relative).max(axis=0)
+    matrix = relative * scale
+    start = np.maximum(np.linalg.lstsq(matrix, np.ones(len(seconds)))[0], 1e-6)
+
+    def error(factors: Floats) -> Floats:
+        return np.asarray(matrix @ factors - 1)
+
+    def slope(_: Floats) -> Floats:
+        return np.asarray(matrix)
+
+    found = least_squares(
+        error, start, slope, bounds=(0, np.inf), loss="soft_l1", f_scale=_OUTLIER, xtol=1e-12
+    )
+    return [max(float(factor), 1e-18) for factor in found.x * scale]
+
+
+def fleet(devices: Sequence[Device], count: int | None = None) -> list[dict[str, Any]]:
+    """Return the groups of a scenario's `fleet`: a distribution where there are `MANY` devices.
+
+    Args:
+        devices: as `calibrated` returns them.
+        count: how many devices there are to be (None: as many as were measured).
+
+    Raises:
+        InputError: `count` is too small for every group to have a device.
+    """
+    names = list(dict.fromkeys(device.group for device in devices))
+    members = {name: [d for d in devices if d.group == name] for name in names}
+    groups: list[tuple[str, list[Device]]] = []
+    for name, mine in members.items():
+        if len(mine) >= MANY:
+            groups.append((name, mine))
+        else:
+            groups += [(f"{name}-{device.client}", [device]) for device in mine]
+    measured = np.cumsum([0, *(len(mine) for _, mine in groups)])
+    counts = np.diff(np.rint(measured * ((count or len(devices)) / len(devices))).astype(int))
+    if counts.min() < 1:
+        raise InputError(f"{count} devices are too few for {len(groups)} groups")
+    return [_group(name, mine, int(n)) for (name, mine), n in zip(groups, counts, strict=True)]
+
+
+def _group(name: str, devices: Sequence[Device], count: int) -> dict[str, Any]:
+    def drawn(value: Callable[[Device], float], unit: str) -> Any:
+        values = np.array([value(device) for device in devices])
+        median = f"{np.median(values):.6g} {unit}"
+        if len(devices) == 1 or (values <= 0).any() or np.ptp(values) <= 1e-6 * values.max():
+            return median
+        sigma = float(np.std(np.log(values), ddof=1))
+        middle = f"{math.exp(float(np.mean(np.log(values)))):.6g} {unit}"
+        return {"distribution": "lognormal", "median": middle, "sigma": round(sigma, 4)}
+
+    return {
+        "name": name,
+        "count": count,
+        "compute": drawn(lambda device: device.compute, "samples/s"),
+        "downlink": drawn(lambda device: device.downlink, "bit/s"),
+        "uplink": drawn(lambda device: device.uplink, "bit/s"),
+        "latency": drawn(lambda device: 1000 * device.latency_s, "ms"),
+    }

@@ -1,0 +1,66 @@
+"""`simfl calibrate`: from measurements of a pilot to the fleet of a scenario."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+if TYPE_CHECKING:
+    from simfl.build.calibrate import Device
+
+
+@app.command("calibrate")
+def calibrate_command(
+    file: Annotated[
+        Path, typer.Argument(help="CSV: client, samples, epochs; seconds and bytes of each phase.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the fleet here (default: print it).")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="Devices of the fleet (default: measured).")
+    ] = None,
+    latency: Annotated[
+        str, typer.Option("--latency", help="One-way, where it can't be told from the rates.")
+    ] = "0 s",
+) -> None:
+    """Fit a fleet to measured participations, and tell how well it does."""
+    import yaml
+
+    from simfl.build.calibrate import calibrated, fleet, measurements
+    from simfl.core.units import DURATION, parse_quantity
+
+    devices = calibrated(measurements(file), parse_quantity(latency, DURATION))
+    groups = fleet(devices, count)
+    typer.echo(
+        f"{'client':<16}{'samples/s':>12}{'down Mbit/s':>12}{'up Mbit/s':>12}{'latency ms':>12}"
+        "   median error of download, compute, upload"
+    )
+    for device in devices:
+        typer.echo(_line(device))
+    text = f"# simfl calibrate {file.name}\n" + yaml.safe_dump(
+        {"fleet": groups}, sort_keys=False, default_flow_style=None
+    )
+    if out is None:
+        typer.echo("\n" + text, nl=False)
+    else:
+        out.write_text(text)
+        typer.echo(f"Fleet: {out}")
+
+
+def _line(device: "Device") -> str:
+    numbers = (
+        device.compute,
+        device.downlink / 1e6,
+        device.uplink / 1e6,
+        1000 * device.latency_s,
+    )
+    wrong = [device.residuals[phase] for phase in ("download", "compute", "upload")]
+    return (
+        f"{device.client:<16}"
+        + "".join(f"{number:>12.4g}" for number in numbers)
+        + "   "
+        + ", ".join(f"{error:.1%}" for error in wrong)
+    )

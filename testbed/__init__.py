@@ -1,0 +1,1 @@
+"""A real federation on real sockets, beside the simulation of the same scenario."""

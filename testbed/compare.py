@@ -1,0 +1,252 @@
+"""Measured against simulated: the same scenario, run for real and on simfl's clock."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from simfl import Options, Scenario, run
+from simfl.build.builder import Builder
+from simfl.build.calibrate import Device, calibrated, fleet
+from simfl.errors import InputError
+from simfl.scenario.fleet import Group
+from testbed.journals import Run
+from testbed.measure import measure
+from testbed.namespaces import Loopback, Namespaces
+
+PER_BYTE = (1514 / 1448) * (1 + 9 / 16384) - 1
+"""Added to every byte: Ethernet, IP and TCP headers (66 B) of 1448 B, HTTP/2 frames of 16 KiB."""
+ANSWERS = {"down": 0.033, "up": 0.055}
+"""What each payload byte causes the other way: acknowledgements, and towards clients HTTP/2's
+window updates; as counted in the homogeneous scenario."""
+NOISE_S = 0.03
+"""Arrivals no further apart than this are ties: what rounds scatter by on a busy machine."""
+PHASES = ("download", "compute", "upload")
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far a simulation is from what was measured; shares of one, signed where not a maximum.
+
+    Attributes:
+        total: of the time of all rounds.
+        mean_round: mean of the rounds' absolute errors, in mean rounds.
+        max_round: the largest of them.
+        phases: of the mean time of each phase.
+        orders: share of rounds whose arrivals come in the same order, ties aside.
+        outcomes: share of rounds in which the same clients arrived in time, were late, or offline.
+        staleness: share of participations that are as stale.
+        down, up: of the bytes that crossed the server's interface; nan where nobody counted.
+    """
+
+    total: float
+    mean_round: float
+    max_round: float
+    phases: dict[str, float]
+    orders: float
+    outcomes: float
+    staleness: float
+    down: float
+    up: float
+
+
+def simulate(scenario: Scenario, data_dir: Path | None, train: bool, overhead: float) -> Run:
+    """Run `scenario` on simfl's clock, with so much protocol overhead."""
+    network = scenario.network.model_copy(update={"overhead": overhead})
+    scenario = scenario.model_copy(update={"network": network})
+    options = Options(time_only=not train, data_dir=data_dir)
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(scenario, Path(folder), options)[0]
+        rounds = result.rounds[["round", "start_s", "end_s"]]
+        accuracy = result.rounds.accuracy.tolist() if train else []
+        return Run(rounds, result.clients, {}, accuracy)
+
+
+def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) -> Errors:
+    """Compare two runs of a scenario.
+
+    Args:
+        real: as measured.
+        simulated: by simfl.
+        overhead: of the protocols, for the bytes on the wire.
+        rounds: which are compared.
+    """
+    mine, theirs = (_times(each, rounds) for each in (simulated, real))
+    wrong = np.abs(mine - theirs) / theirs.mean()
+    a, b = (_table(each, rounds) for each in (simulated, real))
+    both = _both(a, b)
+    down, up = _wire(real, simulated, overhead)
+    return Errors(
+        float(mine.sum() / theirs.sum() - 1),
+        float(wrong.mean()),
+        float(wrong.max()),
+        {phase: _phase(both, phase) for phase in PHASES},
+        float(np.mean([_same_order(a, b, number) for number in rounds])),
+        float(np.mean([_outcomes(a, number) == _outcomes(b, number) for number in rounds])),
+        float((both.staleness_s == both.staleness_r).mean()) if len(both) else float("nan"),
+        down,
+        up,
+    )
+
+
+def _times(each: Run, rounds: Sequence[int]) -> np.ndarray:
+    """Return how long each round took, what the server did between rounds included."""
+    ends = np.concatenate([[0.0], each.rounds.end_s.to_numpy()])
+    return np.diff(ends)[list(rounds)]
+
+
+def _table(each: Run, rounds: Sequence[int]) -> pd.DataFrame:
+    """Return the participations of `rounds` by client and how many it had before."""
+    table = each.clients.sort_values("selected_s", kind="stable")
+    first = each.rounds["round"].min()
+    table = table.assign(round=table["round"] - first, turn=table.groupby("client").cumcount())
+    ends = [table.selected_s, *(table[f"{phase}_end_s"] for phase in PHASES)]
+    for phase, begun, ended in zip(PHASES, ends, ends[1:], strict=False):
+        table[f"{phase}_s"] = ended - begun
+    return table[table["round"].isin(list(rounds))].set_index(["client", "turn"])
+
+
+def _both(simulated: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
+    """Return the participations that are in both, columns ending in `_s` and `_r`."""
+    options = {"left_index": True, "right_index": True, "suffixes": ("_s", "_r")}
+    return simulated.merge(real, **options)
+
+
+def _phase(both: pd.DataFrame, phase: str) -> float:
+    done = both[[f"{phase}_s_s", f"{phase}_s_r"]].dropna()
+    mine, theirs = done.mean()
+    return float(mine / theirs - 1)
+
+
+def _arrivals(table: pd.DataFrame, number: int) -> dict[tuple[int, int], float]:
+    counted = table[(table["round"] == number) & (table.outcome == "arrived")]
+    return dict(zip(counted.index, counted.upload_end_s, strict=True))
+
+
+def _same_order(a: pd.DataFrame, b: pd.DataFrame, number: int) -> bool:
+    mine, theirs = _arrivals(a, number), _arrivals(b, number)
+    if set(mine) != set(theirs):
+        return False
+    pairs = [(i, j) for i in mine for j in mine if mine[j] - mine[i] > NOISE_S]
+    return all(theirs[j] > theirs[i] for i, j in pairs)
+
+
+def _outcomes(table: pd.DataFrame, number: int) -> dict[tuple[int, int], str]:
+    return dict(table[table["round"] == number].outcome.items())
+
+
+def _wire(real: Run, simulated: Run, overhead: float) -> tuple[float, float]:
+    """Return the relative errors of the bytes away from the server and towards it."""
+    if "s" not in real.wire:
+        return float("nan"), float("nan")
+    received, sent = real.wire["s"]
+    down = float(simulated.clients.download_bytes.sum())
+    up = float(simulated.clients.upload_bytes.sum())
+    away = down * (1 + overhead) + up * ANSWERS["up"]
+    towards = up * (1 + overhead) + down * ANSWERS["down"]
+    return away / sent - 1, towards / received - 1
+
+
+def compare(
+    path: Path, data_dir: Path | None, loopback: bool = False, fair: bool = False
+) -> dict[str, Any]:
+    """Run a scenario for real and simulate it; return everything that is told of it.
+
+    Args:
+        path: the scenario.
+        data_dir: where data sets lie.
+        loopback: without namespaces: its links should be unlimited then.
+        fair: the server's links serve their clients in turn.
+    """
+    scenario = Scenario.load(path)
+    builder = Builder(scenario, data_dir, False, Options().make_executor())
+    devices, network = builder.fleet, scenario.network
+    links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
+    server, size = (network.server_downlink, network.server_uplink), 4 * builder.model.parameters
+    ends = Loopback() if loopback else Namespaces(server, links, size, fair)
+    with ends as entered, tempfile.TemporaryDirectory() as folder:
+        real = measure(builder, entered, Path(folder), data_dir)
+    result = told(scenario, builder, real, data_dir)
+    return result | {"name": result["name"] + "-fair-queue" * fair, "shared": min(server) < np.inf}
+
+
+def told(scenario: Scenario, builder: Builder, real: Run, data_dir: Path | None) -> dict[str, Any]:
+    """Return what a real run and its simulations have in common, as JSON can hold it."""
+    train = bool(real.accuracy)
+    plain = simulate(scenario, data_dir, False, 0.0)
+    stated = simulate(scenario, data_dir, train, PER_BYTE)
+    every = range(len(real.rounds))
+    half = every[len(every) // 2 :]
+    result: dict[str, Any] = {
+        "name": scenario.name,
+        "rounds": len(every),
+        "measured_s": float(real.rounds.end_s.max()),
+        "plain": asdict(errors(real, plain, 0.0, every)),
+        "stated": asdict(errors(real, stated, PER_BYTE, every)),
+        "wire": real.wire,
+        "accuracy": {"measured": real.accuracy, "simulated": stated.accuracy},
+        "ends_s": {
+            "measured": real.rounds.end_s.tolist(),
+            "simulated": stated.rounds.end_s.tolist(),
+        },
+        "arrivals": _pairs(real, stated, every),
+        "trained_s": float(real.clients.trained_s.max()),
+        "between_rounds_s": _between(real),
+    }
+    if (fitted := calibrate(scenario, builder, real)) is not None:
+        again = simulate(fitted, data_dir, False, 0.0)
+        result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
+    return result
+
+
+def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | None:
+    """Return the scenario with the devices, and the server, of the first half of the rounds.
+
+    None where somebody never sent an update, where a link is shared, or where clients are killed:
+    `simfl calibrate` knows nothing of these.
+    """
+    network = scenario.network
+    shared = min(network.server_uplink, network.server_downlink) < float("inf")
+    if shared or any(group.availability.name != "always" for group in scenario.fleet):
+        return None
+    units = builder.settings.nominal.units
+    samples = [units(int(n), builder.settings.batch_size) for n in builder.fleet.samples]
+    pilot = _table(real, range(len(real.rounds) // 2)).reset_index()
+    table = pilot.assign(
+        group="devices", samples=[samples[client] for client in pilot.client], epochs=1
+    ).sort_values("client", kind="stable")
+    try:
+        devices = calibrated(table)
+    except InputError:
+        return None
+    if len(devices) < scenario.devices:
+        return None
+    policy = scenario.rounds.policy.model_copy(update={"server_time": max(_between(real), 0.0)})
+    rounds = scenario.rounds.model_copy(update={"policy": policy})
+    groups = tuple(_groups(scenario, devices))
+    return scenario.model_copy(update={"fleet": groups, "rounds": rounds})
+
+
+def _groups(scenario: Scenario, devices: Sequence[Device]) -> Iterator[Group]:
+    """Yield a group for each device, with what was found of it."""
+    groups = [group for group in scenario.fleet for _ in range(group.count)]
+    for group, found in zip(groups, fleet(devices), strict=True):
+        yield group.model_validate(found)
+
+
+def _between(real: Run) -> float:
+    """Return the median seconds from a round's close to the next one's begin, of the first half."""
+    pilot = real.rounds.iloc[: max(len(real.rounds) // 2, 1)]
+    return float((pilot.end_s - pilot.closed_s).median())
+
+
+def _pairs(real: Run, simulated: Run, rounds: Sequence[int]) -> list[list[float]]:
+    """Return (simulated, measured) seconds of each update from its order to its arrival."""
+    a, b = (_table(each, rounds) for each in (simulated, real))
+    both = _both(a, b)
+    mine, theirs = (both[f"upload_end_s_{x}"] - both[f"selected_s_{x}"] for x in "sr")
+    return [[round(x, 4), round(y, 4)] for x, y in zip(mine, theirs, strict=True) if x * y > 0]

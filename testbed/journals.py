@@ -1,0 +1,124 @@
+"""What the processes of a real run wrote down, put together."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from simfl.build.builder import Builder
+from simfl.training import flat
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run was, measured or simulated; times are seconds since its first round began.
+
+    Attributes:
+        rounds: round, start_s, end_s; measured ones also closed_s: before the aggregation.
+        clients: a row a participation, columns as in `simfl.core.rows.ClientRow`, as far as known.
+        wire: bytes that crossed each end's interface: (received, sent).
+        accuracy: of the model after each round, where it was evaluated.
+    """
+
+    rounds: pd.DataFrame
+    clients: pd.DataFrame
+    wire: dict[str, tuple[int, int]]
+    accuracy: list[float]
+
+
+def began_at(folder: Path) -> float | None:
+    """Return when the first round began, None if it has not."""
+    for event in _events(folder / "server.jsonl"):
+        if event["event"] == "began":
+            return float(event["at"])
+    return None
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        for line in path.read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
+def read(
+    folder: Path,
+    devices: int,
+    buffered: bool,
+    wire: dict[str, tuple[int, int]],
+    accuracy: list[float],
+) -> Run:
+    """Put the journals in `folder` together.
+
+    Args:
+        folder: where the server and so many `devices` wrote them.
+        devices: how many.
+        buffered: whether rounds are FedBuff's, which nobody is late for.
+        wire: as in `Run`.
+        accuracy: as in `Run`.
+    """
+    events = list(_events(folder / "server.jsonl"))
+    began = next(event["at"] for event in events if event["event"] == "began")
+    rounds = [event for event in events if event["event"] == "round"]
+    used = {use["order"]: use["staleness"] for r in rounds for use in r["used"]}
+    arrived = {e["order"]: e for e in events if e["event"] == "arrived"}
+    left = [(e["client"], e["at"]) for e in events if e["event"] == "left"]
+    phases: dict[int, dict[str, Any]] = {}
+    for number in range(devices):
+        for event in _events(folder / f"client-{number}.jsonl"):
+            phases.setdefault(event["order"], {}).update(event)
+    ended = {r["round"]: r["closed"] for r in rounds}
+    rows = []
+    for order in (event for event in events if event["event"] == "ordered"):
+        number, client = order["order"], order["client"]
+        phase, landed = phases.get(number, {}), arrived.get(number)
+        last = ended.get(order["round"], rounds[-1]["end"])
+        gone = any(who == client and order["at"] <= at <= last + 0.1 for who, at in left)
+        outcome = "arrived" if number in used else "offline" if gone else "late"
+        if buffered and number not in used:
+            outcome = "unfinished"
+        staleness = used.get(number, 0)
+        rows.append(
+            {
+                "round": order["round"],
+                "client": client,
+                "selected_s": order["at"] - began,
+                "download_end_s": phase.get("downloaded", np.nan) - began,
+                "compute_end_s": phase.get("computed", np.nan) - began,
+                "upload_end_s": (landed["at"] if landed and number in used else np.nan) - began,
+                "outcome": outcome,
+                "staleness": staleness,
+                "download_bytes": order["bytes"],
+                "upload_bytes": landed["bytes"] if landed else 0,
+                "trained_s": phase.get("trained", np.nan),
+            }
+        )
+    table = pd.DataFrame(
+        [
+            {"round": r["round"]} | {f"{x}_s": r[x] - began for x in ("start", "closed", "end")}
+            for r in rounds
+        ]
+    )
+    return Run(table, pd.DataFrame(rows), wire, accuracy)
+
+
+def accuracies(folder: Path, builder: Builder, data_dir: Path | None) -> list[float]:
+    """Return the test accuracy of every model that the server kept."""
+    path = folder / "models.npy"
+    if not path.exists():
+        return []
+    scenario = builder.scenario
+    test = scenario.data.dataset.load(data_dir, builder.seeds).test
+    module = flat.build(scenario.model, *scenario.data.dataset.shape())
+    x, y, found = torch.from_numpy(test.x), torch.from_numpy(test.y), []
+    with torch.no_grad(), contextlib.suppress(ValueError):
+        for model in np.load(path):
+            flat.load(module, model.copy())
+            found.append(float((module(x).argmax(1) == y).float().mean()))
+    return found

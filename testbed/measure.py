@@ -1,0 +1,193 @@
+"""The real run of a scenario: processes in their namespaces, killed and started as it says."""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from simfl.build.builder import Builder
+from simfl.sim.policies.fedbuff import FedBuff
+from simfl.sim.policies.synchronous import Synchronous
+from simfl.training import flat
+from testbed.client import Client
+from testbed.journals import Run, accuracies, began_at, read
+from testbed.messages import Floats
+from testbed.namespaces import Loopback, Namespaces, Refused
+from testbed.server import Rules, Server
+
+LIMIT_S = 120.0
+_FORK = multiprocessing.get_context("fork")
+KEPT_MODELS = 1 << 20
+"""Bytes: models no larger than this are kept, a version each, and evaluated afterwards."""
+
+
+def rules(builder: Builder) -> Rules:
+    """Return what the server of `builder`'s scenario does.
+
+    Raises:
+        Refused: the real server can't do that.
+    """
+    rounds, devices = builder.scenario.rounds, builder.scenario.devices
+    policy, wanted = rounds.policy, rounds.clients
+    if isinstance(policy, FedBuff):
+        asked = policy.concurrency or wanted
+        told = Rules(rounds.stop.rounds or 0, asked, asked, buffer=policy.buffer)
+    elif isinstance(policy, Synchronous) and policy.late == "drop":
+        asked = int(np.ceil(round(wanted * policy.over_select, 9)))
+        enough = wanted if policy.over_select > 1 else None
+        limit = float("inf") if policy.deadline is None else policy.deadline
+        if not isinstance(limit, float):
+            raise Refused("the testbed's deadlines are durations")
+        told = Rules(rounds.stop.rounds or 0, asked, rounds.min_clients or asked, limit, enough)
+    else:
+        raise Refused(f"the testbed knows no policy {policy.name!r} such as this")
+    if asked != devices or not told.rounds:
+        raise Refused("the testbed asks every client, for a number of rounds")
+    return told
+
+
+def measure(
+    builder: Builder, network: Namespaces | Loopback, folder: Path, data_dir: Path | None
+) -> Run:
+    """Run the scenario of `builder` for real; `network` has been entered.
+
+    Args:
+        builder: of the scenario.
+        network: between the processes.
+        folder: for the processes' journals.
+        data_dir: where data sets lie.
+
+    Raises:
+        Refused: the testbed has no such policy.
+        RuntimeError: it did not end in time, or a process failed.
+    """
+    torch.set_num_threads(1)
+    told, fleet = rules(builder), builder.fleet
+    units = builder.settings.nominal.units
+    compute_s = [
+        units(int(samples), builder.settings.batch_size) / rate
+        for samples, rate in zip(fleet.samples, fleet.rate, strict=True)
+    ]
+    model = _initial(builder)
+
+    def server() -> None:
+        with open(folder / "server.jsonl", "w") as journal:
+            serving = Server(told, model, journal)
+            grpc_server = serving.serve(network.address, threads=4 * len(fleet) + 4)
+            serving.run()
+            time.sleep(0.2)  # let the farewells out
+            grpc_server.stop(0.2).wait()
+        if model.nbytes <= KEPT_MODELS:
+            np.save(folder / "models.npy", np.stack(serving.models))
+
+    def client(number: int) -> None:
+        train = _trainer(builder, number)
+        with open(folder / f"client-{number}.jsonl", "a") as journal:
+            Client(number, int(fleet.samples[number]), compute_s[number], train, journal).run(
+                network.address
+            )
+
+    before = network.counters()
+    processes = {"s": _start(network, "s", server)}
+    for number in range(len(fleet)):
+        processes[f"c{number}"] = _start(network, f"c{number}", lambda n=number: client(n))
+    try:
+        _outages(processes, network, builder, folder, client)
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.join()
+    after = network.counters()
+    wire = {end: (after[end][0] - before[end][0], after[end][1] - before[end][1]) for end in before}
+    accuracy = accuracies(folder, builder, data_dir)
+    return read(folder, len(fleet), bool(told.buffer), wire, accuracy)
+
+
+def _start(network: Namespaces | Loopback, end: str, work: Callable[[], None]) -> BaseProcess:
+    parent = os.getpid()
+
+    def main() -> None:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: die with the parent
+        if os.getppid() != parent:
+            os._exit(1)
+        network.enter(end)
+        work()
+
+    process = _FORK.Process(target=main, daemon=True)
+    process.start()
+    return process
+
+
+def _outages(
+    processes: dict[str, BaseProcess],
+    network: Namespaces | Loopback,
+    builder: Builder,
+    folder: Path,
+    client: Callable[[int], None],
+) -> None:
+    """Kill clients when they leave and start them when they return, until the server is done."""
+    fleet, server, limit = builder.fleet, processes["s"], time.monotonic() + LIMIT_S
+    while (began := began_at(folder)) is None and server.is_alive() and time.monotonic() < limit:
+        time.sleep(0.005)
+    changes = [(fleet.leaves_s(number, 0.0), number, False) for number in range(len(fleet))]
+    while server.is_alive() and time.monotonic() < limit:
+        change_s, number, back = min(changes)
+        left = min((began or 0.0) + change_s, limit) - time.monotonic()
+        server.join(min(max(left, 0.0), 0.5))
+        if failed := [end for end, process in processes.items() if (process.exitcode or 0) > 0]:
+            raise RuntimeError(f"processes of the real run failed: {', '.join(failed)}")
+        if left > 0.5 or not server.is_alive() or time.monotonic() >= limit:
+            continue
+        end = f"c{number}"
+        changes.remove((change_s, number, back))
+        if back:
+            processes[end] = _start(network, end, lambda n=number: client(n))
+            changes.append((fleet.leaves_s(number, change_s), number, False))
+        else:
+            processes[end].kill()
+            changes.append((fleet.returns_s(number, change_s), number, True))
+    if server.is_alive():
+        raise RuntimeError(f"the real run did not end within {LIMIT_S:g} s")
+    if server.exitcode:
+        raise RuntimeError("the real server failed")
+
+
+def _initial(builder: Builder) -> Floats:
+    scenario = builder.scenario
+    shape, classes = scenario.data.dataset.shape()
+    seed = builder.seeds.number("init")
+    return flat.initial_params(scenario.model, shape, classes, seed).astype(np.float32)
+
+
+def _trainer(builder: Builder, number: int) -> Callable[[Floats], Floats]:
+    """Return what trains as client `number` does: plain PyTorch, batches shuffled every epoch."""
+    scenario = builder.scenario
+    shape, classes = scenario.data.dataset.shape()
+    module = flat.build(scenario.model, shape, classes)
+    cohort = builder.federation.training([number])
+    x, y = cohort.x[cohort.rows[0]], cohort.y[cohort.rows[0]]
+    training = scenario.training
+    size = training.batch_size
+    steps = training.steps or (training.epochs or 1) * -(-len(y) // size)
+    draws = torch.Generator().manual_seed(number)
+
+    def train(model: Floats) -> Floats:
+        flat.load(module, model.copy())
+        optimizer = torch.optim.SGD(module.parameters(), lr=training.optimizer.lr)
+        batches: list[torch.Tensor] = []
+        for _ in range(steps):
+            batches = batches or list(torch.randperm(len(y), generator=draws).split(size))
+            rows = batches.pop(0)
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(module(x[rows]), y[rows]).backward()
+            optimizer.step()
+        return flat.flatten(module) - model
+
+    return train

@@ -1,0 +1,36 @@
+"""A federation over gRPC, as small as can be: the real thing that simfl's clock is held against.
+
+The server pushes orders down a stream that every client holds open; an order or a stop that comes
+while a client is at work calls that work off.  Messages are a line of JSON and float32 numbers;
+there is no compression, no polling and no authentication.  All instants are `time.monotonic()`,
+which the processes of one machine share.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Facts = dict[str, Any]
+
+WINDOW = 8 << 20
+OPTIONS = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.http2.lookahead_bytes", WINDOW),  # flow control is TCP's alone
+    ("grpc.http2.bdp_probe", 0),
+]
+ORDERS, DELIVER = "/simfl.Testbed/Orders", "/simfl.Testbed/Deliver"
+
+
+def pack(facts: Facts, numbers: bytes = b"") -> bytes:
+    """Return a message of `facts` and float32 `numbers`."""
+    return json.dumps(facts).encode() + b"\n" + numbers
+
+
+def unpack(message: bytes) -> tuple[Facts, Floats]:
+    """Return what `pack` was given."""
+    line = message.index(b"\n")
+    return json.loads(message[:line]), np.frombuffer(message, np.float32, offset=line + 1)

@@ -1,0 +1,182 @@
+"""The real server: synchronous rounds with and without deadline, over-selection, FedBuff."""
+
+import json
+import queue
+import time
+from collections.abc import Iterator
+from concurrent import futures
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import grpc
+import numpy as np
+
+from testbed.messages import DELIVER, OPTIONS, ORDERS, Facts, Floats, pack, unpack
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How rounds are run: `buffer` 0 is synchronous, otherwise FedBuff's K."""
+
+    rounds: int
+    asked: int
+    quorum: int
+    deadline_s: float = float("inf")
+    enough: int | None = None
+    buffer: int = 0
+    exponent: float = 0.5
+
+
+@dataclass
+class Server:
+    """Runs the rounds in the thread that calls `run`; gRPC's threads only queue what comes in."""
+
+    rules: Rules
+    model: Floats
+    journal: TextIO
+    models: list[Floats] = field(default_factory=list)
+    version: int = 0
+    orders: int = 0
+
+    def __post_init__(self) -> None:
+        self._events: queue.Queue[tuple[float, str, Any, Any]] = queue.Queue()
+        self._online: dict[int, queue.Queue[bytes | None]] = {}
+        self._message = b""
+        self._packed = -1
+
+    def serve(self, address: str, threads: int) -> grpc.Server:
+        """Listen on `address`."""
+        handlers = {
+            ORDERS: grpc.unary_stream_rpc_method_handler(self._stream),
+            DELIVER: grpc.unary_unary_rpc_method_handler(self._deliver),
+        }
+        pool = futures.ThreadPoolExecutor(threads)
+        server = grpc.server(pool, options=OPTIONS)
+        generic = grpc.method_handlers_generic_handler(
+            "simfl.Testbed", {path.rsplit("/", 1)[1]: item for path, item in handlers.items()}
+        )
+        server.add_generic_rpc_handlers((generic,))
+        server.add_insecure_port(address)
+        server.start()
+        return server
+
+    def _stream(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        client, stream = int(request), queue.Queue[bytes | None]()
+
+        def left() -> None:
+            self._events.put((time.monotonic(), "left", client, stream))
+            stream.put(None)
+
+        context.add_callback(left)
+        self._events.put((time.monotonic(), "joined", client, stream))
+        while (message := stream.get()) is not None:
+            yield message
+
+    def _deliver(self, message: bytes, _: grpc.ServicerContext) -> bytes:
+        self._events.put((time.monotonic(), "update", message, None))
+        return b""
+
+    def _note(self, event: str, **facts: Any) -> None:
+        self.journal.write(json.dumps({"event": event, **facts}) + "\n")
+        self.journal.flush()
+
+    def _next(self, until: float) -> tuple[str, int, Facts, Floats] | None:
+        """Return the next event as (kind, client, facts, numbers); None at `until`."""
+        try:
+            left = None if until == float("inf") else max(until - time.monotonic(), 0)
+            at, kind, what, stream = self._events.get(timeout=left)
+        except queue.Empty:
+            return None
+        numbers = np.zeros(0, np.float32)
+        if kind == "update":
+            facts, numbers = unpack(what)
+            self._note("arrived", at=at, order=facts["order"], bytes=len(what))
+            return kind, facts["client"], facts, numbers
+        if kind == "joined":
+            self._online[what] = stream
+        elif self._online.get(what) is stream:
+            del self._online[what]
+        else:
+            return "nothing", what, {}, numbers
+        self._note(kind, at=at, client=what)
+        return kind, what, {}, numbers
+
+    def _send(self, client: int, at: float, number: int) -> None:
+        if self._packed != self.version:
+            self._message, self._packed = self.model.tobytes(), self.version
+        self.orders += 1
+        facts = {"order": self.orders, "version": self.version}
+        message = pack(facts, self._message)
+        self._note("ordered", at=at, client=client, round=number, bytes=len(message), **facts)
+        self._online[client].put(message)
+
+    def _aggregate(self, number: int, start: float, updates: list[tuple[Facts, Floats]]) -> None:
+        closed = time.monotonic()
+        if updates:
+            if self.rules.buffer:
+                staleness = [self.version - facts["version"] for facts, _ in updates]
+                weights = [
+                    (1.0 + late) ** -self.rules.exponent / len(updates) for late in staleness
+                ]
+            else:
+                total = sum(facts["samples"] for facts, _ in updates)
+                weights = [facts["samples"] / total for facts, _ in updates]
+            step = sum(w * delta for w, (_, delta) in zip(weights, updates, strict=True))
+            self.model = (self.model + step).astype(np.float32, copy=False)
+        self.models.append(self.model)
+        used = [{"order": f["order"], "staleness": self.version - f["version"]} for f, _ in updates]
+        self.version += 1
+        now = time.monotonic()
+        self._note("round", round=number, start=start, closed=closed, end=now, used=used)
+
+    def run(self) -> None:
+        """Run all rounds, then send everybody home."""
+        while len(self._online) < self.rules.asked:
+            self._next(float("inf"))
+        start = time.monotonic()
+        self._note("began", at=start)
+        (self._fedbuff if self.rules.buffer else self._synchronous)(start)
+        for stream in self._online.values():
+            stream.put(pack({"done": True}))
+            stream.put(None)
+
+    def _synchronous(self, start: float) -> None:
+        rules = self.rules
+        for number in range(rules.rounds):
+            while len(self._online) < rules.quorum:
+                self._next(float("inf"))
+                start = time.monotonic()
+            pending = set(sorted(self._online)[: rules.asked])
+            for client in sorted(pending):
+                self._send(client, start, number)
+            newest, updates = self.orders - len(pending), list[tuple[Facts, Floats]]()
+            enough = min(rules.enough or len(pending), len(pending))
+            while pending and len(updates) < enough:
+                event = self._next(start + rules.deadline_s)
+                if event is None:
+                    break
+                kind, client, facts, delta = event
+                if kind == "update" and facts["order"] > newest:
+                    updates.append((facts, delta))
+                if kind == "left" or (kind == "update" and facts["order"] > newest):
+                    pending.discard(client)
+            for client in sorted(pending & set(self._online)):
+                self._online[client].put(pack({"stop": True}))
+            self._aggregate(number, start, updates)
+            start = time.monotonic()
+
+    def _fedbuff(self, start: float) -> None:
+        for client in sorted(self._online):
+            self._send(client, start, 0)
+        buffer: list[tuple[Facts, Floats]] = []
+        while True:
+            kind, client, facts, delta = self._next(float("inf")) or ("nothing", -1, {}, None)
+            if kind == "update":
+                buffer.append((facts, delta))
+                if len(buffer) == self.rules.buffer:
+                    self._aggregate(self.version, start, buffer)
+                    start, buffer = time.monotonic(), []
+                    if self.version == self.rules.rounds:
+                        return
+            if kind in ("update", "joined") and client in self._online:
+                self._send(client, time.monotonic(), self.version)

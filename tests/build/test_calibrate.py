@@ -1,0 +1,157 @@
+"""`simfl calibrate`: known devices, measured with noise, are found again."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from simfl import Scenario
+from simfl.build.calibrate import Device, calibrated, fleet, measurements
+from simfl.cli import main
+from simfl.errors import InputError
+
+Truth = dict[str, float]
+PHONE: Truth = {"compute": 80.0, "down": 8e6, "up": 2e6, "latency": 0.04, "constant": 0.3}
+HEADER = "client,samples,epochs,download_s,download_bytes,compute_s,upload_s,upload_bytes"
+
+
+def pilot(truth: Truth, rows: int, rng: np.random.Generator, **columns: Any) -> pd.DataFrame:
+    """Return `rows` participations with 2% of noise; half of the messages are ten times smaller."""
+    size = np.where(np.arange(rows) % 2, 40_000, 400_000)
+    table = pd.DataFrame(
+        {"samples": 50 + 50 * (np.arange(rows) % 5), "epochs": 2, "download_bytes": size}
+    )
+    table = table.assign(client="a", group="devices", upload_bytes=size, **columns)
+    seconds = {
+        "download_s": truth["latency"] + 8 * table.download_bytes / truth["down"],
+        "compute_s": truth["constant"] + table.samples * table.epochs / truth["compute"],
+        "upload_s": truth["latency"] + 8 * table.upload_bytes / truth["up"],
+    }
+    return table.assign(**{k: v * np.exp(rng.normal(0, 0.02, rows)) for k, v in seconds.items()})
+
+
+def close(device: Device, truth: Truth, within: float) -> None:
+    latency = truth["latency"] + truth["constant"] / 2
+    assert device.compute == pytest.approx(truth["compute"], rel=within)
+    assert device.downlink == pytest.approx(truth["down"], rel=within)
+    assert device.uplink == pytest.approx(truth["up"], rel=within)
+    assert device.latency_s == pytest.approx(latency, rel=2 * within)
+
+
+def test_a_device_is_found_again_within_two_percent() -> None:
+    [device] = calibrated(pilot(PHONE, 60, np.random.default_rng(0)))
+    close(device, PHONE, 0.02)
+    assert device.constant_s == pytest.approx(PHONE["constant"], rel=0.05)
+    assert all(0.005 < error < 0.03 for error in device.residuals.values())
+
+
+def test_one_row_in_ten_that_took_five_times_as_long_moves_little() -> None:
+    table = pilot(PHONE, 60, np.random.default_rng(1))
+    table.loc[::10, ["download_s", "compute_s", "upload_s"]] *= 5
+    [device] = calibrated(table)
+    close(device, PHONE, 0.05)
+
+
+def test_with_one_size_of_message_the_latency_is_what_is_given() -> None:
+    table = pilot({**PHONE, "constant": 0.0}, 31, np.random.default_rng(2), turn=0).iloc[::2]
+    [device] = calibrated(table, PHONE["latency"])
+    close(device, {**PHONE, "constant": 0.0}, 0.02)
+    [blind] = calibrated(table)
+    expected = 8 * 400_000 / (PHONE["latency"] + 8 * 400_000 / PHONE["down"])
+    assert blind.latency_s < 0.01
+    assert blind.downlink == pytest.approx(expected, rel=0.02)
+
+
+def test_phases_that_did_not_end_are_left_out() -> None:
+    table = pilot(PHONE, 40, np.random.default_rng(3))
+    table.loc[::4, "upload_s"] = np.nan
+    [device] = calibrated(table)
+    close(device, PHONE, 0.03)
+    with pytest.raises(InputError, match="client 'a' has no measured upload"):
+        calibrated(table.assign(upload_s=np.nan))
+
+
+def many(devices: int) -> list[Device]:
+    rng = np.random.default_rng(4)
+    tables = []
+    for number in range(devices):
+        spread = dict(zip(PHONE, rng.normal(0, [0.5, 0.4, 0.3, 0.0, 0.0]), strict=True))
+        truth = {name: value * np.exp(spread[name]) for name, value in PHONE.items()}
+        tables.append(pilot(truth, 20, rng).assign(client=f"phone {number}"))
+    return calibrated(pd.concat(tables))
+
+
+def test_many_devices_become_a_log_normal_distribution() -> None:
+    [group] = fleet(many(300), 10_000)
+    assert group["count"] == 10_000
+    for number, sigma in (("compute", 0.5), ("downlink", 0.4), ("uplink", 0.3)):
+        assert group[number]["distribution"] == "lognormal"
+        assert group[number]["sigma"] == pytest.approx(sigma, rel=0.1)
+    assert float(group["compute"]["median"].split()[0]) == pytest.approx(80, rel=0.1)
+
+
+def test_few_devices_stand_for_themselves_and_share_the_count() -> None:
+    devices = many(3)
+    groups = fleet(devices, 10)
+    assert [group["count"] for group in groups] == [3, 4, 3]
+    assert [group["name"] for group in groups] == [f"devices-phone {n}" for n in range(3)]
+    assert float(groups[1]["compute"].split()[0]) == pytest.approx(devices[1].compute, rel=1e-5)
+    with pytest.raises(InputError, match="2 devices are too few for 3 groups"):
+        fleet(devices, 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,10,1,fast,100,1,1,100", r"pilot.csv:3: column download_s: .* got 'fast'"),
+        ("a,10,1,1,100,-2,1,100", r"pilot.csv:3: column compute_s: .* got '-2'"),
+        ("a,0,1,1,100,1,1,100", r"pilot.csv:3: column samples: .* got '0'"),
+        ("a,10,1,1,100,1,inf,100", r"pilot.csv:3: column upload_s: .* got 'inf'"),
+        ("a,10,1,1,100,1,nan,100", r"pilot.csv:3: column upload_s: .* got 'nan'"),
+        ("a,10,1,1,,1,1,100", r"pilot.csv:3: column download_bytes: .* got ''"),
+        (",10,1,1,100,1,1,100", r"pilot.csv:3: column client: expected a name"),
+        ("a,10,1,1", r"pilot.csv:3: expected a cell for each column"),
+        ("a,10,1,1,1,1,1,1,1", r"pilot.csv:3: expected a cell for each column"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_column(
+    tmp_path: Path, row: str, message: str
+) -> None:
+    path = tmp_path / "pilot.csv"
+    path.write_text(f"{HEADER}\na,10,1,1,100,1,1,100\n{row}\n")
+    with pytest.raises(InputError, match=message):
+        measurements(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("client,samples\na,1\n", "pilot.csv:1: no column epochs, download_s"),
+        (HEADER + "\n", "no row of measurements"),
+        ("", "no column client"),
+    ],
+)
+def test_a_file_without_columns_or_rows_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "pilot.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        measurements(path)
+
+
+def test_the_command_writes_a_fleet_that_a_scenario_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "pilot.csv", tmp_path / "fleet.yaml"
+    pilot(PHONE, 20, np.random.default_rng(5)).to_csv(path, index=False)
+    assert main(["calibrate", str(path), "--out", str(out), "--count", "5"]) == 0
+    assert "1." in capsys.readouterr().out
+    scenario = Scenario.from_dict(
+        {"name": "calibrated", "data": {"dataset": "synthetic"}, "model": "logistic_regression"}
+        | yaml.safe_load(out.read_text())
+    )
+    assert scenario.devices == 5
+    assert main(["calibrate", str(tmp_path / "none.csv")]) == 2
+    assert "can't be read" in capsys.readouterr().err
