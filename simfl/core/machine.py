@@ -41,8 +41,14 @@ def free_memory(proc: Path = _PROC, cgroup: Path = _CGROUP) -> float:
         ):
             most, used = ("".join(_words(group / name)) for name in (limit, usage))
             if most.isdecimal() and used.isdecimal():
-                free.append(max(float(most) - float(used), 0.0))
+                free.append(max(float(most) - float(used) + _file_cache(group), 0.0))
     return min(free)
+
+
+def _file_cache(group: Path) -> float:
+    """Return the bytes of files that the kernel keeps for a group and gives up when asked."""
+    kept = (line.split() for line in _lines(group / "memory.stat"))
+    return sum(float(words[1]) for words in kept if words[0] == "inactive_file")
 
 
 def _groups(proc: Path, cgroup: Path, controller: str) -> Iterator[Path]:

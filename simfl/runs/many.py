@@ -93,7 +93,9 @@ def do_all(
 
 
 def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
-    return [estimate(job.scenario, options.time_only) for job in jobs]
+    of_variant = {job.variant: job.scenario for job in jobs}  # seeds cost the same
+    costs = {name: estimate(it, options.time_only) for name, it in of_variant.items()}
+    return [costs[job.variant] for job in jobs]
 
 
 def planned(estimates: Sequence[Estimate], options: Options) -> Plan:
