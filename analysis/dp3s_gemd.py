@@ -15,6 +15,7 @@ from simfl.build.builder import Builder
 from simfl.components.partitions.describe import gemd
 from simfl.components.selectors import selectors
 from simfl.components.selectors.base import History, Probe, Reports, View
+from simfl.coordinators.training import TrainingCoordinator
 from simfl.scenario import Scenario
 from simfl.training.executors import executors
 
@@ -28,6 +29,7 @@ def mean_gemd(selector: str, builder: Builder, rounds: int) -> float:
     assert counts is not None
     clients = np.arange(len(counts))
     k = builder.settings.clients
+    assert isinstance(builder.coordinator, TrainingCoordinator)
     model = builder.coordinator.model
     found = []
     for round_ in range(1, rounds + 1):

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import simfl
 
-METHODS = ("FedAvg", "FedAvg-DS-10", "FedAvg-DS-30", "FedProx-10", "FedProx-30")
-METHODS += ("FedCore-10", "FedCore-30")
+METHODS = (
+    "FedAvg", "FedAvg-DS-10", "FedAvg-DS-30", "FedProx-10", "FedProx-30", "FedCore-10", "FedCore-30"
+)  # fmt: skip
 PRINTED = {  # Table 1, accuracy in percent, as its columns are headed
     "1": (71.8, 23.0, 19.9, 72.3, 72.2, 72.2, 72.8),
     "0.5": (73.7, 32.2, 23.6, 74.1, 74.1, 75.2, 75.1),

@@ -22,7 +22,9 @@ from pydantic import PrivateAttr
 
 from benchmarks.report import leave
 from benchmarks.workloads import scenario
-from simfl.runs.run import Job, Options, run
+from simfl.runs.job import Job
+from simfl.runs.options import Options
+from simfl.runs.run import run
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import executors
 from simfl.training.executors.inline import Inline

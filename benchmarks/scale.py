@@ -25,7 +25,9 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 def measure(scenario: str, changes: list[str], time_only: bool) -> dict[str, Any]:
     """Run a scenario here; return what it cost."""
     began, cpu_began = time.perf_counter(), time.process_time()
-    from simfl.runs.run import Job, Options, run
+    from simfl.runs.job import Job
+    from simfl.runs.options import Options
+    from simfl.runs.run import run
     from simfl.scenario import Document
     from simfl.sim.timeline import Listener
 

@@ -3,6 +3,7 @@
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -44,7 +45,7 @@ def test_yaml_is_yaml(page: Path) -> None:
 
 
 def extending() -> dict[str, type[ComponentContract]]:
-    names: dict[str, object] = {"__name__": "extending"}
+    names: dict[str, Any] = {"__name__": "extending"}
     for code in blocks(ROOT / "docs" / "extending.md", "python"):
         exec(compile(code, "extending.md", "exec"), names)
     return {name: suite for name, suite in names.items() if name.startswith("Test")}

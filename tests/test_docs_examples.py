@@ -14,10 +14,11 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(simfl.__path__, "simfl.")
     if module.name != "simfl.__main__"
 )
+SPECS = {name: importlib.util.find_spec(name) for name in MODULES}
 WITH_EXAMPLES = [
     name
-    for name in MODULES
-    if ">>> " in Path(str(importlib.util.find_spec(name).origin)).read_text(encoding="utf-8")
+    for name, spec in SPECS.items()
+    if spec is not None and ">>> " in Path(str(spec.origin)).read_text(encoding="utf-8")
 ]
 
 

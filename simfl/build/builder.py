@@ -4,6 +4,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from simfl.build.data import federate
+from simfl.build.endings import endless
 from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
 from simfl.build.model import (
@@ -21,7 +22,7 @@ from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import GlobalModel, TrainingCoordinator, UpdatePath
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
-from simfl.scenario.checks import complaints
+from simfl.scenario.checks import complaints, placed
 from simfl.scenario.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.fleet import Fleet
@@ -143,9 +144,11 @@ class Builder:
         """Make every part once, so that whatever is wrong with the input comes to light.
 
         Raises:
-            InputError: something is.
+            InputError: something is, or the run would never end.
         """
-        self.server(Timeline(), self.coordinator)
+        server = self.server(Timeline(), self.coordinator)
+        if problems := placed(self.scenario, endless(self.scenario, server)):
+            raise ScenarioError("\n".join(problems))
 
     def server(self, timeline: Timeline, coordinator: Coordinator) -> Server:
         """Return the server of a run on `timeline`, answered by `coordinator`."""

@@ -10,7 +10,7 @@ from simfl.components.datasets.clients import ClientData, Samples
 from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.soundness import sound
 from simfl.components.partitions.base import Partition, Source
-from simfl.core.blame import users_code
+from simfl.core.guard import blaming
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError
@@ -43,7 +43,7 @@ def federate(
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
         return lazy, lazy.test
-    with users_code(f"data set {dataset.name!r}", type(dataset)):
+    with blaming(dataset, "being loaded", told_as=InputError):
         corpus = sound(dataset, dataset.load(folder, seeds))
     if partition.pools_test:
         corpus = _pooled(corpus)
@@ -55,7 +55,7 @@ def federate(
                 f"{dataset.name!r} are {dataset.targets}; use iid, natural or power_law"
             )
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
-    with users_code(f"partition {partition.name!r}", type(partition)):
+    with blaming(partition, "dealing", told_as=InputError):
         dealt = partition.deal(source, clients, seeds.stream("partition"))
     if len(dealt) != clients:
         raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")

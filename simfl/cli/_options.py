@@ -9,10 +9,16 @@ if TYPE_CHECKING:
     from simfl.runs.options import Options
 
 Executor = Annotated[
-    str, typer.Option("--executor", help="Where to train: inline, processes or ray.")
+    str, typer.Option("--executor", help="Where to train: auto, inline, processes or ray.")
 ]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes that train (default: all cores).")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", min=1, help="Runs at once (default: as many as cores and memory allow)."
+    ),
 ]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda or auto.")]
 DataDir = Annotated[
@@ -43,16 +49,18 @@ def options(
     data_dir: Path | None,
     ray_address: str | None,
     time_only: bool = False,
+    jobs: int | None = None,
 ) -> "Options":
     """Return how to run; more than one worker means worker processes unless said otherwise."""
     from simfl.runs.options import Options
 
-    if workers is not None and executor == "inline":
+    if workers is not None and executor in ("auto", "inline"):
         executor = "processes"
     extra = {} if ray_address is None else {"address": ray_address}
     return Options(
         executor=executor,
         workers=workers,
+        jobs=jobs,
         device=device,
         time_only=time_only,
         data_dir=data_dir,

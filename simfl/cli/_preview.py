@@ -40,16 +40,16 @@ def load(
     """
     from simfl.core.code import importing
     from simfl.errors import InputError, nearest
-    from simfl.scenario import Document, Scenario, expand
+    from simfl.scenario import Document, expand
+    from simfl.scenario.scenario import read
 
-    consent = importing("anything" if allow_code else "beside")
-    if variant is None:
-        with consent:
-            scenario = Scenario.load(file, changes or ())
-        chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
-        return scenario.model_copy(update={"seed": chosen if seed is None else seed})
-    with consent:
-        runs = expand(Document.load(file).set(*(changes or ())), None if seed is None else [seed])
+    document = Document.load(file).set(*(changes or ()))
+    with importing("anything" if allow_code else "beside"):
+        if variant is None:
+            scenario = read(document)
+            chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
+            return scenario.model_copy(update={"seed": chosen if seed is None else seed})
+        runs = expand(document, None if seed is None else [seed])
     for run in runs:
         if run.variant == variant:
             return run.scenario

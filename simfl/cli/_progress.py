@@ -1,18 +1,22 @@
-"""What a running simulation tells: a live bar on a terminal, plain lines elsewhere."""
+"""What running simulations tell: a table of bars on a terminal, plain lines elsewhere."""
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as Bars
+from typing_extensions import override
 
-from simfl.sim.server.settings import Stop
+from simfl.runs.job import Job
+from simfl.runs.many import Watch
+from simfl.runs.progress import Progress
 
 PLAIN_EVERY_S = 10.0
+MOST_SHOWN = 12
+"""Bars of finished runs stay while there are no more runs than that."""
 
 
 def clock(seconds: float) -> str:
@@ -31,92 +35,116 @@ def clock(seconds: float) -> str:
     return f"{days} d {text}" if days else text
 
 
-@dataclass
-class Meter:
-    """Follows one run and says how far it is.
+def text_of(progress: Progress, rounds: int | None) -> str:
+    """Return a line on a run that is to have so many rounds (None: not known)."""
+    if not progress.host_s:
+        return "preparing"
+    of = f"/{rounds}" if rounds else ""
+    quality = "" if progress.accuracy is None else f"  accuracy {progress.accuracy:.1%}"
+    ratio = progress.time_s / progress.host_s
+    waits = f"; {progress.waits_for}" if progress.waits_for else ""
+    return (
+        f"{clock(progress.time_s)} virtual  round {progress.round}{of}{quality}  "
+        f"{progress.host_s:.1f} s host ({ratio:,.0f}x){waits}"
+    )
 
-    Attributes:
-        title: variant and seed.
-        stop: what the bar fills up to.
-    """
 
-    title: str
-    stop: Stop
-    show: "Display"
-    _round: int = 0
-    _accuracy: float | None = None
-    _began: float = field(default_factory=time.perf_counter)
+class Board(Watch):
+    """What is known of all runs of a command."""
 
-    def __post_init__(self) -> None:
-        self.show.begin(self.title)
+    @override
+    def begin(self, jobs: Sequence[Job], processes: int) -> None:
+        self._jobs = jobs
+        self._shares = [0.0] * len(jobs)
+        self._done = 0
+        self._began = time.perf_counter()
+        if processes > 1:
+            self.say(f"{len(jobs)} runs, {processes} at a time")
 
-    def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
-        """Take note of one event."""
-        if kind == "evaluated":
-            self._accuracy = facts["accuracy"]
-        elif kind == "round_end":
-            self._round = facts["row"].round
-            self._tell(time_s)
-
-    def _tell(self, time_s: float) -> None:
-        host_s = time.perf_counter() - self._began
-        done = max(
-            self._round / self.stop.rounds if self.stop.rounds else 0.0,
-            time_s / self.stop.time_s if self.stop.time_s else 0.0,
+    @override
+    def tell(self, number: int, progress: Progress) -> None:
+        stop = self._jobs[number].scenario.rounds.stop
+        share = max(
+            progress.round / stop.rounds if stop.rounds else 0.0,
+            progress.time_s / stop.time if stop.time else 0.0,
         )
-        of = f"/{self.stop.rounds}" if self.stop.rounds else ""
-        quality = "" if self._accuracy is None else f"  accuracy {self._accuracy:.1%}"
-        ratio = time_s / host_s if host_s > 0 else 0.0
-        self.show.update(
-            self.title,
-            done,
-            f"{clock(time_s)} virtual  round {self._round}{of}{quality}  "
-            f"{host_s:.1f} s host ({ratio:,.0f}x)",
-        )
+        self._shares[number] = 1.0 if progress.ended else min(share, 1.0)
+        self._done += progress.ended
+        self.show(number, progress, text_of(progress, stop.rounds))
+
+    def overall(self) -> str:
+        """Return how many runs are done, and how long the rest may take."""
+        done = sum(self._shares) / max(len(self._shares), 1)
+        left_s = (time.perf_counter() - self._began) * (1 - done) / done if done else 0.0
+        eta = f", about {clock(left_s)} left" if left_s > 0 else ""
+        return f"{self._done} of {len(self._jobs)} runs done{eta}"
+
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
+        print(text, file=sys.stderr, flush=True)
+
+    def show(self, number: int, progress: Progress, text: str) -> None:
+        """Show how far a run is."""
+        raise NotImplementedError
 
 
-class Display:
-    """Where progress goes: a bar that redraws itself, or plain lines."""
+class Lines(Board):
+    """Prints a line now and then, and one at the end of each run."""
 
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress = progress
-        self._task: TaskID | None = None
-        self._title = ""
-        self._said = 0.0
+    _said = 0.0
 
-    def begin(self, title: str) -> None:
-        """Show that `title` is being prepared: its data loaded, its fleet drawn."""
-        if self._progress is not None:
-            self._title = title
-            self._task = self._progress.add_task(title, total=1.0, text="preparing")
-
-    def update(self, title: str, done: float, text: str) -> None:
-        """Show that `title` is `done` (0 to 1)."""
+    @override
+    def show(self, number: int, progress: Progress, text: str) -> None:
         now = time.perf_counter()
-        if self._progress is None:
-            if title != self._title or now - self._said >= PLAIN_EVERY_S or done >= 1:
-                self._title, self._said = title, now
-                print(f"{title}: {text}", file=sys.stderr, flush=True)
-            return
-        if title != self._title or self._task is None:
-            self._title = title
-            self._task = self._progress.add_task(title, total=1.0, text=text)
-        self._progress.update(self._task, completed=min(done, 1.0), text=text)
+        if progress.ended or (progress.host_s and now - self._said >= PLAIN_EVERY_S):
+            self._said = now
+            overall = f"  ({self.overall()})" if len(self._jobs) > 1 else ""
+            self.say(f"{self._jobs[number].title}: {text}{overall}")
+
+
+class Table(Board):
+    """Redraws a bar for each run, and one for all of them."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._tasks: dict[int, TaskID] = {}
+        self._all: TaskID | None = None
+
+    @override
+    def begin(self, jobs: Sequence[Job], processes: int) -> None:
+        super().begin(jobs, processes)
+        if len(jobs) > 1:
+            self._all = self._bars.add_task("all", total=len(jobs), text=self.overall())
+
+    @override
+    def say(self, text: str) -> None:
+        self._bars.console.print(text, highlight=False)
+
+    @override
+    def show(self, number: int, progress: Progress, text: str) -> None:
+        if number not in self._tasks:
+            title = self._jobs[number].title
+            self._tasks[number] = self._bars.add_task(title, total=1.0, text=text)
+        hidden = progress.ended and len(self._jobs) > MOST_SHOWN
+        share = self._shares[number]
+        self._bars.update(self._tasks[number], completed=share, text=text, visible=not hidden)
+        if self._all is not None:
+            self._bars.update(self._all, completed=sum(self._shares), text=self.overall())
 
 
 @contextmanager
-def display(quiet: bool) -> Iterator[Display | None]:
+def display(quiet: bool) -> Iterator[Board | None]:
     """Show progress on stderr while the body runs."""
     console = Console(stderr=True)
     if quiet:
         yield None
     elif not console.is_terminal:
-        yield Display(None)
+        yield Lines()
     else:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(20),
             TextColumn("{task.fields[text]}"),
         )
-        with Progress(*columns, console=console) as progress:
-            yield Display(progress)
+        with Bars(*columns, console=console) as bars:
+            yield Table(bars)

@@ -15,7 +15,8 @@ def resume_command(
     folders: Annotated[
         list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
     ],
-    executor: shared.Executor = "inline",
+    executor: shared.Executor = "auto",
+    jobs: shared.Jobs = None,
     workers: shared.Workers = None,
     device: shared.Device = "cpu",
     data_dir: shared.DataDir = None,
@@ -26,25 +27,21 @@ def resume_command(
     as_json: shared.AsJson = False,
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
-    from simfl.cli._progress import Meter, display
+    from simfl.cli._progress import display
     from simfl.core.code import importing
+    from simfl.errors import Interrupted
     from simfl.runs.result import find_runs
-    from simfl.runs.run import resume
-    from simfl.scenario import Scenario
-    from simfl.sim.server.settings import Stop
+    from simfl.runs.run import resume_all
 
-    how = shared.options(executor, workers, device, data_dir, ray_address)
-    results = []
+    how = shared.options(executor, workers, device, data_dir, ray_address, jobs=jobs)
+    there = [run.folder for run in find_runs(folders)]
     # A folder may be a stranger's, with the modules that its scenario names.
     consent = importing("anything" if allow_code else "nothing")
-    with consent, display(quiet or as_json) as show:
-        for found in find_runs(folders):
-            listeners = []
-            if show is not None:
-                stop = Scenario.load(found.folder / "scenario.yaml").rounds.stop
-                title = f"{found.provenance['variant']} seed {found.provenance['seed']}"
-                listeners = [Meter(title, Stop(stop.rounds, stop.time), show).listen]
-            results.append(resume(found.folder, how, listeners))
+    with consent, display(quiet or as_json) as board:
+        try:
+            results = resume_all(there, how, board)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; the same command goes on") from None
     tell(results, quiet, as_json)
     if report:
         top = folders[0] if len(folders) == 1 else Path()

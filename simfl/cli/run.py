@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simfl.runs.result import RunResult
-    from simfl.runs.run import Job
-    from simfl.sim.timeline import Listener
 
 
 @app.command("run")
@@ -26,10 +24,15 @@ def run_command(
     seeds: Annotated[
         str | None, typer.Option("--seeds", help="Repeat every variant: 0-4, or 1,2,3.")
     ] = None,
+    variants: Annotated[
+        list[str] | None,
+        typer.Option("--variant", metavar="NAME", help="Only this one; can be repeated."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of run folders (default: runs/NAME).")
     ] = None,
-    executor: shared.Executor = "inline",
+    executor: shared.Executor = "auto",
+    jobs: shared.Jobs = None,
     workers: shared.Workers = None,
     device: shared.Device = "cpu",
     time_only: Annotated[
@@ -44,19 +47,23 @@ def run_command(
         bool,
         typer.Option("--resume", help="Keep finished runs and go on with interrupted ones."),
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be run, and what it would take.")
+    ] = False,
     allow_code: shared.AllowCode = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Simulate a scenario: every variant with every seed."""
-    from simfl.cli._progress import Meter, display
+    """Simulate a scenario: every variant, at every point of its sweep, with every seed."""
+    from simfl.cli._plan import show_plan
+    from simfl.cli._progress import display
     from simfl.core.code import importing
     from simfl.errors import InputError, Interrupted
+    from simfl.runs.run import jobs as jobs_of
     from simfl.runs.run import run
     from simfl.scenario import Document
-    from simfl.scenario.scenario import parse_seeds
-    from simfl.sim.server.settings import Stop
+    from simfl.scenario.experiment import parse_seeds
 
     if go_on and overwrite:
         raise InputError("give --resume or --overwrite, not both")
@@ -66,22 +73,18 @@ def run_command(
         chosen = parse_seeds(seeds) if seeds is not None else None if seed is None else [seed]
     except ValueError as error:
         raise InputError(f"--seeds: {error}") from None
-    how = shared.options(executor, workers, device, data_dir, ray_address, time_only)
-    with display(quiet or as_json) as show:
-
-        def listen(job: "Job") -> "Sequence[Listener]":
-            if show is None:
-                return ()
-            stop = job.scenario.rounds.stop
-            title = f"{job.variant} seed {job.scenario.seed}"
-            return (Meter(title, Stop(stop.rounds, stop.time), show).listen,)
-
-        document = Document.load(file).set(*(changes or ()))
-        try:
-            with importing("anything" if allow_code else "beside"):
-                results = run(document, out, how, overwrite, chosen, listen, go_on)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted; the same command with --resume goes on") from None
+    how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
+    document = Document.load(file).set(*(changes or ()))
+    with importing("anything" if allow_code else "beside"):
+        if dry_run:
+            show_plan(jobs_of(document, out, chosen, variants), how)
+            return
+        with display(quiet or as_json) as board:
+            try:
+                results = run(document, out, how, overwrite, chosen, None, go_on, board, variants)
+            except KeyboardInterrupt:
+                text = "interrupted; the same command with --resume goes on"
+                raise Interrupted(text) from None
     tell(results, quiet, as_json)
     if report:
         # Run folders are TOP/VARIANT/seed-N.
@@ -112,8 +115,21 @@ def tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
         issued = sum(result.summary["trainings"]["issued"] for result in results)
         if saved:
             typer.echo(f"\n{saved} of {issued} trainings were dropped and never computed.")
+        _tell_short_rounds(results)
         if any(result.summary["oracle"] for result in results):
             typer.echo("A selector was an ORACLE: it saw what no server can know.")
         typer.echo("\nRun folders:")
         for result in results:
             typer.echo(f"  {result.folder}")
+
+
+def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
+    """Say in a line per variant how often fewer clients took part than were asked for."""
+    groups: dict[str, list[tuple[int, int]]] = {}
+    for result in results:
+        counts = result.summary["short_rounds"], result.summary["rounds"]
+        groups.setdefault(result.provenance["variant"], []).append(counts)
+    for variant, counted in groups.items():
+        short, rounds = (sum(numbers) for numbers in zip(*counted, strict=True))
+        if short:
+            typer.echo(f"{variant}: {short} of {rounds} rounds had fewer clients than asked for.")

@@ -26,7 +26,7 @@ def validate(
     from simfl.errors import ScenarioError
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse
-    from simfl.scenario.reader import read
+    from simfl.scenario.scenario import read
 
     failures: list[str] = []
     for file in files:

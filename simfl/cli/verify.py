@@ -12,7 +12,7 @@ from simfl.cli.app import app
 @app.command("verify")
 def verify_command(
     folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A finished run.")],
-    executor: shared.Executor = "inline",
+    executor: shared.Executor = "auto",
     workers: shared.Workers = None,
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,

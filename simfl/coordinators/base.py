@@ -110,12 +110,12 @@ class BaseCoordinator(Coordinator):
         return None if math.isnan(distance) else distance
 
 
-def _check_clients(found: object, clients: int) -> list[int]:
+def _check_clients(chosen: object, clients: int) -> list[int]:
     """Return ids as they should be: whole numbers, of clients that there are."""
-    ids = np.asarray(found)
+    ids = np.asarray(chosen)
     whole = ids.ndim == 1 and (not len(ids) or ids.dtype.kind in "iu")
-    expect(whole, "ids of clients, `(k,)` whole numbers", found)
-    expect(np.all((ids >= 0) & (ids < clients)), f"ids below {clients}", found)
+    expect(whole, "ids of clients, `(k,)` whole numbers", chosen)
+    expect(np.all((ids >= 0) & (ids < clients)), f"ids below {clients}", chosen)
     return [int(client) for client in ids]
 
 

@@ -272,8 +272,8 @@ class TrainingCoordinator(BaseCoordinator):
         if not self._aggregator.corrects or any(order.issue < 0 for order in orders):
             return None
         with blaming(self._aggregator, "correcting gradients"):
-            found = {order.key: self._aggregator.correction(order.client) for order in orders}
-        given = {key: vector for key, vector in found.items() if vector is not None}
+            corrections = {order.key: self._aggregator.correction(order.client) for order in orders}
+        given = {key: vector for key, vector in corrections.items() if vector is not None}
         return given or None
 
     @override

@@ -45,13 +45,13 @@ def named_class(name: str) -> object:
     """Return what ``module:Class`` or ``path.py:Class`` names.
 
     Raises:
-        InputError: it may not be imported.
+        InputError: it may not be imported, or Python takes another module for that file.
         Exception: whatever the module raises.
     """
     module, _, attribute = name.partition(":")
     folder = (_folder.get() or Path()).resolve()
-    if module.endswith(".py"):
-        file = folder / module
+    if by_file := module.endswith(".py"):
+        file = (folder / module).resolve()
         folder, module = file.parent, file.stem
     else:
         file = (folder / Path(*module.split("."))).with_suffix(".py")
@@ -63,11 +63,14 @@ def named_class(name: str) -> object:
     if lies_beside and str(folder) not in sys.path:
         sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
         importlib.invalidate_caches()
-    return getattr(importlib.import_module(module), attribute)
+    imported = importlib.import_module(module)
+    if by_file and lies_beside and Path(imported.__file__ or "").resolve() != file:
+        raise InputError(f"can't be imported: another module is called {module!r}; rename {file}")
+    return getattr(imported, attribute)
 
 
 def is_code(text: object) -> bool:
     """Return whether `text` looks like the name of a class in somebody's module."""
-    module, colon, attribute = str(text).partition(":")
-    parts = module.removesuffix(".py").replace("/", ".").split(".")
-    return bool(colon) and attribute.isidentifier() and all(part.isidentifier() for part in parts)
+    module, _, attribute = str(text).partition(":")
+    dotted = all(part.isidentifier() for part in module.split("."))
+    return attribute.isidentifier() and (dotted or module.endswith(".py"))

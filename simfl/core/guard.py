@@ -1,10 +1,14 @@
 """Faults of components: what one raises, or returns against its contract, is told as its own."""
 
+import os
 import re
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import getsourcefile
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 
@@ -12,7 +16,8 @@ from simfl.core.registry import Component
 from simfl.core.types import Params
 from simfl.errors import ComponentError, SimflError
 
-_HERE = str(Path(__file__).parents[1])
+_SIMFL = str(Path(__file__).parents[1]) + os.sep
+_LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 
 class Unexpected(Exception):
@@ -27,7 +32,11 @@ def expect(holds: bool | np.bool_, expected: str, got: object) -> None:
 
 @contextmanager
 def blaming(
-    component: Component, doing: str | Callable[[], str], passing: type[Exception] = SimflError
+    component: Component,
+    doing: str | Callable[[], str],
+    *,
+    passing: type[Exception] = SimflError,
+    told_as: type[SimflError] = ComponentError,
 ) -> Iterator[None]:
     """Tell whatever goes wrong inside as a fault of `component`.
 
@@ -37,9 +46,10 @@ def blaming(
         component: whose code runs inside.
         doing: what was asked of it, such as ``choosing clients in round 3``.
         passing: what is nobody's fault, besides simfl's own errors.
+        told_as: what it becomes: `InputError` as long as nothing has been run or written.
 
     Raises:
-        ComponentError: something has gone wrong.
+        SimflError: of the kind `told_as`; names the exception and the user's line that raised it.
     """
     try:
         yield
@@ -50,24 +60,26 @@ def blaming(
         if not unexpected and type(component).__module__.startswith("simfl."):
             raise
         doing = doing if isinstance(doing, str) else doing()
-        what = f"{error}" if unexpected else f"{type(error).__name__}: {error}{_place(error)}"
-        raise ComponentError(f"{_kind(component)} {component.name!r}, {doing}: {what}") from error
+        what = f"{error}" if unexpected else f"{type(error).__name__}: {error}"
+        place = None if unexpected else _place(error.__traceback__, type(component))
+        where = f" ({place})" if place else ""
+        raise told_as(f"{_kind(component)} {component.name!r}, {doing}: {what}{where}") from error
 
 
-def check_vector(found: object, like: Params) -> Params:
-    """Return `found` if it is a vector `(p,)` of finite float32 numbers as `like` is.
+def check_vector(vector: object, like: Params) -> Params:
+    """Return `vector` if it is one of shape `(p,)`, finite float32 numbers as `like` is.
 
     Raises:
         Unexpected: it is not.
     """
     expected = f"{len(like)} finite numbers of type float32"
-    if not isinstance(found, np.ndarray):
-        raise Unexpected(f"expected {expected}, got {type(found).__name__}")
-    expect(found.shape == like.shape, expected, f"an array of shape {found.shape}")
-    expect(found.dtype == np.float32, expected, f"an array of {found.dtype}")
-    odd = np.flatnonzero(~np.isfinite(found))
+    if not isinstance(vector, np.ndarray):
+        raise Unexpected(f"expected {expected}, got {type(vector).__name__}")
+    expect(vector.shape == like.shape, expected, f"an array of shape {vector.shape}")
+    expect(vector.dtype == np.float32, expected, f"an array of {vector.dtype}")
+    odd = np.flatnonzero(~np.isfinite(vector))
     expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
-    return found
+    return vector
 
 
 def _kind(component: Component) -> str:
@@ -75,7 +87,15 @@ def _kind(component: Component) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", " ", base.__name__).lower()
 
 
-def _place(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(_HERE)]
-    return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs else ""
+def _place(raised: TracebackType | None, owner: type) -> str | None:
+    """Return the innermost line that is the user's (the owner's file is, wherever it lies)."""
+    try:
+        own = getsourcefile(owner)
+    except (TypeError, OSError):
+        own = None
+    for frame in reversed(traceback.extract_tb(raised)):
+        file = frame.filename
+        foreign = file.startswith((_SIMFL, "<", *_LIBRARIES))
+        if file == own or not foreign:
+            return f"{file}:{frame.lineno}"
+    return None

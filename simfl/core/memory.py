@@ -9,12 +9,12 @@ _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 def free_bytes() -> int | None:
     """Return the memory that is left to this process, containers' limits respected, if known."""
-    found = []
+    limits = []
     for line in _text("/proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
-            found.append(1024 * int(line.split()[1]))
-    found += [int(limit) for path in _LIMITS if (limit := _text(path).strip()).isdigit()]
-    return min(found, default=None)
+            limits.append(1024 * int(line.split()[1]))
+    limits += [int(bound) for path in _LIMITS if (bound := _text(path).strip()).isdigit()]
+    return min(limits, default=None)
 
 
 def require_memory(n_bytes: int, what: str) -> None:

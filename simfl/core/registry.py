@@ -50,6 +50,14 @@ class Component(BaseModel):
         """
         yield from ()
 
+    def __getstate__(self) -> dict[Any, Any]:
+        return {**super().__getstate__(), "name": type(self).name}
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        # Another process may have found the class by import, not by the name that it has here.
+        type(self).name = state["name"]
+        super().__setstate__({key: value for key, value in state.items() if key != "name"})
+
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
         return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))
@@ -150,27 +158,27 @@ class Registry(Generic[C]):
         if ":" not in name:
             raise NameNotFound(self.kind, name, self._classes)
         try:
-            found = named_class(name)
+            named = named_class(name)
         except InputError as error:
             raise InputError(f"{self.kind} {name!r} {error}") from None
         except Exception as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
-        found = self.adopt(name, found)
-        if not (isinstance(found, type) and issubclass(found, Component)):
+        component = self.adopt(name, named)
+        if not (isinstance(component, type) and issubclass(component, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
-        if inspect.isabstract(found):
+        if inspect.isabstract(component):
             raise InputError(f"{self.kind} {name!r} is abstract; name a class that fills it in")
-        if found not in self._installed:
+        if component not in self._installed:
             # Whatever it inherits or registered itself as: only so will another process find it.
-            found.name = name
-        return cast(type[C], found)
+            component.name = name
+        return cast(type[C], component)
 
-    def adopt(self, name: str, found: object) -> object:
-        """Return what stands for `found`, at ``module:attribute``, among components of this kind.
+    def adopt(self, name: str, named: object) -> object:
+        """Return what stands for `named`, at ``module:attribute``, among components of this kind.
 
-        That is itself, unless a kind of component has use for what is none.
+        That is itself, unless a kind of component has use for what is no component.
         """
-        return found
+        return named
 
     def parse(self, value: object) -> C:
         """Return the component that `value`, a name or a mapping with a name, stands for.

@@ -73,6 +73,14 @@ def is_run(folder: Path) -> bool:
     return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
 
 
+def factors(folder: Path) -> dict[str, Any]:
+    """Return what was swept to make the run in `folder`: a path -> its value, as written.
+
+    Where the scenario has variants too, `variant` is the name of its own.
+    """
+    return dict(read_json(folder / PROVENANCE).get("factors", {}))
+
+
 def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
     """Return whether the run in `folder` is kept: finished, or with `go_on` to be resumed.
 

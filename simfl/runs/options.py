@@ -17,6 +17,8 @@ class Options:
     Attributes:
         executor: where to compute, by name.
         workers: of the executor (None: its own default).
+        jobs: how many runs at once (None: with executor `auto` as many as there are cores and
+            memory for, unless all is done in no time; else one after the other).
         device: torch device: cpu, cuda, or auto.
         time_only: run the clock without training.
         data_dir: where data sets lie (None: ``SIMFL_DATA``, else they are downloaded).
@@ -24,8 +26,9 @@ class Options:
         checkpoint_every_s: host seconds between checkpoints, at least.
     """
 
-    executor: str = "inline"
+    executor: str = "auto"
     workers: int | None = None
+    jobs: int | None = None
     device: str = "cpu"
     time_only: bool = False
     data_dir: Path | None = None

@@ -1,6 +1,5 @@
 """Run a scenario, or go on with an interrupted run: what `simfl run` and `simfl resume` do."""
 
-import gc
 import hashlib
 import logging
 import os
@@ -8,7 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,11 @@ from simfl.runs.folder import (
     prepare,
     read_json,
 )
+from simfl.runs.job import Job
 from simfl.runs.lock import locked
+from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
+from simfl.runs.progress import Progress, Tell
 from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
@@ -37,33 +39,28 @@ from simfl.training.executors.base import Executor, executors
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Job:
-    """One variant with one seed, and the folder its results go to."""
-
-    variant: str
-    scenario: Scenario
-    folder: Path
-
-
 def jobs(
-    scenario: Scenario | Document, out: Path | None = None, seeds: Sequence[int] | None = None
+    scenario: Scenario | Document,
+    out: Path | None = None,
+    seeds: Sequence[int] | None = None,
+    variants: Sequence[str] | None = None,
 ) -> list[Job]:
-    """Return the runs that `scenario` asks for: every variant with every seed.
+    """Return the runs that `scenario` asks for: every variant, swept, with every seed.
 
     Args:
         scenario: with its variants and seeds; as written, so that errors can name the line, or
             validated.
         out: the folder of run folders (None: ``runs/NAME``).
         seeds: instead of the scenario's own.
+        variants: only these (None: all); see `expand`.
 
     Raises:
         ScenarioError: everything that is wrong with it or with one of its variants.
     """
     found = []
-    for variant, seed, one in expand(scenario, seeds):
+    for variant, seed, one, factors in expand(scenario, seeds, variants):
         top = Path("runs") / one.name if out is None else out
-        found.append(Job(variant, one, top / variant / f"seed-{seed}"))
+        found.append(Job(variant, one, top / variant / f"seed-{seed}", factors))
     return found
 
 
@@ -75,6 +72,8 @@ def run(
     seeds: Sequence[int] | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
     go_on: bool = False,
+    watch: Watch | None = None,
+    variants: Sequence[str] | None = None,
 ) -> list[RunResult]:
     """Run every variant and seed of `scenario`; return their results in that order.
 
@@ -85,48 +84,86 @@ def run(
         overwrite: replace what is in the run folders; else finished runs of the same scenario are
             reused, and told of in the log, at level WARNING.
         seeds: instead of the scenario's own.
-        listen: returns who is to be told of everything that happens in a run, e.g. for a progress
-            line.
+        listen: returns who is to be told of everything that happens in a run; all runs are then
+            made in this process.
         go_on: resume interrupted runs.
+        watch: is told now and then how far the runs are.
+        variants: only these (None: all); see `expand`.
 
     Raises:
         InputError: the scenario can't be run; nothing was written.
-        RunError: a run failed; its folder stays readable and can be resumed.
+        RunError: runs failed, while the others were finished; their folders stay readable and can
+            be resumed.
     """
     options = options or Options()
-    todo = jobs(scenario, out, seeds)
+    todo = jobs(scenario, out, seeds, variants)
     refuse(
         [(job.variant, job.scenario.seed, job.scenario) for job in todo],
         trains=not options.time_only,
     )
     kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
-    if options.executor == "ray" and len(todo) > 1:
-        _spread(todo, kept, options)
-        return [RunResult(job.folder) for job in todo]
-    return [
-        _do(job, keep, options, listen(job) if listen else ())
-        for job, keep in zip(todo, kept, strict=True)
+    _do_all(todo, kept, options, watch, listen)
+    return [RunResult(job.folder) for job in todo]
+
+
+def resume_all(
+    folders: Sequence[Path], options: Options | None = None, watch: Watch | None = None
+) -> list[RunResult]:
+    """Go on with the interrupted runs in `folders`; see `resume`."""
+    there = [
+        Job(read_json(folder / PROVENANCE)["variant"], Scenario.load(folder / SCENARIO), folder)
+        for folder in folders
     ]
+    _do_all(there, [True] * len(there), options or Options(), watch)
+    return [RunResult(folder) for folder in folders]
 
 
-def _do(job: Job, keep: bool, options: Options, listeners: Sequence[Listener] = ()) -> RunResult:
-    done = resume(job.folder, options, listeners) if keep else run_one(job, options, listeners)
-    # Devices, processes and events refer to each other: their data would stay for many runs.
-    gc.collect()
-    return done
+def _do_all(
+    todo: Sequence[Job],
+    kept: Sequence[bool],
+    options: Options,
+    watch: Watch | None = None,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+) -> None:
+    """Do those jobs that are not finished; a kept run is gone on with."""
+    if options.executor == "ray":  # whose processes may have another working directory
+        todo = [replace(job, folder=job.folder.resolve()) for job in todo]
+    finished = [keep and is_finished(job.folder) for job, keep in zip(todo, kept, strict=True)]
+    open_ = [job for job, done in zip(todo, finished, strict=True) if not done]
+    options = _with_data_folder(open_, options)
+    calls = [
+        partial(_do, job, keep, options, listen(job) if listen else ())
+        for job, keep, done in zip(todo, kept, finished, strict=True)
+        if not done
+    ]
+    if options.executor == "ray" and len(calls) > 1:
+        from simfl.training.executors.ray import at_once
+
+        at_once(calls, options.executor_options.get("address"), options.workers)
+    else:
+        do_all(open_, calls, options, watch, here=listen is not None)
 
 
-def _spread(todo: Sequence[Job], kept: Sequence[bool], options: Options) -> None:
-    """Do several jobs at a time, each clock in a process of its own, training on one cluster."""
-    from simfl.training.executors.ray import at_once
-
-    # Another process may have another working directory, and other variables.
+def _with_data_folder(todo: Sequence[Job], options: Options) -> Options:
+    """Return `options` with the data folder named in full: processes may be somewhere else."""
     needs_files = any(job.scenario.data.dataset.needs_files for job in todo)
     folder = options.data_folder() if needs_files else None
-    options = replace(options, data_dir=None if folder is None else folder.resolve())
-    there = [replace(job, folder=job.folder.resolve()) for job in todo]
-    calls = [partial(_do, job, keep, options) for job, keep in zip(there, kept, strict=True)]
-    at_once(calls, options.executor_options.get("address"), options.workers)
+    return replace(options, data_dir=None if folder is None else folder.resolve())
+
+
+def _do(
+    job: Job,
+    keep: bool,
+    options: Options,
+    listeners: Sequence[Listener] = (),
+    tell: Tell | None = None,
+) -> None:
+    if tell is not None:
+        tell(Progress())
+    if keep:
+        resume(job.folder, options, listeners, tell)
+    else:
+        run_one(job, options, listeners, tell)
 
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
@@ -143,7 +180,9 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
     return kept
 
 
-def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> RunResult:
+def run_one(
+    job: Job, options: Options, listeners: Sequence[Listener] = (), tell: Tell | None = None
+) -> RunResult:
     """Run one job, in place of whatever run its folder holds; see `run`."""
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
@@ -152,13 +191,16 @@ def run_one(job: Job, options: Options, listeners: Sequence[Listener] = ()) -> R
         builder.check()  # before anything is written
         with locked(job.folder):
             prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
-            return simulate(job.folder, builder, listeners, options.checkpoint_every_s)
+            return simulate(job.folder, builder, listeners, options.checkpoint_every_s, tell)
     finally:
         executor.close()
 
 
 def resume(
-    folder: Path, options: Options | None = None, listeners: Sequence[Listener] = ()
+    folder: Path,
+    options: Options | None = None,
+    listeners: Sequence[Listener] = (),
+    tell: Tell | None = None,
 ) -> RunResult:
     """Go on with the interrupted run in `folder`; its files become those of an uninterrupted one.
 
@@ -166,6 +208,7 @@ def resume(
         folder: a run folder.
         options: where to compute and where the data lie; whether training is skipped is the run's.
         listeners: told of everything, what is replayed included.
+        tell: is told now and then how far it is.
 
     Raises:
         InputError: `folder` holds no run, or another process is at it.
@@ -184,7 +227,7 @@ def resume(
     builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
     try:
         with locked(folder):
-            return simulate(folder, builder, listeners, options.checkpoint_every_s)
+            return simulate(folder, builder, listeners, options.checkpoint_every_s, tell)
     finally:
         executor.close()
 
@@ -203,6 +246,7 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
     return {
         "variant": job.variant,
         "seed": job.scenario.seed,
+        "factors": job.factors,
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
         "executor": executors.dump(executor),

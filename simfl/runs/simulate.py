@@ -22,6 +22,7 @@ from simfl.runs.folder import (
     write_atomically,
     write_json,
 )
+from simfl.runs.progress import Tell, reporting
 from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator
@@ -31,7 +32,11 @@ from simfl.sim.timeline import Listener, Timeline
 
 
 def simulate(
-    folder: Path, builder: Builder, listeners: Sequence[Listener], every_s: float
+    folder: Path,
+    builder: Builder,
+    listeners: Sequence[Listener],
+    every_s: float,
+    tell: Tell | None = None,
 ) -> RunResult:
     """Run the clock to the end and write what came of it.
 
@@ -42,6 +47,7 @@ def simulate(
         builder: makes its parts.
         listeners: told of everything, what is replayed included.
         every_s: host seconds between checkpoints, at least.
+        tell: is told now and then how far it is.
 
     Raises:
         RunError: the run failed, or what is replayed differs from the records.
@@ -54,7 +60,7 @@ def simulate(
             server = _recorded_server(folder, builder, timeline, recorder, every_s)
             for listener in (summary.listen, *listeners):
                 timeline.listen(listener)
-            with _few_collections():
+            with _few_collections(), reporting(server, tell):
                 policy = scenario.rounds.policy.fresh()
                 timeline.run(until=timeline.process(main(server, policy)))
             coordinator.ledger.check()

@@ -12,8 +12,9 @@ from simfl.coordinators.base import MODEL
 from simfl.errors import InputError
 from simfl.runs.eventlog import decode, whole_lines
 from simfl.runs.folder import EVENTS, PROVENANCE, SCENARIO, is_finished, is_run, read_json
+from simfl.runs.job import Job
 from simfl.runs.options import Options
-from simfl.runs.run import Job, run_one
+from simfl.runs.run import run_one
 from simfl.scenario import Scenario
 
 

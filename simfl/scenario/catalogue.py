@@ -40,7 +40,7 @@ def catalogue() -> Mapping[str, DeviceClass]:
     name = "catalogue.yaml"
     text = files("simfl.scenario").joinpath(name).read_text(encoding="utf-8")
     data, _ = read_yaml(text, name)
-    return {each: DeviceClass.model_validate(numbers) for each, numbers in data.items()}
+    return {name: DeviceClass.model_validate(numbers) for name, numbers in data.items()}
 
 
 def device_class(name: str) -> DeviceClass:

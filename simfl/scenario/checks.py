@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
-from simfl.core.blame import users_code
 from simfl.core.circumstances import Architecture, Circumstances
+from simfl.core.guard import blaming
 from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.document import Document, within
-from simfl.scenario.scenario import Scenario
+from simfl.scenario.experiment import Experiment
 from simfl.scenario.yaml import Location, dotted
 
 Objection = tuple[Location, str]
@@ -26,17 +26,17 @@ OWN_MODELS = "simfl.components.models."
 """Models from there object to shapes by themselves, without PyTorch's import."""
 
 
-def refuse(runs: Iterable[tuple[str, int, Scenario]], *, trains: bool = True) -> None:
+def refuse(runs: Iterable[tuple[Any, ...]], *, trains: bool = True) -> None:
     """Make sure that `runs` can be made, as far as that can be known without data.
 
     Args:
-        runs: variants, seeds and scenarios; a variant is looked at once.
+        runs: variants, seeds, scenarios and whatever else; a variant is looked at once.
         trains: whether anything is to be trained (not under ``--time-only``).
 
     Raises:
         ScenarioError: everything that they can't go with, each with its place.
     """
-    variants = {name: scenario for name, _, scenario in runs}
+    variants = {name: scenario for name, _, scenario, *_ in runs}
     owners: dict[str, list[str]] = {}
     for name, scenario in variants.items():
         for line in complaints(scenario, trains=trains):
@@ -50,18 +50,23 @@ def refuse(runs: Iterable[tuple[str, int, Scenario]], *, trains: bool = True) ->
         )
 
 
-def complaints(scenario: Scenario, *, trains: bool = True) -> list[str]:
+def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:
     """Return a line for each thing that a run of `scenario` would fail of, with its place."""
+    return placed(scenario, objections(scenario, trains=trains, look=True))
+
+
+def placed(scenario: Experiment, problems: Iterable[Objection]) -> list[str]:
+    """Return a line for each of the `problems`, with its place in the file."""
     document = scenario._document or Document.of({})
-    found = {
+    lines = {
         (document.place(within(document.data, path)[0]), f"{dotted(path)}: {message}")
-        for path, message in objections(scenario, trains=trains, look=True)
+        for path, message in problems
     }
-    return [f"{place}: {line}" for place, line in sorted(found)]
+    return [f"{place}: {line}" for place, line in sorted(lines)]
 
 
 def objections(
-    scenario: Scenario, *, trains: bool = True, look: bool = False
+    scenario: Experiment, *, trains: bool = True, look: bool = False
 ) -> Iterator[Objection]:
     """Yield what can't go together.
 
@@ -83,7 +88,7 @@ def objections(
 
 def _asked(component: Component, facts: Circumstances) -> Iterator[str]:
     try:
-        with users_code(f"{component.name!r}", type(component)):
+        with blaming(component, "asked what it can't go with", told_as=InputError):
             yield from list(component.objections(facts))
     except InputError as error:
         yield str(error)
@@ -111,10 +116,10 @@ class _Model:
         problem: why it can't be built or trained, if it can't.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Experiment) -> None:
         self._scenario = scenario
         self._looked = False
-        self._found: Architecture | None = None
+        self._architecture: Architecture | None = None
         self.problem: str | None = None
 
     def __call__(self) -> Architecture | None:
@@ -124,15 +129,15 @@ class _Model:
             self._looked = True
             try:
                 dataset = self._scenario.data.dataset
-                with users_code(f"data set {dataset.name!r}", type(dataset)):
+                with blaming(dataset, "telling its shape", told_as=InputError):
                     shape, classes = dataset.shape()
-                self._found = architecture_of(self._scenario.model, shape, classes)
+                self._architecture = architecture_of(self._scenario.model, shape, classes)
             except InputError as error:
                 self.problem = str(error)
-        return self._found
+        return self._architecture
 
 
-def circumstances(scenario: Scenario, trains: bool, look: _Model | None) -> Circumstances:
+def circumstances(scenario: Experiment, trains: bool, look: _Model | None) -> Circumstances:
     """Return the plain facts that components are told."""
     data, training, policy = scenario.data, scenario.training, scenario.rounds.policy
     dataset = data.dataset
@@ -165,12 +170,18 @@ def circumstances(scenario: Scenario, trains: bool, look: _Model | None) -> Circ
     )
 
 
-def _of_the_whole(scenario: Scenario, facts: Circumstances) -> Iterator[Objection]:
+def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what concerns no component of its own."""
     if facts.clients > facts.devices:
         yield (
             ("rounds", "clients"),
             f"{facts.clients} clients per round, but the fleet has only {facts.devices} devices",
+        )
+    if (scenario.rounds.min_clients or 0) > facts.devices:
+        yield (
+            ("rounds", "min_clients"),
+            f"{scenario.rounds.min_clients} clients to begin a round, but the fleet has only "
+            f"{facts.devices} devices",
         )
     if not facts.trains and facts.ends_by == {"accuracy"}:
         yield (
@@ -191,7 +202,7 @@ def _of_the_whole(scenario: Scenario, facts: Circumstances) -> Iterator[Objectio
     yield from _of_groups(scenario)
 
 
-def _of_groups(scenario: Scenario) -> Iterator[Objection]:
+def _of_groups(scenario: Experiment) -> Iterator[Objection]:
     cells, first = scenario.network.cell_names, dict[str, int]()
     correlated = Correlations.of(scenario.correlate).names
     for index, group in enumerate(scenario.fleet):

@@ -10,16 +10,8 @@ from typing import Any, cast
 
 from simfl.core.code import is_code
 from simfl.errors import ScenarioError
+from simfl.scenario.overrides import Override, apply, parse_path
 from simfl.scenario.yaml import MOST_BYTES, Location, Marks, Place, read_yaml
-
-
-@dataclass(frozen=True)
-class Override:
-    """One change to a document: ``--set PATH=VALUE``, or a line of a variant."""
-
-    path: Location
-    value: Any
-    marks: Mapping[Location, Marks]
 
 
 @dataclass(frozen=True)
@@ -102,9 +94,35 @@ class Document:
 
     def change(self, override: Override) -> "Document":
         """Return the document with one change made (see `simfl.scenario.overrides`)."""
-        from simfl.scenario.overrides import apply
+        data, marks = apply(override, self.data, self.marks)
+        return replace(self, data=data, marks=marks)
 
-        return apply(self, override)
+    def variant(self, name: str) -> list[Override]:
+        """Return the changes that the variant `name` makes, in the order written.
+
+        Raises:
+            ScenarioError: a key is no path.
+        """
+        return [
+            self.override(key, ("variants", name, key), value)
+            for key, value in self.data["variants"][name].items()
+        ]
+
+    def override(self, key: str, written: Location, value: Any) -> Override:
+        """Return the change of the path `key` to a `value` that is written at `written`.
+
+        Raises:
+            ScenarioError: the key is no path.
+        """
+        listed = isinstance(written[-1], int)  # then the key is that of the list
+        place = self.place(written[:-1] if listed else written, key=True)
+        path = parse_path(key, str(place))
+        marks = {
+            path + inner[len(written) :]: mark
+            for inner, mark in self.marks.items()
+            if inner[: len(written)] == written
+        }
+        return Override(path, value, {**marks, path: Marks(place, self.place(written))})
 
     def place(self, path: Location, *, key: bool = False) -> Place:
         """Return where `path`, or the closest thing around it, is written.
@@ -147,18 +165,6 @@ def within(whole: Any, path: Location) -> tuple[Location, Location]:
 def safe_name(text: str) -> str:
     """Return `text` as the name of a folder on any system."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._") or "scenario"
-
-
-def parse_path(text: str, source: str) -> Location:
-    """Return the location that ``fleet[0].count`` or ``fleet.0.count`` names.
-
-    Raises:
-        ScenarioError: it is no path.
-    """
-    if not re.fullmatch(r"[^.\[\]\s]+(?:\.[^.\[\]]+|\[\d+\])*", text):
-        raise ScenarioError(f"{source}: {text!r} is no path; expected one such as fleet[0].count")
-    keys = re.findall(r"[^.\[\]]+", text)
-    return tuple(int(key) if key.isascii() and key.isdigit() else key for key in keys)
 
 
 def file_names(data: object) -> Iterator[str]:

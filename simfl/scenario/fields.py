@@ -7,8 +7,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from simfl.core.registry import Registry
+from simfl.scenario.experiment import Experiment
 from simfl.scenario.fleet import Group
-from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import Location
 
 
@@ -28,7 +28,7 @@ def is_component(path: Location) -> bool:
 def _start(path: Location) -> tuple[type[BaseModel], Location]:
     """Return a model and the rest of the path, past the choice of one of the fleet's groups."""
     if path[:1] != ("fleet",) or len(path) == 1:
-        return Scenario, path
+        return Experiment, path
     chooses = isinstance(path[1], int) or by_name(Group, path[1]) is None
     return Group, path[2:] if chooses else path[1:]
 
@@ -40,7 +40,11 @@ def model_within(model: type[BaseModel], path: Location) -> type[BaseModel] | No
         options = [field.annotation] if field is not None else []
         if options and get_origin(options[0]) in (Union, types.UnionType):
             options = list(get_args(options[0]))
-        inner = [one for one in options if isinstance(one, type) and issubclass(one, BaseModel)]
+        inner = [
+            option
+            for option in options
+            if isinstance(option, type) and issubclass(option, BaseModel)
+        ]
         if field is None or len(inner) != 1 or component_registry(field) is not None:
             return None
         model = inner[0]

@@ -36,8 +36,8 @@ def registry(kind: str) -> Registry[Any]:
     if kind not in KINDS:
         raise NameNotFound("kind of component", kind, KINDS)
     module, _, name = KINDS[kind].partition(":")
-    found: Registry[Any] = getattr(importlib.import_module(module), name)
-    return found
+    members: Registry[Any] = getattr(importlib.import_module(module), name)
+    return members
 
 
 def plural(kind: str) -> str:
@@ -48,7 +48,9 @@ def plural(kind: str) -> str:
     """
     if kind in KINDS:
         return kind
-    for each in KINDS:
-        if kind.replace("_", " ") == registry(each).kind or kind == each.removesuffix("s"):
-            return each
+    for candidate in KINDS:
+        if kind.replace("_", " ") == registry(candidate).kind or kind == candidate.removesuffix(
+            "s"
+        ):
+            return candidate
     raise NameNotFound("kind of component", kind, KINDS)

@@ -5,26 +5,37 @@ part of the scenario (`training`, `rounds`, ...) is merged into it, key by key; 
 component that is only named (``selection: fedcor``, then ``selection.warmup``) gives it options.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from simfl.errors import ScenarioError, nearest
-from simfl.scenario.document import Document, Override, parse_path
 from simfl.scenario.fields import by_name, is_component, is_part
 from simfl.scenario.fleet import Group
 from simfl.scenario.yaml import Key, Location, Marks, dotted
 
 
-def apply(document: Document, override: Override) -> Document:
-    """Return `document` with `override` made.
+@dataclass(frozen=True)
+class Override:
+    """One change to a document: ``--set PATH=VALUE``, or a line of a variant."""
+
+    path: Location
+    value: Any
+    marks: Mapping[Location, Marks]
+
+
+def apply(
+    override: Override, written: Mapping[str, Any], places: Mapping[Location, Marks]
+) -> tuple[dict[str, Any], dict[Location, Marks]]:
+    """Return a document's data, and where each piece of it stands, with `override` made.
 
     Raises:
         ScenarioError: its path leads through something that has no such key.
     """
-    data = deepcopy(document.data)
-    marks = dict(document.marks)
+    data = deepcopy(dict(written))
+    marks = dict(places)
     for path, value in _leaves(override.path, override.value):
         mark = override.marks.get(path) or override.marks[override.path]
         try:
@@ -35,30 +46,22 @@ def apply(document: Document, override: Override) -> Document:
             del marks[key]
         for depth in range(1, len(where)):
             marks.setdefault(where[:depth], mark)
-        for key, written in override.marks.items():
+        for key, place in override.marks.items():
             if key[: len(path)] == path:
-                marks[where + key[len(path) :]] = written
-    return replace(document, data=data, marks=marks)
+                marks[where + key[len(path) :]] = place
+    return data, marks
 
 
-def variant_overrides(document: Document, name: str) -> list[Override]:
-    """Return the changes that the variant `name` makes, in the order written.
+def parse_path(text: str, source: str) -> Location:
+    """Return the location that ``fleet[0].count`` or ``fleet.0.count`` names.
 
     Raises:
-        ScenarioError: a key is no path.
+        ScenarioError: it is no path.
     """
-    changes: list[Override] = []
-    for key, value in document.data["variants"][name].items():
-        written: Location = ("variants", name, key)
-        path = parse_path(key, str(document.place(written, key=True)))
-        marks = {
-            path + place[len(written) :]: mark
-            for place, mark in document.marks.items()
-            if place[: len(written)] == written
-        }
-        anywhere = document.place(written)
-        changes.append(Override(path, value, marks or {path: Marks(anywhere, anywhere)}))
-    return changes
+    if not re.fullmatch(r"[^.\[\]\s]+(?:\.[^.\[\]]+|\[\d+\])*", text):
+        raise ScenarioError(f"{source}: {text!r} is no path; expected one such as fleet[0].count")
+    keys = re.findall(r"[^.\[\]]+", text)
+    return tuple(int(key) if key.isascii() and key.isdigit() else key for key in keys)
 
 
 def _leaves(path: Location, value: Any) -> Iterator[tuple[Location, Any]]:

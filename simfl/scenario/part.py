@@ -12,6 +12,6 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+=()-]*$", max_le
 
 
 class Part(BaseModel):
-    """Immutable, and intolerant of unknown keys and of numbers that are none."""
+    """Immutable, and intolerant of unknown keys and of what is no number."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -86,11 +86,27 @@ def _variant(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _swept(sweep: dict[str, Any], variant: dict[str, Any]) -> None:
+    """Let a sweep have lists of what a variant may have."""
+
+    def listed(values: dict[str, Any]) -> dict[str, Any]:
+        return {
+            path: {"type": "array", "minItems": 1, "items": value} for path, value in values.items()
+        }
+
+    paths = {key: listed(variant[key]) for key in ("properties", "patternProperties")}
+    several = {"type": "array", "minItems": 1}
+    together = sweep["properties"]["zip"]
+    together |= {**paths, "additionalProperties": several}
+    sweep["properties"] |= paths["properties"]
+    sweep |= {"patternProperties": paths["patternProperties"], "additionalProperties": several}
+
+
 def _paths(
     schema: dict[str, Any], properties: dict[str, Any], above: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for key, value in properties.items():
-        if above or key not in ("fleet", "seed", "seeds", "variants"):
+        if above or key not in ("fleet", "seed", "seeds", "sweep", "variants"):
             part = schema["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
             yield f"{above}{key}", {} if "properties" in part else _changed(value)
             yield from _paths(schema, part.get("properties", {}), f"{above}{key}.")

@@ -1,50 +1,82 @@
-"""One document -> the runs it stands for: every variant with every seed."""
+"""One document -> the runs it stands for: every variant, swept, with every seed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
-from simfl.errors import InputError, ScenarioError
+from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
-from simfl.scenario.overrides import variant_overrides
-from simfl.scenario.reader import check, read, report
-from simfl.scenario.scenario import SEEDS, Scenario
+from simfl.scenario.experiment import SEEDS
+from simfl.scenario.problems import report
+from simfl.scenario.scenario import Scenario, check, read
+from simfl.scenario.sweep import Point, names, points
 
 DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""
 
 
+_OF_ALL = ("variants", "sweep", "seed", "seeds")
+"""What belongs to the scenario, not to a variant of it."""
+
+
 class Run(NamedTuple):
-    """One run of a scenario: a variant of it with a seed."""
+    """One run of a scenario: a variant of it, at a point of its sweep, with a seed.
+
+    Attributes:
+        variant: what both are called.
+        seed: its seed.
+        scenario: complete.
+        factors: what was swept: a path -> its value, as written; and `variant`, where there are
+            variants too.
+    """
 
     variant: str
     seed: int
     scenario: Scenario
+    factors: dict[str, Any]
 
 
-def expand(source: Document | Scenario, seeds: Sequence[int] | None = None) -> list[Run]:
-    """Return every run that `source` stands for, variants in the order written, seeds inside.
+_Todo = tuple[str, tuple[str | None, Point]]
+"""A name, and which variant at which point of the sweep it is."""
 
-    Each run's scenario is complete: it has the variant's changes, its own seed, and neither
-    variants nor seeds.  Changes made by `Document.set` win over a variant's.
+
+def expand(
+    source: Document | Scenario,
+    seeds: Sequence[int] | None = None,
+    only: Sequence[str] | None = None,
+) -> list[Run]:
+    """Return every run that `source` stands for.
+
+    Variants come in the order written, within each the points of the sweep, and then the seeds.
+    Each run's scenario is complete: it has the changes, its own seed, and no variants, sweep or
+    seeds.  Changes made by `Document.set` win over a variant's and a sweep's.
 
     Args:
         source: a scenario, or a document that describes one.
         seeds: instead of its own.
+        only: variants, by their names with or without what is swept (None: all).
 
     Raises:
         ScenarioError: everything that is wrong with it or with a variant of it.
+        InputError: there is no such variant, or no such seed.
     """
     base = source if isinstance(source, Scenario) else read(source)
     seeds = base.seeds or (base.seed,) if seeds is None else _checked(seeds)
-    if not base.variants:
-        return _runs(DEFAULT, base, seeds)
+    if not base.variants and base.sweep is None:
+        _chosen([(DEFAULT, (None, ()))], only)
+        return _runs(DEFAULT, base, seeds, {})
     document = _document(base)
+    swept = [()] if base.sweep is None else points(base.sweep, base.seed)
     runs: list[Run] = []
     failures: list[str] = []
-    for name in base.variants:
+    todo = [
+        (_named(own, point), (own, combination))
+        for own in base.variants or [None]
+        for point, combination in zip(names(swept), swept, strict=True)
+    ]
+    for name, (own, combination) in _chosen(todo, only):
         try:
-            changed = variant(document, name)
+            changed = variant(document, own, combination)
         except ScenarioError as error:
             failures.append(f"{error} (in variant {name!r})")
             continue
@@ -53,28 +85,66 @@ def expand(source: Document | Scenario, seeds: Sequence[int] | None = None) -> l
             lines = report(changed, problems).splitlines()
             failures.extend(f"{line} (in variant {name!r})" for line in lines)
         else:
-            runs.extend(_runs(name, scenario, seeds))
+            factors = {factor.path: factor.value for factor in combination}
+            owner = {"variant": own} if own is not None and factors else {}
+            runs.extend(_runs(name, scenario, seeds, owner | factors))
     if failures:
-        raise ScenarioError("\n".join(dict.fromkeys(failures)))
+        told = failures if base.sweep is None else _once_per_line(failures)
+        raise ScenarioError("\n".join(dict.fromkeys(told)))
     return runs
 
 
-def variant(document: Document, name: str) -> Document:
-    """Return `document` as its variant `name` has it.
+def _named(own: str | None, point: str) -> str:
+    return "_".join(filter(None, (own, point)))
+
+
+def _once_per_line(failures: Sequence[str]) -> list[str]:
+    """Return each problem once: with the first variant that has it."""
+    first: dict[str, str] = {}
+    for failure in failures:
+        first.setdefault(failure.rpartition(" (in variant")[0], failure)
+    return list(first.values())
+
+
+def _chosen(todo: Sequence[_Todo], only: Sequence[str] | None) -> Sequence[_Todo]:
+    """Return those that `only` names.
 
     Raises:
-        ScenarioError: a change of the variant can't be made.
+        InputError: there is no such variant.
+    """
+    known = {name for name, _ in todo} | {own for _, (own, _) in todo if own is not None}
+    for name in only or ():
+        if name not in known:
+            raise InputError(f"--variant: there is no variant {name!r}{nearest(name, known)}")
+    return [
+        (name, (own, point))
+        for name, (own, point) in todo
+        if only is None or name in only or own in only
+    ]
+
+
+def variant(document: Document, name: str | None, point: Point = ()) -> Document:
+    """Return `document` as its variant `name` (None: no variant) has it, at a point of its sweep.
+
+    Raises:
+        ScenarioError: a change can't be made.
     """
     changed = document
-    for override in variant_overrides(document, name):
-        if (key := override.path[0]) in ("variants", "seed", "seeds"):
+    overrides = [] if name is None else document.variant(name)
+    overrides += [document.override(*factor) for factor in point]
+    for override in overrides:
+        if (key := override.path[0]) in _OF_ALL:
             place = override.marks[override.path].key
             raise ScenarioError(f"{place}: a variant can't change {key!r}: all run with all seeds")
         changed = changed.change(override)
     for override in document.overrides:
-        if override.path[0] not in ("variants", "seeds"):
+        if override.path[0] not in ("variants", "sweep", "seeds"):
             changed = changed.change(override)
-    data = {key: value for key, value in changed.data.items() if key not in ("variants", "seeds")}
+    data = {
+        key: value
+        for key, value in changed.data.items()
+        if key not in ("variants", "sweep", "seeds")
+    }
     return replace(changed, data=data)
 
 
@@ -83,7 +153,7 @@ def _document(scenario: Scenario) -> Document:
     document = scenario._document
     seeds = {"seed": scenario.seed, "seeds": scenario.seeds}
     if document is not None and read(document).model_copy(update=seeds) == scenario:
-        return cast(Document, document)
+        return document
     return Document.of(scenario.to_dict(), folder=scenario.folder)
 
 
@@ -103,8 +173,11 @@ def _checked(seeds: Sequence[int]) -> Sequence[int]:
     return seeds
 
 
-def _runs(name: str, scenario: Scenario, seeds: Sequence[int]) -> list[Run]:
+def _runs(
+    name: str, scenario: Scenario, seeds: Sequence[int], factors: dict[str, Any]
+) -> list[Run]:
+    single: dict[str, Any] = {"variants": {}, "sweep": None, "seeds": ()}
     return [
-        Run(name, seed, scenario.model_copy(update={"seed": seed, "variants": {}, "seeds": ()}))
+        Run(name, seed, scenario.model_copy(update={"seed": seed, **single}), factors)
         for seed in seeds
     ]

@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 from simfl.components.models.base import Model
-from simfl.core.blame import users_code
 from simfl.core.circumstances import Architecture
+from simfl.core.guard import blaming
 from simfl.errors import InputError
 from simfl.training.flat import Layout, build, example_input, takes_tokens
 from simfl.training.measure import profile_layer
@@ -27,7 +27,7 @@ def architecture_of(model: Model, shape: tuple[int, ...], classes: int) -> Archi
         raise
     except Exception:  # not all that a module may do goes without numbers
         pass
-    with users_code(f"model {model.name!r}", type(model)):
+    with blaming(model, "being tried", told_as=InputError):
         return _look(model, shape, classes)
 
 

@@ -57,6 +57,24 @@ class TestOutput:
         assert "round 3/3" in err
         assert "virtual" not in out
 
+    def test_rounds_that_ran_short_are_told(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file.write_text(SCENARIO + VARIANTS)
+        rare = "fleet.availability={name: on_off, on: 30 s, off: 10 min}"
+        run(file, "--set", rare, "--set", "rounds.min_clients=1", "--seeds", "0-1")
+        told = [line for line in capsys.readouterr().out.splitlines() if "fewer clients" in line]
+        assert {line.split(":")[0] for line in told} == {"waits", "drops"}
+        for line in told:
+            variant, rest = line.split(": ")
+            summaries = [
+                json.loads(Path(f"runs/commanded/{variant}/seed-{seed}/summary.json").read_text())
+                for seed in (0, 1)
+            ]
+            short = sum(summary["short_rounds"] for summary in summaries)
+            assert short > 0
+            assert rest.startswith(f"{short} of 6 rounds had fewer clients")
+
     def test_default_folder(self, file: Path) -> None:
         run(file, "--quiet")
         folder = Path("runs/commanded/default/seed-0")
@@ -158,6 +176,34 @@ class TestWhatIsRun:
         assert error.startswith("error: ")
         assert message in error
         assert not Path("o").exists()
+
+
+class TestSweeps:
+    SWEEP = "sweep: {rounds.clients: [4, 6], training.epochs: [1, 2]}\n"
+
+    def test_folders_and_factors(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        from simfl.runs.folder import factors
+
+        file.write_text(SCENARIO + self.SWEEP)
+        run(file, "-q", "--out", "o", "--variant", "clients=6_epochs=1", "--seeds", "0-1")
+        folders = [Path(f"o/clients=6_epochs=1/seed-{seed}") for seed in (0, 1)]
+        assert sorted(Path("o").glob("*/seed-*")) == folders
+        for folder in folders:
+            assert factors(folder) == {"rounds.clients": 6, "training.epochs": 1}
+        run(file, "--out", "o", "--variant", "clients=5_epochs=1", code=2)
+        assert "did you mean 'clients=" in capsys.readouterr().err
+
+    def test_a_dry_run_writes_nothing(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file.write_text(SCENARIO + self.SWEEP)
+        run(file, "--out", "o", "--dry-run", "--seeds", "0-2")
+        out = capsys.readouterr().out.splitlines()
+        assert [line.split()[0] for line in out[:-1]] == [
+            f"clients={clients}_epochs={epochs}" for clients in (4, 6) for epochs in (1, 2)
+        ]
+        assert all("3 seeds, 3 rounds each" in line for line in out[:-1])
+        assert out[-1].startswith("12 runs, 1 at a time: about ")
+        assert not Path("o").exists()
+        run(file, "--dry-run", "--set", "selection=power_of_choice", code=2)
 
 
 class TestOverwriting:

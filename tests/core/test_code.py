@@ -20,6 +20,14 @@ Path(__file__).with_name("imported").touch()
 class Mine(Uniform):
     pass
 """
+NET = """
+from torch import nn
+
+def make(width, shape, classes):
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(shape[0], width), nn.ReLU(), nn.Linear(width, classes)
+    )
+"""
 TEXT = """
 data: {{dataset: synthetic}}
 model: logistic_regression
@@ -79,11 +87,78 @@ def test_run_imports_what_lies_beside_the_scenario(scenario: Path) -> None:
     assert main([*words, "--out", "out"]) == 0
 
 
-def test_modules_from_elsewhere_need_permission(scenario: Path) -> None:
-    text = scenario.read_text().replace("strangers_code.py:", "strangers_code:")
+@pytest.fixture
+def with_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A scenario whose model a function makes, in a file in a folder beside it."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "strangers_net", raising=False)
+    (tmp_path / "project/nets").mkdir(parents=True)
+    (tmp_path / "project/nets/strangers_net.py").write_text(NET)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    file = tmp_path / "project/s.yaml"
+    model = '{name: "nets/strangers_net.py:make", width: 5}'
+    file.write_text(TEXT.format("uniform").replace("logistic_regression", model))
+    return file
+
+
+@pytest.mark.parametrize("workers", [[], ["--workers", "2"]], ids=["inline", "workers"])
+def test_a_model_beside_the_scenario_is_trained_from_anywhere(
+    with_model: Path, monkeypatch: pytest.MonkeyPatch, workers: list[str]
+) -> None:
+    assert main(["run", str(with_model), "--out", "out", "-q", "--no-report", *workers]) == 0
+    run = Path("out/default/seed-0").resolve()
+    before = (run / "model.pt").read_bytes()
+    for file in ("summary.json", "model.pt"):
+        (run / file).unlink()
+    monkeypatch.chdir(with_model.parent.parent)
+    assert main(["resume", str(run), "-q", "--no-report", "--allow-code", *workers]) == 0
+    assert (run / "model.pt").read_bytes() == before
+    assert main(["verify", str(run), "--allow-code"]) == 0
+
+
+def test_a_file_is_never_taken_for_another_module(
+    with_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (with_model.parent / "random.py").write_text(NET)
+    with_model.write_text(with_model.read_text().replace("nets/strangers_net.py", "random.py"))
+    assert main(["validate", str(with_model), "--allow-code"]) == 2
+    assert "another module is called 'random'; rename" in capsys.readouterr().err
+
+
+def elsewhere(scenario: Path) -> Path:
+    """Return the scenario moved away from its module, which Python finds all the same."""
     moved = scenario.parents[1] / "elsewhere" / "s.yaml"
-    moved.write_text(text)
+    moved.write_text(scenario.read_text().replace("strangers_code.py:", "strangers_code:"))
     sys.path.append(str(scenario.parent))
+    return moved
+
+
+@pytest.mark.parametrize("command", ["fleet", "partition", "run", "resume", "verify"])
+def test_every_command_wants_permission(
+    scenario: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = elsewhere(scenario)
+    words = [command, str(moved)]
+    if command == "run":
+        words += ["--out", "again", "-q", "--no-report"]
+    if command in ("resume", "verify"):
+        assert main(["run", str(moved), "--out", "o", "-q", "--allow-code", "--no-report"]) == 0
+        words = [command, "o/default/seed-0"]
+        if command == "resume":
+            Path("o/default/seed-0/summary.json").unlink()
+            words += ["-q", "--no-report"]
+    (scenario.parent / "imported").unlink(missing_ok=True)
+    sys.modules.pop("strangers_code", None)
+    assert main(words) == 2
+    assert "--allow-code" in capsys.readouterr().err
+    assert not was_imported(scenario)
+    assert main([*words, "--allow-code"]) == 0
+    assert was_imported(scenario)
+
+
+def test_modules_from_elsewhere_need_permission(scenario: Path) -> None:
+    moved = elsewhere(scenario)
     with importing("beside"), pytest.raises(ScenarioError, match="--allow-code"):
         Scenario.load(moved)
     assert not was_imported(scenario)

@@ -1,6 +1,5 @@
 """NVIDIA FLARE's edge example: latencies against order statistics, in moments of host time."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,6 @@ def test_the_largest_of_few_normals() -> None:
 def latencies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, tuple[float, ...]]]:
     """Return per variant and seed the mean latency, and how many devices each class has."""
     out = tmp_path_factory.mktemp("nvflare")
-    began = time.process_time()
     results = run(Scenario.load(SCENARIO), out, Options(time_only=True))
     found: dict[str, dict[int, tuple[float, ...]]] = {"synchronous": {}, "asynchronous": {}}
     for result in results:
@@ -41,7 +39,6 @@ def latencies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, t
         else:
             mean = took.mean()  # of a device, however often it came back
         found[result.provenance["variant"]][result.provenance["seed"]] = (mean, *counts)
-    found["host_s"] = {0: (time.process_time() - began,)}
     return found
 
 
@@ -59,8 +56,3 @@ def test_asynchronous_updates_take_as_long_as_a_device(latencies) -> None:
 def test_both_policies_meet_the_same_fleet(latencies) -> None:
     for seed, (_, *counts) in latencies["synchronous"].items():
         assert latencies["asynchronous"][seed][1:] == tuple(counts)
-
-
-def test_a_run_takes_moments(latencies) -> None:
-    runs = len(latencies["synchronous"]) + len(latencies["asynchronous"])
-    assert latencies["host_s"][0][0] < 2 * runs

@@ -138,5 +138,5 @@ def _start(name: str, folder: Path) -> Any:
 def moments(number: int, lasts_s: float) -> list[tuple[float, signal.Signals]]:
     """Return when the `number`-th case is killed and how; every third twice in a row."""
     rng = np.random.default_rng(number)
-    times = rng.uniform(0, lasts_s, 2 if number % 3 == 0 else 1)
+    times = rng.uniform(0, lasts_s, 2 if (number + number // len(SCENARIOS)) % 3 == 0 else 1)
     return [(float(after), SIGNALS[rng.integers(len(SIGNALS))]) for after in times]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import Options, run
+from simfl.runs.run import run
 from simfl.scenario import Scenario
 
 SCENARIO = {

@@ -127,7 +127,7 @@ CASES = {
     ),
     "updates withheld": (
         GOOD.replace("clients: 4", "clients: 4, policy: tiered") + "training: {filter: cmfl}\n",
-        "4:30: rounds.policy: policy 'tiered' needs `rounds.stop` to name a time or bytes",
+        "4:30: rounds.policy: policy 'tiered' needs `rounds.stop` to name a time",
     ),
 }  # fmt: skip
 
@@ -184,7 +184,9 @@ def test_a_component_that_raises_is_told_as_the_users(
         "        yield str(1 / 0)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InputError, match=r"raised ZeroDivisionError: .*odd_objector.py:4\)"):
+    with pytest.raises(
+        InputError, match=r"can't go with: ZeroDivisionError: .*odd_objector.py:4\)"
+    ):
         Scenario.from_dict({**Document.parse(GOOD).data, "selection": "odd_objector:Odd"})
 
 

@@ -1,5 +1,7 @@
 """Timers that nobody needs any more don't pile up, and change nothing."""
 
+import weakref
+
 import simpy
 
 from simfl.sim.timeline import Timeline
@@ -7,9 +9,12 @@ from simfl.sim.timeline import Timeline
 
 def test_forgotten_timers_are_swept() -> None:
     timeline = Timeline()
+    timers = []
     for _ in range(20_000):
-        timeline.forget(timeline.deadline(1e9))
-    assert len(timeline._queue) < 3000
+        timer = timeline.deadline(1e9)
+        timers.append(weakref.ref(timer))
+        timeline.forget(timer)
+    assert sum(timer() is not None for timer in timers) < 3000
 
 
 def test_forgetting_changes_no_order() -> None:

@@ -95,13 +95,13 @@ class ModelRegistry(Registry[Model]):
     """Models; a plain `torch.nn.Module`, or a function that makes one, is as good as a `Model`."""
 
     @override
-    def adopt(self, name: str, found: object) -> object:
-        if isinstance(found, type):
+    def adopt(self, name: str, named: object) -> object:
+        if isinstance(named, type):
             from torch import nn
 
-            if not issubclass(found, nn.Module):
-                return found
-        return _adopted(name, found) if callable(found) else found
+            if not issubclass(named, nn.Module):
+                return named
+        return _adopted(name, named) if callable(named) else named
 
 
 @cache

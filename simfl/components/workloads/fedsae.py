@@ -92,13 +92,17 @@ class FedSae(Workload):
         """Each call is one participation, from which the next one learns."""
         if not assignment.samples:
             return None
-        pair = self._pairs.get(assignment.client, Pair(*sorted(self.start)))
+        pair = self.pair(assignment.client)
         high, low = self.task(assignment, pair.high), self.task(assignment, pair.low)
         outcome = self._outcome(assignment, pair, high, low)
         self._learn(assignment.client, pair, outcome)
         if outcome == "complete":
             return high
         return low if outcome == "half" or self.affordable == "deadline" else None
+
+    def pair(self, client: int) -> Pair:
+        """Return what `client` will be asked for next."""
+        return self._pairs.get(client, Pair(*sorted(self.start)))
 
     def task(self, assignment: Assignment, epochs: float) -> Plan | None:
         """Return so many epochs as whole passes and mini-batches, or None if that is nothing."""
@@ -113,14 +117,14 @@ class FedSae(Workload):
         self, assignment: Assignment, pair: Pair, high: Plan | None, low: Plan | None
     ) -> Outcome:
         if self.affordable == "drawn":
-            epochs = self._draw(assignment)
+            epochs = self.draw(assignment)
             return "complete" if epochs >= pair.high else "half" if epochs >= pair.low else "fail"
         if high is not None and assignment.fits(assignment.units(high)):
             return "complete"
         return "half" if low is not None and assignment.fits(assignment.units(low)) else "fail"
 
-    def _draw(self, assignment: Assignment) -> float:
-        """Return the epochs that the client can afford this time."""
+    def draw(self, assignment: Assignment) -> float:
+        """Return the epochs that the client can afford this time, drawn anew at each call."""
         seed, tries = self._drawn.get(assignment.client, (-1, 0))
         tries = tries + 1 if seed == assignment.rng_seed else 0
         self._drawn[assignment.client] = assignment.rng_seed, tries

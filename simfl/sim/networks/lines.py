@@ -32,11 +32,13 @@ class Lines:
         self._server_bps, *self._cells_bps = bps
         self._server: Line | None = None
         self._own: list[Line | None] = [None] * len(self._cells_bps)
-        limited = [math.isfinite(each) for each in self._cells_bps]
+        limited = [math.isfinite(cell_bps) for cell_bps in self._cells_bps]
         if not math.isfinite(self._server_bps):  # then cells have nothing to do with each other
             self._own = [
-                Line(timeline, FairLink(each), [each], [factors]) if finite else None
-                for each, factors, finite in zip(self._cells_bps, rates[1:], limited, strict=True)
+                Line(timeline, FairLink(cell_bps), [cell_bps], [factors]) if finite else None
+                for cell_bps, factors, finite in zip(
+                    self._cells_bps, rates[1:], limited, strict=True
+                )
             ]
         elif any(limited):
             self._server = Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)

@@ -60,14 +60,14 @@ class Candidates:
         wanted = 4 * k + 64
         if len(pool) > _FEW * wanted:
             seen: dict[int, None] = {}
-            found: list[int] = []
+            there: list[int] = []
             while len(seen) < len(pool) // _SHARE:
                 fresh = [i for i in rng.integers(len(pool), size=wanted).tolist() if i not in seen]
                 fresh = list(dict.fromkeys(fresh))
                 seen.update(dict.fromkeys(fresh))
-                found += self.reachable(pool[fresh]).tolist() if fresh else []
-                if len(found) >= k:
-                    return np.sort(np.array(found[:k], dtype=np.int64))
+                there += self.reachable(pool[fresh]).tolist() if fresh else []
+                if len(there) >= k:
+                    return np.sort(np.array(there[:k], dtype=np.int64))
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
 

@@ -119,7 +119,7 @@ class Dispatch:
     def reject_surplus(self, parts: Iterable[Participation], enough: int) -> None:
         """Call late who arrived at the same instant as the last of `enough` but has a higher id."""
         arrived = [part for part in parts if part.arrived]
-        for part in sorted(arrived, key=lambda one: (one.errand.ended_s, one.client))[enough:]:
+        for part in sorted(arrived, key=lambda part: (part.errand.ended_s, part.client))[enough:]:
             part.errand.end = "late"
             self.discard(part, "late")
 

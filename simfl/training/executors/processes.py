@@ -1,9 +1,9 @@
 """Compute in worker processes of this machine, one thread each.
 
-Workers are started afresh (never forked, which PyTorch does not survive well), get the task once,
-with its tensors in shared memory, and each model version once.  Orders travel in lane-groups of
-about equal work; which worker computes a group, and how orders are grouped, changes no bit.  A
-worker that dies is replaced and its group computed again: orders are pure.
+Workers (see `core.processes`) get the task once, with its tensors in shared memory, and each model
+version once.  Orders travel in lane-groups of about equal work; which worker computes a group, and
+how orders are grouped, changes no bit.  A worker that dies is replaced and its group computed
+again: orders are pure.
 """
 
 import os
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
+from simfl.core.machine import cores
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import RunError
@@ -54,7 +55,7 @@ class Processes(Executor):
         torch.set_num_threads(1)
         super().start(task)
         self._pack = pack(task)
-        self._pool = [self._hire() for _ in range(self.workers or _cores())]
+        self._pool = [self._hire() for _ in range(self.workers or cores())]
 
     @override
     def train(self, batch: OrderBatch) -> list[WorkResult]:
@@ -117,7 +118,7 @@ class Processes(Executor):
         self._judged = None
 
     def _train(self, task: "Task", batch: OrderBatch) -> list[WorkResult]:
-        while len(self._pool) < (self.workers or _cores()):
+        while len(self._pool) < (self.workers or cores()):
             self._pool.append(self._hire())
         waiting = deque(lane_groups_of(task, batch.orders, len(self._pool)))
         busy: dict[int, list[int]] = {}
@@ -160,7 +161,3 @@ class Processes(Executor):
         for worker in self._pool:
             worker.stop()
         self._pool = []
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -93,6 +93,13 @@ class _Pickler(pickle.Pickler):
         return self._count - 1, tuple(value.shape), value.dtype
 
 
+class WithoutTensors(_Pickler):
+    """Pickles everything but large tensors, to see whether that can be done at all."""
+
+    def __init__(self, buffer: io.BytesIO, _protocol: int) -> None:
+        super().__init__(buffer, lambda _flat: None)
+
+
 class _Unpickler(pickle.Unpickler):
     """Fetches the memory of large tensors by their numbers."""
 

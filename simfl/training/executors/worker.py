@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, Any
 
+from simfl.core.processes import context, needs_main, without_main
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Packed = tuple[bytes, list[int]]
 """A pickle and the file descriptors of its large tensors, see `sharing.pack`."""
-_SPAWN = multiprocessing.get_context("spawn")
 
 
 class Worker:
@@ -34,9 +34,14 @@ class Worker:
     """
 
     def __init__(self, payload: bytes, fds: Sequence[int]) -> None:
-        self.channel, far = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_serve, args=(far,), name="simfl-worker", daemon=True)
-        self._process.start()
+        start = context()
+        self.channel, far = start.Pipe()
+        self._process = start.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(far,), name="simfl-worker", daemon=True
+        )
+        # A class of the main module is found there, which a script must allow for.
+        with contextlib.nullcontext() if needs_main(payload) else without_main():
+            self._process.start()
         far.close()
         self._versions: set[int] = set()
         self._inputs: Packed | None = None
@@ -48,7 +53,8 @@ class Worker:
     @property
     def pid(self) -> int | None:
         """Its process id."""
-        return self._process.pid
+        pid: int | None = self._process.pid
+        return pid
 
     def ask(self, batch: OrderBatch, offered: Container[int]) -> None:
         """Send orders, with those of their bases that it has not seen.

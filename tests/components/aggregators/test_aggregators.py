@@ -1,5 +1,7 @@
 """Every aggregator: contracts, and the published formulas by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -130,21 +132,32 @@ def test_fednova_by_hand() -> None:
     assert aggregate("fednova", [contribution(9, steps=0)], 3.0).tolist() == [3.0]
 
 
+def reach_of(aggregator: Aggregator, steps: int, round_: int = 1) -> float:
+    """Return how far so many steps reach, a_k, read off one round beside a client of one step.
+
+    Only the latter moves, by 1: tau_eff * 1/2 * 1/a_1, where tau_eff = (a_1 + a_k) / 2 and a_1 = 1.
+    """
+    two = [contribution(1, client=0), contribution(0, client=1, steps=steps)]
+    two = [replace(c, result=replace(c.result, order=replace(c.result.order, round=round_)))
+           for c in two]  # fmt: skip
+    return 4 * float(aggregator.aggregate(two[0].base, two)[0]) - 1
+
+
 def test_fednova_learns_of_local_training() -> None:
     """Momentum and learning rate times mu as local training has them; options go before."""
 
     def reach(local: LocalTraining, round_: int = 1, **options: float) -> float:
         aggregator = FedNova(**options)
         aggregator.prepare(local, 10)
-        return aggregator._reach(7, round_)
+        return reach_of(aggregator, 7, round_)
 
     plain, schedule = Sgd(lr=0.5), Milestones(milestones=(3,), factor=0.5)
     heavy = LocalTraining(8, Sgd(lr=0.5, momentum=0.5), schedule)
     pulled = LocalTraining(8, plain, schedule, proximal=0.5)
     assert reach(LocalTraining(8, plain, schedule)) == 7
-    assert reach(heavy) == FedNova(momentum=0.5)._reach(7)
-    assert reach(pulled) == FedNova(proximal=0.25)._reach(7)
-    assert reach(pulled, 4) == FedNova(proximal=0.125)._reach(7)  # the rate was cut
+    assert reach(heavy) == reach_of(FedNova(momentum=0.5), 7)
+    assert reach(pulled) == reach_of(FedNova(proximal=0.25), 7)
+    assert reach(pulled, 4) == reach_of(FedNova(proximal=0.125), 7)  # the rate was cut
     assert reach(heavy, momentum=0) == reach(pulled, proximal=0) == 7
     both = LocalTraining(8, heavy.optimizer, schedule, proximal=0.5)
     [told] = FedNova().objections(circumstances(training=both))
@@ -162,16 +175,15 @@ def test_fednova_learns_of_local_training() -> None:
 @pytest.mark.parametrize("steps", [1, 2, 7])
 def test_fednova_reach_is_the_sum_of_step_weights(steps: int) -> None:
     """a_k is how far unit gradients carry: summed step by step here, in closed form there."""
-    fednova = aggregators.get("fednova")
     rho, velocity, far = 0.5, 0.0, 0.0
     for _ in range(steps):
         velocity = rho * velocity + 1
         far += velocity
-    assert fednova(momentum=rho)._reach(steps) == pytest.approx(far)  # type: ignore[attr-defined]
+    assert reach_of(FedNova(momentum=rho), steps) == pytest.approx(far)
     rate, far = 0.25, 0.0
     for _ in range(steps):
         far = (1 - rate) * far + 1
-    assert fednova(proximal=rate)._reach(steps) == pytest.approx(far)  # type: ignore[attr-defined]
+    assert reach_of(FedNova(proximal=rate), steps) == pytest.approx(far)
 
 
 def test_robust_statistics_by_hand() -> None:

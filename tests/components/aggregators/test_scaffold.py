@@ -70,8 +70,9 @@ def test_the_servers_is_the_mean_of_the_clients() -> None:
         model = server.aggregate(
             model, [arrived(int(k), base, float(rng.normal()), 0.3) for k in chosen]
         )
-        mean = sum(float(own[0]) for own in server._controls.values()) / 7
-        assert server._control == pytest.approx(mean, rel=1e-6, abs=1e-9)
+        state = server.state_dict()
+        mean = sum(float(own[0]) for own in state["_controls"].values()) / 7
+        assert state["_control"] == pytest.approx(mean, rel=1e-6, abs=1e-9)
 
 
 def test_state_goes_on_where_it_was() -> None:

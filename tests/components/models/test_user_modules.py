@@ -103,8 +103,8 @@ CASES: dict[str, str] = {
     "normalised": r"keeps buffers \(1.running_mean.*track_running_stats=False",
     "nothing": "has no parameters to train",
     "a_number": "must be a torch.nn.Module, but it is a int",
-    "broken": r"raised ZeroDivisionError: division by zero \(.*user_modules.py:38\)",
-    "Stubborn": r"raised KeyError: 'what' \(.*user_modules.py:43\)",
+    "broken": r"being tried: ZeroDivisionError: division by zero \(.*user_modules.py:38\)",
+    "Stubborn": r"being tried: KeyError: 'what' \(.*user_modules.py:43\)",
     "NoTensor": "but gives list",
 }
 

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from simfl.components.selectors._gaussian_process import Posterior, choose
-from simfl.components.selectors.base import Probe
+from simfl.components.selectors.base import Probe, Reports
 from simfl.components.selectors.fedcor import FedCor
 from simfl.components.selectors.fedgp import FedGp
 from simfl.testing.fake_server import FakeServer
@@ -35,10 +35,11 @@ def test_schedule_of_probes() -> None:
 
 def test_paper_presets_update_where_the_paper_does() -> None:
     selector, server = FedCor(), FakeServer.random(20)
-    updates = []
+    losses = Reports(Probe("loss", np.arange(20)), np.arange(20), np.ones(20))
+    updates, rng = [], np.random.default_rng(0)
     for t in range(500):
         server.rounds = t
-        if selector._is_update(server.view(5)):
+        if selector.probe(server.view(5), (losses,), rng) is not None:  # the throw-away round
             updates.append(t)
     assert updates == list(range(20, 500, 10))
     assert len(updates) == 48

@@ -2,11 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
+from scipy import stats
 
 from simfl.components.workloads.base import Assignment
 from simfl.components.workloads.fedsae import FedSae, Outcome, Pair, fassa, ira
+from simfl.core.seeds import generator
 from simfl.core.work import Plan
 
 
@@ -32,7 +33,7 @@ def test_ira(
     plan = workload.plan(assignment(affordable))
     # Whoever fails tries the easy task in vain, and so misses the deadline.
     assert plan == Plan(full_epochs=int(pair[0]) if trained is None else trained)
-    assert workload._pairs[0] == pytest.approx(after)
+    assert workload.pair(0) == pytest.approx(after)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_fassa_learns_a_threshold_from_the_third_time_on() -> None:
     pairs = []
     for _ in range(4):
         workload.plan(assignment(100))
-        pairs.append(workload._pairs[0])
+        pairs.append(workload.pair(0))
     # (1,2) -> +1 -> (2,3) -> +1 -> (3,4); threshold 0.95 * 2 + 0.05 * 3 = 2.05 <= 3: slow;
     # then 0.95 * 2.05 + 0.05 * 4 = 2.1475 <= 4: slow again
     assert pairs == [(2, 3), (3, 4), (4, 5), (5, 6)]
@@ -76,13 +77,13 @@ def test_work_is_capped_and_fractions_are_mini_batches() -> None:
 
 def test_drawn_workloads_belong_to_clients() -> None:
     workload = FedSae(affordable="drawn")
-    drawn = [workload._draw(assignment(0, seed=s, client=3)) for s in range(3000)]
-    mean, deviation = workload._talents[3]
-    assert 5 <= mean <= 10
-    assert mean / 4 <= deviation <= mean / 2
+    drawn = [workload.draw(assignment(0, seed=s, client=3)) for s in range(3000)]
     assert min(drawn) >= 0
-    # the normal distribution above 0 has a slightly larger mean
-    assert mean - 0.2 < np.mean(drawn) < mean + 0.5
+    first = generator(0, 0)  # the seed with which the client was first met
+    mean = first.uniform(5, 10)
+    deviation = first.uniform(mean / 4, mean / 2)
+    cut = stats.truncnorm(-mean / deviation, math.inf, mean, deviation)
+    assert stats.kstest(drawn, cut.cdf).pvalue > 0.01
     plans = [workload.plan(assignment(math.inf, seed=s)) for s in range(200)]
     assert None in plans
     assert any(plan is not None and plan.units(10, 1) > 30 for plan in plans)
@@ -93,17 +94,17 @@ def test_drawn_workloads_belong_to_clients() -> None:
 def test_a_participation_that_was_skipped_is_drawn_anew() -> None:
     """Its seed stays the same until something is sent; the first draw is as ever."""
     workload = FedSae(affordable="drawn")
-    first, second = (workload._draw(assignment(0, seed=7)) for _ in range(2))
+    first, second = (workload.draw(assignment(0, seed=7)) for _ in range(2))
     assert first != second
-    assert workload._draw(assignment(0, seed=8)) != second
+    assert workload.draw(assignment(0, seed=8)) != second
     other = FedSae(affordable="drawn")
-    assert [other._draw(assignment(0, seed=7)) for _ in range(2)] == [first, second]
+    assert [other.draw(assignment(0, seed=7)) for _ in range(2)] == [first, second]
 
 
 def test_a_client_that_always_fails_keeps_a_task() -> None:
     workload = FedSae()
     for _ in range(1200):
         workload.plan(assignment(0))
-    assert workload._pairs[0].low > 0
+    assert workload.pair(0).low > 0
     workload.plan(assignment(math.inf))
-    assert workload._pairs[0].high > 0
+    assert workload.pair(0).high > 0

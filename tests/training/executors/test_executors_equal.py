@@ -168,7 +168,7 @@ def test_processes_equal_inline(name, workers):
 
 
 def test_registered_by_name():
-    assert {"inline", "processes"} <= set(executors.names())
+    assert {"auto", "inline", "processes"} <= set(executors.names())
 
 
 def test_not_started():

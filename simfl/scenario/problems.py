@@ -1,21 +1,19 @@
-"""Documents -> scenarios: every problem at once, each with its place and what would be right."""
+"""What is wrong with a document: every problem at once, with its place and what would be right."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from simfl.core.code import beside
 from simfl.core.registry import NESTED
-from simfl.errors import ScenarioError, nearest
-from simfl.scenario.checks import objections
-from simfl.scenario.document import Document, file_names, safe_name, within
+from simfl.errors import nearest
+from simfl.scenario.document import Document, within
+from simfl.scenario.experiment import Experiment
 from simfl.scenario.fields import model_within, option_names
-from simfl.scenario.scenario import Scenario
+from simfl.scenario.fleet import Group
 from simfl.scenario.yaml import MOST_PROBLEMS, Location, Place, dotted
 
 
@@ -28,55 +26,24 @@ class Problem:
     at_key: bool = False
 
 
-def read(document: Document) -> Scenario:
-    """Return the scenario that `document` describes.
-
-    Raises:
-        ScenarioError: everything that is wrong with it, a line each:
-            ``scenario.yaml:14:9: fleet[0].uplink: expected a data rate such as ...``.
-    """
-    scenario, problems = check(document)
-    if scenario is None:
-        raise ScenarioError(report(document, problems))
-    return scenario
-
-
-def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
-    """Return the scenario that `document` describes, or everything that is wrong with it."""
-    data = dict(document.data)
-    folder = document.folder
-    if isinstance(given := data.get("folder"), str):
-        folder = (folder or Path()) / given
-    if folder is not None and any(file_names(data)):
-        data["folder"] = str(folder)
-    if "name" not in data and document.folder is not None:
-        data["name"] = safe_name(Path(document.source).stem)
-    try:
-        with beside(folder):
-            scenario = Scenario.model_validate(data, context={"folder": folder})
-    except ValidationError as error:
-        told = _unfold(error.errors(include_url=False), (), Scenario)
-        return None, _merge(document, list(islice(told, MOST_PROBLEMS)))
-    if problems := list(_numbers_that_are_none(document.data, scenario.to_dict())):
-        return None, problems
-    if problems := [Problem(path, message) for path, message in objections(scenario)]:
-        return None, _merge(document, problems)
-    scenario._document = document
-    return scenario, []
-
-
-def _numbers_that_are_none(written: Any, read: Any, path: Location = ()) -> Iterator[Problem]:
+def truths_for_numbers(written: Any, read: Any, path: Location = ()) -> Iterator[Problem]:
     """Yield where a truth value was taken for a number, as Python would have it."""
     if isinstance(written, Mapping) and isinstance(read, Mapping):
         for key in written.keys() & read.keys():
-            yield from _numbers_that_are_none(written[key], read[key], (*path, key))
+            yield from truths_for_numbers(written[key], read[key], (*path, key))
     elif isinstance(read, list):
         items = written if isinstance(written, list) else [written]
         for index, (item, number) in enumerate(zip(items, read, strict=False)):
             inner = (*path, index) if items is written else path
-            yield from _numbers_that_are_none(item, number, inner)
+            yield from truths_for_numbers(item, number, inner)
     elif isinstance(written, bool) and isinstance(read, int | float | str) and read is not written:
         yield Problem(path, f"expected a number, got {str(written).lower()}")
+
+
+def explained(document: Document, error: ValidationError) -> list[Problem]:
+    """Return what pydantic found wrong with `document`, as its writer would say it."""
+    problems = _unfold(error.errors(include_url=False), (), Experiment)
+    return merged(document, list(islice(problems, MOST_PROBLEMS)))
 
 
 def report(document: Document, problems: Sequence[Problem]) -> str:
@@ -119,9 +86,7 @@ def _unfold(
 
 
 def _owner(model: type[BaseModel], path: Location) -> type[BaseModel] | None:
-    if model is Scenario and path[:1] == ("fleet",):
-        from simfl.scenario.fleet import Group
-
+    if issubclass(model, Experiment) and path[:1] == ("fleet",):
         return model_within(Group, path[1:])
     return model_within(model, path)
 
@@ -173,14 +138,14 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _merge(document: Document, problems: Sequence[Problem]) -> list[Problem]:
+def merged(document: Document, problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems, those of a union's members (whose paths lead beyond the data) as one."""
-    merged: list[Problem] = []
+    plain: list[Problem] = []
     beyond: dict[Location, dict[str, None]] = {}
     for problem in problems:
         real, rest = within(document.data, problem.path)
         if rest:
             beyond.setdefault(real, {})[problem.message] = None
         else:
-            merged.append(replace(problem, path=real))
-    return merged + [Problem(real, "; or ".join(messages)) for real, messages in beyond.items()]
+            plain.append(replace(problem, path=real))
+    return plain + [Problem(real, "; or ".join(messages)) for real, messages in beyond.items()]

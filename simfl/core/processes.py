@@ -1,0 +1,62 @@
+"""New processes: how they are started, and what they are to know of this one's main module.
+
+They are forked from a server that has imported PyTorch but never computed with it: no thread is
+lost in a fork, and the import is paid for once, in time and in memory.
+"""
+
+import io
+import multiprocessing
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.context import BaseContext
+from types import ModuleType
+
+_PRELOADED = ("torch", "simfl.runs.run", "simfl.training.local", "simfl.training.evaluate")
+
+
+def context() -> BaseContext:
+    """Return what starts processes; where there is no such server, each begins from nothing."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(list(_PRELOADED))
+    return server
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Start processes that do not run the main module again.
+
+    By itself `multiprocessing` has every new process import it, so that a script without ``if
+    __name__ == "__main__"`` would run again in each.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def needs_main(payload: bytes) -> bool:
+    """Whether the pickle `payload` names anything of the main module."""
+    return b"__main__" in payload
+
+
+def can_travel(value: object, pickler: type[pickle.Pickler] = pickle.Pickler) -> bool:
+    """Whether a new process could be given `value` without running the main module again.
+
+    Args:
+        value: of any kind.
+        pickler: how it is pickled.
+    """
+    if multiprocessing.current_process().daemon:
+        return False  # such a process may not start others
+    buffer = io.BytesIO()
+    try:
+        pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    except Exception:  # whatever a user's class raises
+        return False
+    return not needs_main(buffer.getvalue())

@@ -1,0 +1,65 @@
+"""What a run will cost on this machine, roughly: enough to order runs, and to tell small ones."""
+
+import math
+from dataclasses import dataclass
+
+from simfl.core.work import Plan
+from simfl.scenario.scenario import Scenario
+
+FLOPS = 1e10
+"""Floating-point operations in a host second of one core."""
+STEP_S = 2e-5
+"""Host seconds of a mini-batch beside its arithmetic."""
+PARTICIPATION_S = 3e-4
+"""Host seconds that the clock, the log and the rest take of a participation."""
+LOGGED_BYTES = 1500
+"""Bytes on disk of a participation: its events and its row."""
+ROUNDS = 100
+"""Rounds of a run that ends by something else."""
+SAMPLES, SAMPLES_EACH = 60_000, 600
+"""Samples of a data set that tells only when it is loaded: so many, or so many per client."""
+PROCESS_BYTES = 3e8
+"""Memory of a process that has imported PyTorch and simulates a small fleet."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will take, within a factor of a few.
+
+    Attributes:
+        rounds: until it ends.
+        host_s: host seconds on one core.
+        memory_bytes: of its process.
+        disk_bytes: of its folder.
+    """
+
+    rounds: int
+    host_s: float
+    memory_bytes: float
+    disk_bytes: float
+
+
+def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
+    """Return what a run of `scenario` will take."""
+    rounds = scenario.rounds.stop.rounds or ROUNDS
+    times = rounds * scenario.rounds.clients
+    clock_s, disk = times * PARTICIPATION_S, float(times * LOGGED_BYTES)
+    if time_only:
+        return Estimate(rounds, clock_s, PROCESS_BYTES, disk)
+    from simfl.build.model import model_facts
+
+    facts, dataset = model_facts(scenario), scenario.data.dataset
+    training, devices = scenario.training, scenario.devices
+    total = dataset.samples_known or min(SAMPLES, SAMPLES_EACH * devices)
+    each, batch = max(total // devices, 1), training.batch_size
+    plan = Plan(steps=training.steps, full_epochs=training.epochs or 0)
+    judged = rounds / scenario.evaluation.every * total / 6
+    flops = (times * plan.units(each, batch) + judged / 3) * facts.flops
+    held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
+    held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
+    return Estimate(
+        rounds,
+        clock_s + times * plan.n_steps(each, batch) * STEP_S + flops / FLOPS,
+        PROCESS_BYTES + held,
+        disk + facts.parameters * 4.0,
+    )

@@ -1,0 +1,159 @@
+"""Many runs: here, one after the other, or several at once in processes of their own."""
+
+import gc
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from typing_extensions import override
+
+from simfl.core.machine import cores, free_memory
+from simfl.core.processes import can_travel
+from simfl.core.seeds import Seeds
+from simfl.errors import RunError, SimflError
+from simfl.runs.estimate import Estimate, estimate
+from simfl.runs.job import Job
+from simfl.runs.options import Options
+from simfl.runs.pool import Call, Died, call_all
+from simfl.runs.progress import Progress
+
+_LOG = logging.getLogger(__name__)
+
+SMALL_S = 8.0
+"""Estimated host seconds of all runs together that are not worth a process."""
+MEMORY_SHARE = 0.8
+"""Of the free memory that runs may take."""
+
+
+class Watch(Protocol):
+    """Is told how far runs are, in the process that asked for them."""
+
+    def begin(self, jobs: Sequence[Job], processes: int) -> None:
+        """Some runs are about to be made, so many at once."""
+
+    def tell(self, number: int, progress: Progress) -> None:
+        """Say how far the run of that number is, 0-based."""
+
+
+class _Nobody(Watch):
+    @override
+    def begin(self, jobs: Sequence[Job], processes: int) -> None:
+        pass
+
+    @override
+    def tell(self, number: int, progress: Progress) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many runs at once, and how many cores they share."""
+
+    processes: int
+    cores: int
+
+
+def do_all(
+    jobs: Sequence[Job],
+    calls: Sequence[Call],
+    options: Options,
+    watch: Watch | None,
+    here: bool = False,
+) -> None:
+    """Do all jobs.
+
+    Args:
+        jobs: what is done.
+        calls: what does it, each with a function that takes `Progress`.
+        options: how.
+        watch: is told how far they are.
+        here: whether all must be done in this process.
+
+    Raises:
+        InputError: one of them can't be done.
+        RunError: some failed; the others are finished.
+    """
+    estimates = [] if len(jobs) < 2 or here else _estimates(jobs, options)
+    plan = planned(estimates, options)
+    if plan.processes > 1 and not all(map(can_travel, calls)):
+        _LOG.info("one run after the other: they use something of the main module")
+        plan = Plan(1, plan.cores)
+    watch = watch or _Nobody()
+    watch.begin(jobs, plan.processes)
+    if plan.processes > 1:
+        _download(jobs, options)
+        costs = [estimate.host_s for estimate in estimates]
+        failures = call_all(calls, costs, plan.processes, plan.cores, watch.tell)
+    else:
+        failures = _one_by_one(calls, plan.cores, watch)
+    if failures:
+        raise _failure(jobs, failures)
+
+
+def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
+    of_variant = {job.variant: job.scenario for job in jobs}  # seeds cost the same
+    costs = {name: estimate(it, options.time_only) for name, it in of_variant.items()}
+    return [costs[job.variant] for job in jobs]
+
+
+def planned(estimates: Sequence[Estimate], options: Options) -> Plan:
+    """Return how runs that cost so much are made."""
+    auto = options.executor == "auto" and options.device == "cpu"
+    most = options.jobs or (cores() if auto else 1)
+    if options.jobs is not None:
+        return Plan(max(min(most, len(estimates)), 1), most)
+    if len(estimates) < 2 or sum(estimate.host_s for estimate in estimates) < SMALL_S:
+        return Plan(1, most)
+    largest = max(estimate.memory_bytes for estimate in estimates)
+    fitting = max(int(min(MEMORY_SHARE * free_memory() / largest, most)), 1) if most > 1 else 1
+    return Plan(min(most, len(estimates), fitting), most)
+
+
+def _download(jobs: Sequence[Job], options: Options) -> None:
+    """Fetch data sets that are not there yet, lest several processes do it at once."""
+    fetched = []
+    for job in jobs:
+        dataset = job.scenario.data.dataset
+        if dataset.needs_files and dataset not in fetched and options.data_folder() is None:
+            dataset.load(None, Seeds(job.scenario.seed))
+            fetched.append(dataset)
+
+
+def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> Mapping[int, BaseException]:
+    from simfl.training.executors.auto import sharing
+
+    failures: dict[int, BaseException] = {}
+    with sharing(cores):
+        for number, call in enumerate(calls):
+            try:
+                call(partial(watch.tell, number))
+            except RunError as error:
+                if len(calls) == 1:
+                    raise
+                failures[number] = error
+            # Devices, processes and events refer to each other: their data would stay for long.
+            gc.collect()
+    return failures
+
+
+def _told(job: Job, failure: BaseException) -> BaseException:
+    if not isinstance(failure, Died):
+        return failure
+    return RunError(f"{failure}; `simfl resume {job.folder}` goes on from the last checkpoint")
+
+
+def _failure(jobs: Sequence[Job], failures: Mapping[int, BaseException]) -> BaseException:
+    """Return what to raise: the only failure as it is, several as one."""
+    numbers = sorted(failures)
+    failures = {number: _told(jobs[number], failures[number]) for number in numbers}
+    first = failures[numbers[0]]
+    if len({str(failure) for failure in failures.values()}) == 1:
+        return first
+    kind = type(first) if isinstance(first, SimflError) else RunError
+    text = "\n".join(f"{jobs[number].title}: {failures[number]}" for number in numbers)
+    try:
+        return kind(text)
+    except TypeError:  # it is made of something else
+        return RunError(text)

@@ -1,0 +1,117 @@
+"""Compute in this process, and in workers beside it once training has taken long enough."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pydantic import Field, PrivateAttr
+from typing_extensions import override
+
+from simfl.core.machine import cores
+from simfl.core.types import Params
+from simfl.core.work import OrderBatch, WorkResult
+from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.inline import Inline
+from simfl.training.executors.processes import Processes
+
+if TYPE_CHECKING:
+    import torch
+
+    from simfl.training.evaluate import Evaluation
+    from simfl.training.task import Task
+
+PATIENCE_S = 5.0
+"""CPU seconds spent on training alone before others are asked to help: what hiring them costs."""
+WORTH_S = 0.02
+"""CPU seconds that a call takes in the mean, at least, if it is to be split."""
+
+
+class Share:
+    """How many cores this process may use (None: all); whoever runs several tells each.
+
+    Attributes:
+        cores: that many.
+    """
+
+    cores: int | None = None
+
+
+@contextmanager
+def sharing(cores: int) -> Iterator[None]:
+    """Let this process use so many cores."""
+    before, Share.cores = Share.cores, cores
+    try:
+        yield
+    finally:
+        Share.cores = before
+
+
+@executors.register("auto")
+class Auto(Executor):
+    """Train here, and on every free core too once it takes long; the results are `inline`'s."""
+
+    workers: int | None = Field(
+        None, ge=1, description="worker processes at most (default: one per free core)"
+    )
+
+    _alone: Inline = PrivateAttr(default_factory=Inline)
+    _team: Processes | None = PrivateAttr(None)
+    _spent_s: float = PrivateAttr(0.0)
+    _calls: int = PrivateAttr(0)
+    _may_hire: bool = PrivateAttr(False)
+
+    @override
+    def start(self, task: "Task") -> None:
+        self.close()
+        super().start(task)
+        self._alone.start(task)
+        self._spent_s, self._calls, self._may_hire = 0.0, 0, task.device == "cpu"
+
+    @override
+    def train(self, batch: OrderBatch) -> list[WorkResult]:
+        if len(batch.orders) < 2:  # nothing to split
+            return self._alone.train(batch)
+        if (team := self._helpers()) is not None:
+            return team.train(batch)
+        began = time.process_time()
+        results = self._alone.train(batch)
+        self._spent_s += time.process_time() - began
+        self._calls += 1
+        return results
+
+    @override
+    def evaluate(
+        self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"
+    ) -> "Evaluation":
+        return (self._team or self._alone).evaluate(task, params, x, y)
+
+    @override
+    def close(self) -> None:
+        super().close()
+        self._alone.close()
+        self._dismiss()
+
+    def _helpers(self) -> Processes | None:
+        """Return the workers; they are hired once that pays, and again if many more may be."""
+        count = min(self.workers or Share.cores or cores(), Share.cores or cores())
+        hired = 1 if self._team is None else self._team.workers or 1
+        worth = self._spent_s > max(PATIENCE_S, self._calls * WORTH_S)
+        if self._may_hire and worth and count >= 2 * hired:
+            self._hire(count)
+        return self._team
+
+    def _hire(self, count: int) -> None:
+        from simfl.core.processes import can_travel
+        from simfl.training.executors.sharing import WithoutTensors
+
+        self._may_hire = can_travel(self.task, WithoutTensors)
+        if self._may_hire:
+            self._dismiss()
+            self._team = Processes(workers=count)
+            self._team.start(self.task)
+
+    def _dismiss(self) -> None:
+        if self._team is not None:
+            self._team.close()
+        self._team = None

@@ -1,0 +1,236 @@
+"""Many runs at once: the same bytes as one after the other, whatever ends badly."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny import TINY
+
+from simfl import Options, Scenario, run
+from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
+from simfl.runs.estimate import estimate
+from simfl.runs.job import Job
+from simfl.runs.many import Watch
+from simfl.runs.pool import portable
+from simfl.runs.progress import Progress
+
+FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")
+FLAKY = {"name": "on_off", "on": "9 s", "off": "3 s"}
+VARIANTS: dict[str, Any] = {
+    "oort": {"selection": "oort", "fleet.availability": FLAKY},
+    "scaffold": {"aggregation": "scaffold"},
+}
+TWO = Options(jobs=2)
+
+
+def scenario(variants: Mapping[str, Any], **changes: Any) -> Scenario:
+    overrides = [f"{path}={json.dumps(value)}" for path, value in changes.items()]
+    return Scenario.from_dict({**TINY, "variants": variants}, overrides=overrides)
+
+
+def contents(top: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(top)): path.read_bytes()
+        for path in sorted(top.rglob("*"))
+        if path.name in FILES
+    }
+
+
+class Notes(Watch):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.processes = 0
+        self.last: dict[str, Progress] = {}
+
+    def begin(self, jobs: Sequence[Job], processes: int) -> None:
+        self.jobs, self.processes = jobs, processes
+
+    def tell(self, number: int, progress: Progress) -> None:
+        self.last[self.jobs[number].title] = progress
+
+
+def test_two_at_once_give_the_bytes_of_one_after_the_other(tmp_path: Path) -> None:
+    notes = {1: Notes(), 2: Notes()}
+    for count, watch in notes.items():
+        options = Options(jobs=count)
+        results = run(scenario(VARIANTS), tmp_path / f"{count}", options, seeds=[0, 1], watch=watch)
+        assert [result.folder.name for result in results] == ["seed-0", "seed-1"] * 2
+        assert watch.processes == count
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+    assert len(contents(tmp_path / "1")) == 4 * len(FILES)
+    for title, progress in notes[1].last.items():
+        other = notes[2].last[title]
+        assert progress.ended
+        assert other.ended
+        assert (progress.time_s, progress.round, progress.accuracy) == (
+            other.time_s, other.round, other.accuracy
+        )  # fmt: skip
+
+
+def test_what_is_done_in_no_time_needs_no_process(tmp_path: Path) -> None:
+    notes = Notes()
+    run(scenario(VARIANTS), tmp_path, watch=notes)
+    assert notes.processes == 1
+    assert {progress.round for progress in notes.last.values()} == {4}
+
+
+@pytest.mark.parametrize("what", ["raise", "kill"])
+def test_the_others_are_finished_and_a_failed_run_is_resumed(tmp_path: Path, what: str) -> None:
+    danger = tmp_path / "danger"
+    selection = {"name": "dangerous:Dangerous", "danger": str(danger)}
+    whole = scenario({"bad": {"selection": selection}, "good": {}, "too": {"rounds.clients": 3}})
+    run(whole, tmp_path / "expected", Options(jobs=1))
+    danger.write_text(what)
+    message = "killed by signal 9" if what == "kill" else "LookupError: raise"
+    with pytest.raises(RunError if what == "kill" else ComponentError, match=message) as caught:
+        run(whole, tmp_path / "out", TWO)
+    assert f"simfl resume {tmp_path}/out/bad/seed-0" in str(caught.value)
+    assert {path.parts[-3] for path in tmp_path.glob("out/*/*/summary.json")} == {"good", "too"}
+    danger.unlink()
+    run(whole, tmp_path / "out", TWO, go_on=True)
+    assert contents(tmp_path / "out") == contents(tmp_path / "expected")
+
+
+def test_several_failures_are_all_told(tmp_path: Path) -> None:
+    danger = tmp_path / "danger"
+    danger.write_text("ouch")
+    selection = {"name": "dangerous:Dangerous", "danger": str(danger)}
+    bad = scenario({"a": {"selection": selection}, "b": {"selection": selection}, "c": {}})
+    for count in (1, 2):
+        with pytest.raises(ComponentError) as caught:
+            run(bad, tmp_path / f"{count}", Options(jobs=count))
+        assert [line[:9] for line in str(caught.value).splitlines() if " seed 0: " in line] == [
+            "a seed 0:", "b seed 0:"
+        ]  # fmt: skip
+        assert (tmp_path / f"{count}/c/seed-0/summary.json").exists()
+
+
+def test_errors_travel() -> None:
+    for error in (ScenarioError("a\nb"), ComponentError("c"), ValueError("d")):
+        assert (type(portable(error)), str(portable(error))) == (type(error), str(error))
+    unknown = NameNotFound("selector", "unifrom", ["uniform"])
+    assert type(portable(unknown)) is InputError
+    assert str(portable(unknown)) == str(unknown)
+
+    class Local(Exception):
+        pass
+
+    assert "Local: told" in str(portable(Local("told")))
+
+
+SCRIPT = """
+import sys
+print("running", flush=True)
+from pathlib import Path
+from simfl import Options, Scenario, run
+top = Path(sys.argv[1])
+options = Options(jobs=2, executor=sys.argv[2], workers=1 if sys.argv[2] == "processes" else None)
+results = run(Scenario.load(top / "s.yaml"), top / "out", options)
+print(len(results), flush=True)
+"""
+
+
+@pytest.mark.parametrize("executor", ["auto", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["file", "-c"])
+def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path, how: str, executor: str) -> None:
+    (tmp_path / "s.yaml").write_text(scenario(VARIANTS).to_yaml())
+    (tmp_path / "script.py").write_text(SCRIPT)
+    words = [str(tmp_path / "script.py")] if how == "file" else ["-c", SCRIPT]
+    done = subprocess.run(
+        [sys.executable, *words, str(tmp_path), executor], capture_output=True, text=True
+    )
+    assert (done.stdout, done.returncode) == ("running\n2\n", 0), done.stderr
+    assert len(list(tmp_path.glob("out/*/*/model.pt"))) == 2
+
+
+def test_a_component_of_the_script_itself_stays_in_its_process(tmp_path: Path) -> None:
+    own = """
+    from simfl.components.selectors.base import selectors
+    from simfl.components.selectors.uniform import Uniform
+    @selectors.register("mine")
+    class Mine(Uniform):
+        pass
+    """
+    text = scenario(VARIANTS).to_yaml().replace("name: uniform", "name: mine")
+    assert "mine" in text
+    (tmp_path / "s.yaml").write_text(text)
+    (tmp_path / "script.py").write_text(textwrap.dedent(own) + SCRIPT)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py"), str(tmp_path), "auto"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.returncode) == ("running\n2\n", 0), done.stderr
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes below `pid`."""
+    children = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
+                children.append(int(path.parent.name))
+        except OSError:
+            continue
+    return children + [inner for child in children for inner in descendants(child)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
+    tmp_path: Path, ending: signal.Signals
+) -> None:
+    long = scenario(VARIANTS, **{"rounds.stop.rounds": 300})
+    file = tmp_path / "long.yaml"
+    file.write_text(long.to_yaml())
+    main = "import sys; from simfl.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = ["run", str(file), "--out", str(tmp_path / "out"), "-q", "--jobs", "2"]
+    command = [sys.executable, "-c", main, *words]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        tables = list(tmp_path.glob("out/*/*/rounds.csv"))
+        if len(tables) == 2 and all(table.read_bytes().count(b"\n") > 9 for table in tables):
+            break
+        time.sleep(0.05)
+    pids = descendants(process.pid)
+    assert len(pids) >= 3  # the server and two runs
+    # As the terminal does: Ctrl-C reaches the whole group.
+    (os.killpg if ending == signal.SIGINT else os.kill)(process.pid, ending)
+    assert process.wait(60) == (130 if ending == signal.SIGINT else -signal.SIGKILL)
+    until = time.monotonic() + 10
+    while any(alive(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(alive(pid) for pid in pids)
+    assert not list(tmp_path.glob("out/*/*/summary.json"))
+    run(long, tmp_path / "out", TWO, go_on=True)
+    run(long, tmp_path / "expected", Options(jobs=1))
+    assert contents(tmp_path / "out") == contents(tmp_path / "expected")
+
+
+def test_estimates_grow_with_the_work() -> None:
+    small = estimate(scenario({}))
+    for path, value in (
+        ("rounds.stop.rounds", 40), ("rounds.clients", 8), ("training.epochs", 20),
+        ("model.hidden", [800]), ("data.dataset.samples", 2400),
+    ):  # fmt: skip
+        assert estimate(scenario({}, **{path: value})).host_s > small.host_s, path
+    assert estimate(scenario({}), time_only=True).host_s < small.host_s
+    assert small.rounds == 4

@@ -1,0 +1,135 @@
+"""Sweeps: every combination of values is a variant, with a name of its own."""
+
+import re
+from typing import Any
+
+import pytest
+
+from simfl.errors import InputError, ScenarioError
+from simfl.scenario import Document, Run, Scenario, expand
+
+BASE = """\
+data: {dataset: synthetic}
+model: logistic_regression
+fleet: {count: 30}
+rounds: {clients: 5}
+"""
+GRID = "sweep: {rounds.clients: [5, 10, 20], selection: [uniform, oort]}\n"
+ZIP = (
+    "sweep: {zip: {rounds.clients: [5, 10], training.epochs: [4, 2]}, training.proximal: [0, 1]}\n"
+)
+
+
+def runs(text: str, *changes: str, **options: Any) -> list[Run]:
+    return expand(Document.parse(BASE + text, "s.yaml").set(*changes), **options)
+
+
+def test_a_grid_is_every_combination() -> None:
+    found = runs(GRID + "seeds: [3, 1]\n")
+    assert [run.seed for run in found] == [3, 1] * 6
+    assert [(run.scenario.rounds.clients, run.scenario.selection.name) for run in found[::2]] == [
+        (clients, name) for clients in (5, 10, 20) for name in ("uniform", "oort")
+    ]
+    assert found[0].variant == "clients=5_selection=uniform"
+    assert found[-1].factors == {"rounds.clients": 20, "selection": "oort"}
+    assert all(run.scenario.sweep is None and run.scenario.seeds == () for run in found)
+
+
+def test_paths_that_change_together() -> None:
+    told = [
+        (run.scenario.rounds.clients, run.scenario.training.epochs, run.scenario.training.proximal)
+        for run in runs(ZIP)
+    ]
+    assert told == [(5, 4, 0), (10, 2, 0), (5, 4, 1), (10, 2, 1)]
+
+
+def test_some_of_all_are_drawn_by_the_seed() -> None:
+    every = [run.factors for run in runs(GRID)]
+    some = [run.factors for run in runs(GRID.replace("}\n", ", random: 4}\n"))]
+    assert len(some) == 4
+    assert some == [factors for factors in every if factors in some]  # in their order, each once
+    assert some == [run.factors for run in runs(GRID.replace("}\n", ", random: 4}\n"))]
+    others = {
+        str([run.factors for run in runs(GRID.replace("}\n", ", random: 4}\n"), f"seed={seed}")])
+        for seed in range(8)
+    }
+    assert len(others) > 1
+    assert [run.factors for run in runs(GRID.replace("}\n", ", random: 99}\n"))] == every
+
+
+def test_with_variants_and_changes_from_outside() -> None:
+    text = GRID + "variants: {near: {rounds.clients: 7}, far: {training.epochs: 3}}\n"
+    found = runs(text, "selection=tifl")
+    assert len(found) == 12
+    assert found[0].variant == "near_clients=5_selection=uniform"
+    assert found[-1].factors == {"variant": "far", "rounds.clients": 20, "selection": "oort"}
+    assert {run.scenario.selection.name for run in found} == {"tifl"}
+    assert [run.scenario.rounds.clients for run in found[:6:2]] == [5, 10, 20]
+
+
+def test_a_scenario_stands_for_the_same_runs_as_its_document() -> None:
+    for text in (GRID, ZIP):
+        scenario = Scenario.from_dict(Document.parse(BASE + text).data)
+        assert expand(scenario) == expand(Document.parse(BASE + text))
+        assert expand(Scenario.from_dict(scenario.to_dict())) == expand(scenario)
+
+
+def test_some_variants_only() -> None:
+    text = GRID + "variants: {near: {}, far: {}}\n"
+    assert len(runs(text, only=["near"])) == 6
+    [run] = runs(text, only=["far_clients=5_selection=oort"])
+    assert run.factors["variant"] == "far"
+    assert len(runs("", only=["default"])) == 1
+    with pytest.raises(InputError, match="no variant 'naer'; did you mean 'near'"):
+        runs(text, only=["naer"])
+
+
+@pytest.mark.parametrize(
+    ("sweep", "expected"),
+    [
+        ("{fleet.uplink: [1 Mbit/s, '10 Mbit/s']}", ["uplink=1Mbit-s", "uplink=10Mbit-s"]),
+        ("{training.proximal: [0.5, 1e-3]}", ["proximal=0.5", "proximal=0.001"]),
+        ("{rounds.policy: [fedbuff, {name: fedbuff, buffer: 3}]}",
+         ["policy=fedbuff", "policy=fedbuff-buffer=3"]),
+        ("{rounds.policy.deadline: [none, {stragglers: 30%}]}",
+         ["deadline=none", "deadline=stragglers=30pct"]),
+        ("{rounds.stop.rounds: [1], zip: {evaluation.every: [2]}}", ["rounds=1_every=2"]),
+        ("{fleet.uplink: [1 Mbit/s, 1Mbit/s]}", ["uplink=1Mbit-s", r"uplink=1Mbit-s_\w{8}"]),
+        ("{evaluation.targets: [[0.1, 0.2], []]}", ["targets=0.1-0.2", "targets=none"]),
+    ],
+)  # fmt: skip
+def test_names_are_readable_and_different(sweep: str, expected: list[str]) -> None:
+    found = [run.variant for run in runs(f"sweep: {sweep}\n")]
+    assert len(found) == len(expected)
+    for name, pattern in zip(found, expected, strict=True):
+        assert name == pattern or re.fullmatch(pattern, name)
+
+
+def test_names_that_would_be_too_long_are_cut() -> None:
+    files = [f"{'x' * 200}{number}" for number in range(3)]
+    names = [run.variant for run in runs(f"sweep: {{description: {files}}}\n")]
+    assert len(set(names)) == 3
+    assert max(map(len, names)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("sweep:\n  rounds.clients:\n    - 5\n    - 500\n", "s.yaml:8:7: rounds.clients",
+         "only 30"),
+        ("sweep:\n  rounds.cleints: [5]\n", "s.yaml:6:3: rounds.cleints", "mean 'clients'"),
+        ("sweep:\n  fleet.x.y.z: [5]\n", "s.yaml:6:3: ", "fleet.x"),
+        ("sweep:\n  seed: [1, 2]\n", "s.yaml:6:3: ", "'seed'"),
+        ("sweep:\n  rounds.clients: 5\n", "s.yaml:6:19: sweep", "list"),
+        ("sweep:\n  rounds.clients: []\n", "s.yaml:6:19: sweep", "at least 1"),
+        ("sweep:\n  zip: {seed: [1], rounds.clients: [1, 2]}\n", "s.yaml:6:8: sweep.zip",
+         "seed 1, rounds.clients 2"),
+        ("sweep:\n  random: 0\n", "s.yaml:6:11: sweep.random", "at least 1"),
+    ],
+)  # fmt: skip
+def test_a_bad_factor_is_told_with_its_line(text: str, place: str, words: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        runs(text)
+    assert str(caught.value).startswith(place)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,39 @@
+"""Executor `auto`: alone at first, with workers once that pays; the bits are `inline`'s."""
+
+import numpy as np
+import pytest
+from learning_stubs import Logistic, initial, make_orders, make_task
+
+from simfl.core.work import OrderBatch
+from simfl.training.executors import auto
+from simfl.training.executors.auto import Auto, sharing
+from simfl.training.executors.inline import Inline
+
+SIZES = [30, 50, 20, 40]
+
+
+@pytest.mark.parametrize(("cores", "hires"), [(1, False), (2, True)])
+def test_workers_are_hired_when_there_are_cores(
+    cores: int, hires: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from simfl.training.executors.processes import Processes
+
+    monkeypatch.setattr(auto, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(auto, "WORTH_S", 0.0)
+    hired = []
+    monkeypatch.setattr(
+        Processes, "start", lambda self, task, start=Processes.start: (
+            hired.append(self.workers), start(self, task)
+        )
+    )  # fmt: skip
+    task, orders = make_task(Logistic(), SIZES), make_orders(SIZES)
+    batch, alone, executor = OrderBatch({0: initial(task)}, orders), Inline(), Auto()
+    alone.start(task)
+    executor.start(task)
+    with sharing(cores):
+        for _ in range(3):
+            expected = alone.train(batch)
+            for result, other in zip(executor.train(batch), expected, strict=True):
+                assert np.array_equal(result.params, other.params)
+    assert hired == ([2] if hires else [])
+    executor.close()
