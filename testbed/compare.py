@@ -158,11 +158,13 @@ def compare(
 
     Args:
         path: the scenario.
-        data_dir: where data sets lie.
+        data_dir: where data sets lie; None: the clients train synthetic images.
         loopback: without namespaces: its links should be unlimited then.
         fair: the server's links serve their clients in turn.
     """
     scenario = Scenario.load(path)
+    if scenario.data.dataset.needs_files and data_dir is None:
+        scenario = Scenario.load(path, ["data.dataset=synthetic_images"])
     builder = Builder(scenario, data_dir, False, Options().make_executor())
     devices, network = builder.fleet, scenario.network
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))

@@ -31,7 +31,10 @@ def calibrate_command(
 
     from simfl.build.calibrate import calibrated, fleet, measurements
     from simfl.core.units import DURATION, parse_quantity
+    from simfl.errors import InputError
 
+    if out is not None and not out.parent.is_dir():
+        raise InputError(f"--out: the folder {out.parent} does not exist")
     devices = calibrated(measurements(file), parse_quantity(latency, DURATION))
     groups = fleet(devices, count)
     typer.echo(
