@@ -69,6 +69,8 @@ def measure(
         RuntimeError: it did not end in time, or a process failed.
     """
     torch.set_num_threads(1)
+    # The first step of any optimizer imports PyTorch's compiler, for seconds: once, before forking.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0).step()
     told, fleet = rules(builder), builder.fleet
     units = builder.settings.nominal.units
     compute_s = [
