@@ -18,7 +18,9 @@ SPECS = {name: importlib.util.find_spec(name) for name in MODULES}
 WITH_EXAMPLES = [
     name
     for name, spec in SPECS.items()
-    if spec is not None and ">>> " in Path(str(spec.origin)).read_text(encoding="utf-8")
+    if spec is not None
+    and str(spec.origin).endswith(".py")  # not the compiled kernel
+    and ">>> " in Path(str(spec.origin)).read_text(encoding="utf-8")
 ]
 
 

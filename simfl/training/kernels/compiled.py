@@ -175,7 +175,7 @@ class CompiledKernel(Kernel):
             ctypes.c_void_p(pointer(self._index)),
             ctypes.c_void_p(flat.data_ptr()),
             ctypes.c_void_p(inputs.data_ptr()),
-            ctypes.c_long(x[0].numel()),
+            ctypes.c_long(x.shape[1:].numel()),
             ctypes.c_void_p(pointer(np.ascontiguousarray(rows, dtype=np.int64))),
             ctypes.c_long(len(rows)),
             ctypes.c_void_p(found.data_ptr()),
