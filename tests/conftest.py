@@ -1,14 +1,21 @@
 """What tests of the whole share: tiny scenarios, run in a temporary folder."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from tiny import TINY, RunTiny
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.errors import InputError, RunError
+
+# The same examples every time: what explores is `make soak`.
+settings.register_profile("same", derandomize=True)
+if "SIMFL_SOAK" not in os.environ:
+    settings.load_profile("same")
 
 
 @pytest.fixture

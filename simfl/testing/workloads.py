@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import ClassVar
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simfl.components.workloads.base import Assignment, Workload
@@ -111,6 +111,8 @@ class WorkloadContract(ComponentContract):
             assert self.plan(workload, one) == one.nominal()
 
     @RELAXED
+    @example(samples=20, first=45.0, second=300.0)
+    @example(samples=20, first=25.0, second=300.0)
     @given(samples=st.integers(1, 60), first=st.floats(0, 300), second=st.floats(0, 300))
     def test_more_time_is_never_less_work(self, samples: int, first: float, second: float) -> None:
         """At a client's first participation."""
