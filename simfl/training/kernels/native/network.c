@@ -52,7 +52,8 @@ typedef struct {
     float *flat[MOST_LAYERS + 1];   /* (batch, pitch) input of each linear layer, and the logits */
     float *back[MOST_LAYERS + 1];   /* the same for what is propagated back */
     float *applied[MOST_LAYERS][MOST_AFTER];  /* (batch, padded) after each elementwise layer */
-    float *params, *gradient, *losses;
+    float *params, *gradient;
+    float *losses, *right, *all;    /* (batch): a row's loss, and the two terms that lower it */
     float *kept[4];                 /* the optimizer's two states, the base, the offset */
     const float **rows;             /* where the windows of a picture's pixels begin, or rows */
     const float **first;            /* (batch) the rows of the first linear layer's input */
@@ -102,6 +103,8 @@ static long lay_out(Memory *m, const Network *n, int batch, char *base) {
     m->gradient = floats(&at, parameters(n));
     for (int i = 0; i < 4; i++) m->kept[i] = floats(&at, parameters(n));
     m->losses = floats(&at, batch);
+    m->right = floats(&at, batch);
+    m->all = floats(&at, batch);
     m->rows = (const float **)floats(&at, 2 * rows);
     m->first = (const float **)floats(&at, 2 * batch);
     return at - base + 64;
@@ -382,21 +385,25 @@ static void cross_entropy(Memory *m, const Network *n, const float *logits, cons
                           const int64_t *rows, const float *weights, int count, float smoothing) {
     const Linear *last = &n->linear[n->linears - 1];
     int columns = padded(last->outputs), classes = last->outputs;
-    float *back = m->back[n->linears];
-    memset(back, 0, sizeof(float) * count * columns);
+    float *right = m->right, *all = m->all, *sums = m->losses, even = smoothing / (float)classes;
     for (int r = 0; r < count; r++) {
         const float *z = logits + (long)r * columns;
-        float *d = back + (long)r * columns, most = z[0], sum = 0.0f, all = 0.0f;
+        float *d = m->back[n->linears] + (long)r * columns, most = z[0], sum = 0.0f, rest = 0.0f;
         for (int o = 1; o < classes; o++) most = z[o] > most ? z[o] : most;
-        for (int o = 0; o < classes; o++) d[o] = exponential(z[o] - most);
-        for (int o = 0; o < classes; o++) { sum += d[o]; all += z[o] - most; }
+        for (int o = 0; o < columns; o++) d[o] = exponential(z[o] - most);
+        for (int o = 0; o < classes; o++) { sum += d[o]; rest += z[o] - most; }
         int64_t label = labels[rows[r]];
-        float share = weights[r] / sum, even = smoothing / (float)classes;
-        float log_sum = logarithm(sum);
-        m->losses[r] = log_sum - (1.0f - smoothing) * (z[label] - most) - even * all;
-        if (!(sum < INFINITY)) m->losses[r] = NAN;
-        for (int o = 0; o < classes; o++) d[o] = d[o] * share - weights[r] * even;
+        float share = weights[r] / sum;
+        for (int o = 0; o < columns; o++) d[o] = d[o] * share - weights[r] * even;
+        for (int o = classes; o < columns; o++) d[o] = 0.0f;
         d[label] -= weights[r] * (1.0f - smoothing);
+        right[r] = (1.0f - smoothing) * (z[label] - most);
+        all[r] = even * rest;
+        sums[r] = sum;
+    }
+    for (int r = 0; r < count; r++) {
+        float loss = logarithm(sums[r]) - right[r] - all[r];
+        m->losses[r] = sums[r] < INFINITY ? loss : NAN;
     }
 }
 
