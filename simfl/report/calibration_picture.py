@@ -1,4 +1,4 @@
-"""How well a calibration fits, drawn: errors of each phase, and distributions where there are any."""
+"""How well a calibration fits, drawn: errors of each phase, and distributions if there are any."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -76,5 +76,6 @@ def _rates(axes: "Axes", groups: Sequence[Sequence[Device]]) -> None:
                 grid = np.exp(np.linspace(-3 * sigma, 3 * sigma, 200))
                 drawn = 100 * ndtr([math.log(x) / sigma for x in grid])
                 axes.plot(grid, drawn, color=COLOURS[phase], lw=0.8)
-    axes.set_xscale("log")
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set(title="Rates, and what is drawn from", xlabel="of the median", ylabel="% of devices")
