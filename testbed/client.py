@@ -20,14 +20,14 @@ class Client:
         number: who.
         samples: what its update weighs.
         compute_s: how long its device takes to train; who is done sooner waits for that.
-        train: the model -> what training changes of it.
+        train: the model, the order's number -> what training changes of the model.
         journal: takes a line for each phase that ended.
     """
 
     number: int
     samples: int
     compute_s: float
-    train: Callable[[Floats], Floats]
+    train: Callable[[Floats, int], Floats]
     journal: TextIO
 
     def run(self, address: str) -> None:
@@ -66,7 +66,7 @@ class Client:
             self.journal.flush()
 
         note(downloaded=began)
-        delta = self.train(model)
+        delta = self.train(model, order["order"])
         trained = time.monotonic()
         update = pack({**order, "client": self.number, "samples": self.samples}, delta.tobytes())
         with self._changed:
