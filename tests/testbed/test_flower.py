@@ -18,8 +18,11 @@ from testbed.journals import read
 SCENARIO = Path(__file__).parents[2] / "testbed" / "scenarios" / "flower.yaml"
 
 
-def test_polling_makes_rounds_longer_by_its_interval_in_the_long_run(tmp_path: Path) -> None:
-    plain = Scenario.load(SCENARIO, ["data.dataset=synthetic_images", "rounds.stop.rounds=40"])
+def test_polling_makes_the_rounds_of_a_slowest_device_longer_by_its_interval(
+    tmp_path: Path,
+) -> None:
+    changes = ["data.dataset=synthetic_images", "rounds.stop.rounds=40", "fleet.0.count=1"]
+    plain = Scenario.load(SCENARIO, [*changes, "rounds.clients=3"])
     given = federation.with_polling(plain)
     times = [
         run(scenario, tmp_path / name, Options(time_only=True))[0].rounds.end_s.max() / 40
