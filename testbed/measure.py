@@ -22,7 +22,7 @@ from testbed.journals import Run, accuracies, began_at, read
 from testbed.messages import Floats
 from testbed.namespaces import Counters, Loopback, Namespaces, Refused
 from testbed.server import Rules, Server
-from testbed.training import training
+from testbed.training import Training
 
 LIMIT_S = 120.0
 _FORK = multiprocessing.get_context("fork")
@@ -71,8 +71,6 @@ def measure(
         RuntimeError: it did not end in time, or a process failed.
     """
     torch.set_num_threads(1)
-    # The first step of any optimizer imports PyTorch's compiler, for seconds: once, before forking.
-    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0).step()
     told, fleet = rules(builder), builder.fleet
     compute_s, model = compute_times(builder), initial(builder)
 
@@ -107,6 +105,17 @@ def measure(
     wire = traffic(before, network.counters())
     accuracy = accuracies(folder, builder, data_dir)
     return read(folder, len(fleet), bool(told.buffer), wire, accuracy)
+
+
+def training(builder: Builder, number: int) -> Training:
+    """Return what client `number` of `builder`'s scenario computes."""
+    scenario = builder.scenario
+    module = flat.build(scenario.model, *scenario.data.dataset.shape())
+    cohort = builder.federation.training([number])
+    x, y = cohort.x[cohort.rows[0]], cohort.y[cohort.rows[0]]
+    local = scenario.training
+    steps = local.steps or (local.epochs or 1) * -(-len(y) // local.batch_size)
+    return Training(module, x, y, steps, local.batch_size, local.optimizer.lr)
 
 
 def limited(train: Callable[[Floats, int], Floats], group: str) -> Callable[[Floats, int], Floats]:

@@ -22,14 +22,13 @@ from simfl.build.builder import Builder
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Constant
 from testbed.journals import Run, accuracies, read
-from testbed.measure import compute_times, initial, rules, start, traffic
+from testbed.measure import compute_times, initial, rules, start, traffic, training
 from testbed.namespaces import Loopback, Namespaces
-from testbed.training import training
 
 HERE = Path(__file__).parent
 PACKAGES = ["flwr==1.30.0"]
 """Of the last versions whose SuperNodes speak gRPC; 1.41 speaks HTTP."""
-LIMIT_S = 200.0
+LIMIT_S = 300.0
 UP = "Starting Flower SuperExec"
 POLLING_S, CONSTANT_S = 3.0, 0.5 * (1.0 + 0.5)
 FLEET, CONTROL, APPS = 9092, 9093, 9094
