@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 import grpc
 
-from testbed.messages import DELIVER, OPTIONS, ORDERS, Facts, Floats, pack, unpack
+from testbed.messages import OPTIONS, SERVICE, Facts, Floats, pack, unpack
 
 
 @dataclass
@@ -35,8 +35,9 @@ class Client:
         self._changed = threading.Condition()
         self._newest: tuple[float, bytes] | None = None
         with grpc.insecure_channel(address, options=OPTIONS) as channel:
-            self._deliver = channel.unary_unary(DELIVER)
-            stream = channel.unary_stream(ORDERS)(str(self.number).encode(), wait_for_ready=True)
+            self._deliver = channel.unary_unary(f"/{SERVICE}/Deliver")
+            orders = channel.unary_stream(f"/{SERVICE}/Orders")
+            stream = orders(str(self.number).encode(), wait_for_ready=True)
             threading.Thread(target=self._read, args=(stream,), daemon=True).start()
             while True:
                 with self._changed:
