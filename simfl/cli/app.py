@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 
 _ORDER = (
-    "run", "resume", "verify", "check", "report", "compare", "validate", "fleet", "partition",
+    "run", "resume", "verify", "check", "report", "compare", "explain", "validate", "fleet", "partition",
     "new", "list_", "describe", "schema",
 )  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""

@@ -15,7 +15,6 @@ from simfl.core.rows import Outcome
 from simfl.report import formats, words
 from simfl.report.axes import TIME_UNITS, linear, logarithmic
 from simfl.report.charts import curves
-from simfl.report.charts.anatomy import Anatomy
 from simfl.report.words import Standing
 from simfl.runs.result import OUTCOMES, by_variant, find_runs
 from simfl.runs.statistics import Figure, Times, paired_ratio
@@ -107,14 +106,6 @@ def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
         assert drawing is not None
         assert drawing.svg.count("<svg") == pictures
         assert len({css for css, _ in drawing.legend}) == count
-
-
-def test_the_anatomy_of_a_round(tmp_path: Path) -> None:
-    run = made_run(tmp_path, "v", 0, [0.1, 0.2, 0.3])
-    taken = Anatomy.of(run)
-    # Download 2 s, compute 5 s, upload 3 s: see made_run.
-    np.testing.assert_allclose(taken.phases, [[0, 2, 5, 3]] * 3, atol=1e-9)
-    assert taken.clients.tolist() == [1, 0, 1]
 
 
 @settings(deadline=None, max_examples=60)
