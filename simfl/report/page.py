@@ -5,10 +5,11 @@ same run folders always give the same bytes.  It is whole without the script, wh
 choose axes, zoom, hide, sort and download.  Everything that users wrote is escaped by the template.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
@@ -44,18 +45,21 @@ def write_page(runs: Sequence[RunResult], path: Path) -> None:
     write_atomically(path, page(runs).encode())
 
 
-def page(runs: Sequence[RunResult]) -> str:
-    """Return the page about `runs` (at least one) as HTML."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> str:
+    """Return the page about `runs` (at least one) as HTML.
 
+    Args:
+        runs: finished or not.
+        more: what a served page has besides: the way `home`, its `version`, and a `live` script
+            that keeps it fresh.
+    """
     groups = by_variant(runs)
     first = learning(groups)
     sections = [section for section in _sections(groups) if section.drawings or section.tables]
     drawings = [d for section in sections for d in section.drawings]
-    loader = PackageLoader("simfl.report")
-    jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     table, reading = results(groups)
-    return jinja.get_template("page.html").render(
+    return render(
+        "page.html",
         title=_title(runs),
         about=[text for text in dict.fromkeys(map(_description, runs)) if text],
         facts=_facts(runs, groups),
@@ -67,12 +71,22 @@ def page(runs: Sequence[RunResult]) -> str:
         sections=sections,
         origins=origins(runs, groups),
         island=curves.island([*([first] if first else []), *drawings]),
-        style=_own("style.css"),
-        script=_own("page.js"),
+        script=own("page.js"),
+        more=more or {},
     )
 
 
-def _own(name: str) -> str:
+def render(template: str, **values: Any) -> str:
+    """Return one of the templates with everything that users wrote escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("simfl.report")
+    jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    return jinja.get_template(template).render(style=own("style.css"), **values)
+
+
+def own(name: str) -> str:
+    """Return a file of this room."""
     return files("simfl.report").joinpath(name).read_text(encoding="utf-8")
 
 
