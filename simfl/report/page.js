@@ -293,7 +293,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
       button.setAttribute("aria-pressed", on);
       if (chart) { on ? figure.state.hidden.delete(i) : figure.state.hidden.add(i); draw(figure); return; }
       const css = item.dataset.css.split(" ");
-      node.querySelectorAll(".plot path, .plot rect").forEach(shape => {
+      node.querySelectorAll(".plot path, .plot rect, .plot circle").forEach(shape => {
         const own = [...shape.classList].filter(c => !["line", "area", "thin", "band"].includes(c));
         if (own.join(" ") === css.join(" ")) shape.style.display = on ? "" : "none";
       });
@@ -304,7 +304,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     listen(figure, svg, picture(chart, figure.state, w, h, small ? i : null));
   });
   else figure.plot.addEventListener("pointermove", e => {
-    const title = e.target.querySelector && e.target.closest("path, rect") && e.target.querySelector("title");
+    const title = e.target.querySelector && e.target.closest("path, rect, circle") && e.target.querySelector("title");
     if (title) show(esc(title.textContent), e.clientX, e.clientY); else tip.hidden = true;
   });
   figure.plot.addEventListener("pointerleave", () => { tip.hidden = true; });

@@ -95,13 +95,28 @@ def run(
         RunError: runs failed, while the others were finished; their folders stay readable and can
             be resumed.
     """
+    return run_jobs(jobs(scenario, out, seeds, variants), options, overwrite, listen, go_on, watch)
+
+
+def run_jobs(
+    todo: Sequence[Job],
+    options: Options | None = None,
+    overwrite: bool = False,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+    go_on: bool = False,
+    watch: Watch | None = None,
+    told: bool = True,
+) -> list[RunResult]:
+    """Do some jobs; return their results in that order.
+
+    All is as for `run`; `told` is whether it is logged which finished runs are reused.
+    """
     options = options or Options()
-    todo = jobs(scenario, out, seeds, variants)
     refuse(
         [(job.variant, job.scenario.seed, job.scenario) for job in todo],
         trains=not options.time_only,
     )
-    kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
+    kept = [_is_kept(job, options, overwrite, go_on, told) for job in todo]
     _do_all(todo, kept, options, watch, listen)
     return [RunResult(job.folder) for job in todo]
 
@@ -166,12 +181,12 @@ def _do(
         run_one(job, options, listeners, tell)
 
 
-def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
+def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
     if overwrite:
         check_ours(job.folder)
         return False
     kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
-    if kept and is_finished(job.folder):
+    if kept and told and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished: its results are reused; --overwrite computes them "
             "again",
