@@ -16,6 +16,7 @@ from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups
 from simfl.report.devices import Devices
+from simfl.report.factors import factors
 from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
@@ -58,6 +59,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
     sections = [section for section in _sections(groups) if section.drawings or section.tables]
     drawings = [d for section in sections for d in section.drawings]
     table, reading = results(groups)
+    swept = factors(groups)
     return render(
         "page.html",
         title=_title(runs),
@@ -69,6 +71,8 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         reading=reading,
         first=first,
         sections=sections,
+        factors=swept and swept.table,
+        pivot=curves.embedded(swept.data if swept else {}),
         origins=origins(runs, groups),
         island=curves.island([*([first] if first else []), *drawings]),
         script=own("page.js"),

@@ -3,7 +3,8 @@
 A fold over the event log: a track for the server's rounds, and one per device, grouped as in the
 fleet, with a slice per participation (or answered probe) around its download, compute and upload.
 Arrows lead from the round that sends a device out to its slice, and from an update that counts back
-to the round; counters tell accuracy, bytes moved and how many are at work.  Times are microseconds of virtual time, exact to the nanosecond.
+to the round; counters tell accuracy, bytes moved and how many are at work.  Times are microseconds
+of virtual time, exact to the nanosecond.
 """
 
 import json
@@ -21,7 +22,7 @@ SLICES = 100_000
 """So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
 
 TRACKS = 2000
-"""So many devices can be scrolled through; of a larger fleet those drawn are the first to be seen."""
+"""So many devices can be scrolled through; of a larger fleet the first to be seen are drawn."""
 ARROWS = 20_000
 """So many arrows are drawn in a moment; later updates have none."""
 

@@ -32,11 +32,15 @@ from simfl.runs.progress import Progress, Tell
 from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
+from simfl.scenario.assumptions import assumptions
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor, executors
 
 _LOG = logging.getLogger(__name__)
+
+_GIVEN = (("seed",), ("seeds",))
+"""What each run has, wherever it was said."""
 
 
 def jobs(
@@ -262,6 +266,7 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "variant": job.variant,
         "seed": job.scenario.seed,
         "factors": job.factors,
+        "assumed": [str(it) for it in assumptions(job.scenario) if it.path not in _GIVEN],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
         "executor": executors.dump(executor),

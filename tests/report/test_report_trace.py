@@ -120,23 +120,23 @@ def test_as_many_are_at_work_as_have_not_delivered(result: RunResult) -> None:
 
 def test_arrows_lead_from_rounds_to_devices_and_back(result: RunResult) -> None:
     found = events(result)
-    spans = defaultdict(list)
+    spans: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for event in slices(found):
         start = ns(event["ts"])
         spans[event["pid"], event["tid"]].append((start, start + ns(event["dur"])))
-    arrows = defaultdict(list)
+    arrows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     for event in found:
         if event["ph"] in "sf":
             arrows[event["id"]].append(event)
             at = ns(event["ts"])
             track = spans[event["pid"], event["tid"]]
             assert any(low <= at <= high for low, high in track)
-    kinds = Counter()
-    for start, end in arrows.values():
-        assert (start["ph"], end["ph"], end["bp"]) == ("s", "f", "e")
-        assert start["ts"] <= end["ts"]
-        assert (start["pid"] == SERVER) != (end["pid"] == SERVER)
-        kinds[start["name"]] += 1
+    kinds: Counter[str] = Counter()
+    for out, back in arrows.values():
+        assert (out["ph"], back["ph"], back["bp"]) == ("s", "f", "e")
+        assert out["ts"] <= back["ts"]
+        assert (out["pid"] == SERVER) != (back["pid"] == SERVER)
+        kinds[out["name"]] += 1
     assert kinds["sent out"] == len(result.clients) - result.outcomes["skipped"]
     assert kinds["counted"] == result.outcomes["arrived"]
 

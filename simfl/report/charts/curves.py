@@ -193,7 +193,12 @@ def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
 
 
 def island(drawings: Sequence[Drawing]) -> str:
-    """Return the numbers of charts as JSON that can stand inside a page."""
-    text = json.dumps({d.data["name"]: d.data for d in drawings if d.data}, separators=(",", ":"))
+    """Return the numbers of charts; see `embedded`."""
+    return embedded({d.data["name"]: d.data for d in drawings if d.data})
+
+
+def embedded(value: Any) -> str:
+    """Return plain data as JSON that can stand inside a page."""
+    text = json.dumps(value, separators=(",", ":"))
     # Nothing in it may end the element that holds it.
     return text.replace("<", "\\u003c").replace("&", "\\u0026")
