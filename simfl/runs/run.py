@@ -32,11 +32,15 @@ from simfl.runs.progress import Progress, Tell
 from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
 from simfl.scenario import Document, Scenario, expand
+from simfl.scenario.assumptions import assumptions
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor, executors
 
 _LOG = logging.getLogger(__name__)
+
+_GIVEN = (("seed",), ("seeds",))
+"""What each run has, wherever it was said."""
 
 
 def jobs(
@@ -95,13 +99,28 @@ def run(
         RunError: runs failed, while the others were finished; their folders stay readable and can
             be resumed.
     """
+    return run_jobs(jobs(scenario, out, seeds, variants), options, overwrite, listen, go_on, watch)
+
+
+def run_jobs(
+    todo: Sequence[Job],
+    options: Options | None = None,
+    overwrite: bool = False,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+    go_on: bool = False,
+    watch: Watch | None = None,
+    told: bool = True,
+) -> list[RunResult]:
+    """Do some jobs; return their results in that order.
+
+    All is as for `run`; `told` is whether it is logged which finished runs are reused.
+    """
     options = options or Options()
-    todo = jobs(scenario, out, seeds, variants)
     refuse(
         [(job.variant, job.scenario.seed, job.scenario) for job in todo],
         trains=not options.time_only,
     )
-    kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
+    kept = [_is_kept(job, options, overwrite, go_on, told) for job in todo]
     _do_all(todo, kept, options, watch, listen)
     return [RunResult(job.folder) for job in todo]
 
@@ -166,12 +185,12 @@ def _do(
         run_one(job, options, listeners, tell)
 
 
-def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
+def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
     if overwrite:
         check_ours(job.folder)
         return False
     kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
-    if kept and is_finished(job.folder):
+    if kept and told and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished: its results are reused; --overwrite computes them "
             "again",
@@ -247,6 +266,7 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "variant": job.variant,
         "seed": job.scenario.seed,
         "factors": job.factors,
+        "assumed": [str(it) for it in assumptions(job.scenario) if it.path not in _GIVEN],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
         "executor": executors.dump(executor),

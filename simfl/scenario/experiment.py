@@ -16,6 +16,7 @@ from simfl.scenario.learning import Data, Evaluation, Training
 from simfl.scenario.part import Name, Part
 from simfl.scenario.rounds import Rounds
 from simfl.scenario.sweep import Sweep
+from simfl.scenario.tune import Tune
 from simfl.scenario.yaml import to_yaml
 from simfl.sim.networks.base import Network, networks
 
@@ -124,6 +125,9 @@ class Experiment(Part):
         None,
         description="every variant again with every combination of values: a path -> a list; "
         "`zip: {path: list, ...}` for paths that change together, `random: n` for only so many",
+    )
+    tune: Tune | None = Field(
+        None, description="what `simfl tune` is to choose, and to what end; runs leave it out"
     )
     seeds: SeedList = Field((), description="repeat every variant: a list, or a range 0-4")
 
