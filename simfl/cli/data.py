@@ -70,13 +70,14 @@ def _rows() -> list[dict[str, Any]]:
     from dataclasses import asdict
 
     from simfl.components.datasets.base import datasets
+    from simfl.components.datasets.own import OwnDataset
     from simfl.core.origins import ORIGINS
 
     rows: list[dict[str, Any]] = []
     for name in datasets.names():
         if name not in ORIGINS:
-            files = datasets.get(name).needs_files
-            where = "your own files" if files else "built in: a generator"
+            own = issubclass(datasets.get(name), OwnDataset)
+            where = "your own files" if own else "built in: a generator"
             rows.append({"name": name, "kind": "data set", "where": where})
     for name, origin in ORIGINS.items():
         facts = asdict(origin)
