@@ -219,6 +219,20 @@ class RunResult:
         """Of the last evaluation (NaN: there was none)."""
         return float(self._accuracies[-1]) if len(self._accuracies) else math.nan
 
+    @cached_property
+    def error(self) -> tuple[str, float] | None:
+        """Name and value of the error at the last evaluation, where the loss has no accuracy."""
+        from simfl.components.losses.base import losses
+
+        written = self.scenario.get("training", {}).get("loss", "")
+        values = self.column("loss")[np.isfinite(self.column("loss"))]
+        # Code of the user's own is not imported to look at what it gave.
+        name = written.get("name") if isinstance(written, dict) else written
+        if len(self.evaluated) or not len(values) or name not in losses.names():
+            return None
+        loss = losses.parse(written)
+        return (loss.error, loss.error_of(float(values[-1]))) if loss.error else None
+
     @property
     def best_accuracy(self) -> float:
         """Of all evaluations (NaN: there was none)."""
