@@ -17,7 +17,7 @@ app = typer.Typer(
 
 _ORDER = (
     "run", "resume", "verify", "check", "report", "compare", "validate", "fleet", "partition",
-    "new", "data", "list_", "describe", "schema",
+    "export", "new", "data", "list_", "describe", "schema",
 )  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""
 _NOT_COMMANDS = ("app", "errors")

@@ -31,6 +31,7 @@ from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
+from simfl.runs.tracking import track
 from simfl.scenario import Document, Scenario, expand
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
@@ -161,9 +162,10 @@ def _do(
     if tell is not None:
         tell(Progress())
     if keep:
-        resume(job.folder, options, listeners, tell)
+        result = resume(job.folder, options, listeners, tell)
     else:
-        run_one(job, options, listeners, tell)
+        result = run_one(job, options, listeners, tell)
+    track(result, job.scenario.log)
 
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
