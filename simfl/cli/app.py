@@ -16,7 +16,8 @@ app = typer.Typer(
 )
 
 _ORDER = (
-    "run", "resume", "verify", "check", "report", "compare", "validate", "fleet", "partition",
+    "run", "resume", "verify", "check", "report", "compare", "explain", "plot",
+    "watch", "tune", "validate", "fleet", "partition",
     "export", "new", "data", "list_", "describe", "schema",
 )  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from simfl.report import formats
+from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups
@@ -108,18 +108,18 @@ def _range(runs: Sequence[RunResult]) -> str:
 
 def learning(groups: Groups) -> Drawing | None:
     """Return accuracy and loss by what they cost; rounds over time, if nothing was evaluated."""
-    xs = [curves.TIME, curves.ROUNDS, curves.BYTES, curves.ENERGY]
+    xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
     marks = [("accuracy", target, formats.target(target)) for target in all_targets(groups)]
     about = "Dashed lines across are the targets." if marks else ""
-    ys = [curves.ACCURACY, curves.LOSS]
+    ys = [measures.ACCURACY, measures.LOSS]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
     return drawing or curves.curves(
         "progress",
         "Rounds over virtual time",
         "Steeper is faster.",
         groups,
-        [curves.TIME, curves.BYTES],
-        [curves.DONE],
+        [measures.TIME, measures.BYTES],
+        [measures.DONE],
         wide=True,
     )
 
@@ -130,16 +130,16 @@ def _sections(groups: Groups) -> list[Section]:
         "Duration of rounds",
         "From selection to aggregation.",
         groups,
-        [curves.ROUNDS, curves.TIME],
-        [curves.DURATION],
+        [measures.ROUNDS, measures.TIME],
+        [measures.DURATION],
     )
     skew = curves.curves(
         "gemd",
         "Label skew of cohorts (GEMD)",
         "Distance of the labels that a round learns from to everybody's, 0 to 2.",
         groups,
-        [curves.ROUNDS, curves.TIME],
-        [curves.GEMD],
+        [measures.ROUNDS, measures.TIME],
+        [measures.GEMD],
     )
     return [
         Section("Rounds", _there(durations, anatomy(groups), rounds.outcomes(groups), skew)),
