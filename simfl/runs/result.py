@@ -168,6 +168,30 @@ class RunResult:
         written = self.scenario.get("evaluation", {}).get("targets", [])
         return sorted(Share().parse(target) for target in written)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it is, what it reached and what it took: a row of a table of runs."""
+        judged = {"accuracy": self.final_accuracy}
+        if self.error is not None:
+            judged = {self.error[0]: self.error[1]}
+        return {
+            "variant": self.variant,
+            "seed": self.seed,
+            **judged,
+            "rounds": self.n_rounds,
+            "virtual time (s)": self.end_s,
+            "bytes": self.total_bytes,
+            "wasted share": self.wasted_share,
+            "energy (J)": self.total_energy_j,
+            "finished": self.finished,
+        }
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        html: str = pd.DataFrame([self.facts]).to_html(index=False, na_rep="")
+        return html
+
     # What came of it --------------------------------------------------------------------------
 
     def column(self, name: str) -> NDArray[Any]:
