@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simfl.components.workloads.base import Workload
     from simfl.report.notebook import run
     from simfl.runs.compare import compare
+    from simfl.runs.flower import run_flower
     from simfl.runs.options import Options
     from simfl.runs.result import RunResult, load
     from simfl.runs.run import resume
@@ -51,6 +52,7 @@ _HOMES = {
     "load": "simfl.runs.result",
     "resume": "simfl.runs.run",
     "run": "simfl.report.notebook",
+    "run_flower": "simfl.runs.flower",
 }
 __all__ = [
     "Aggregator",
@@ -73,6 +75,7 @@ __all__ = [
     "load",
     "resume",
     "run",
+    "run_flower",
 ]
 
 

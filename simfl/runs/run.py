@@ -183,12 +183,24 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
 
 
 def run_one(
-    job: Job, options: Options, listeners: Sequence[Listener] = (), tell: Tell | None = None
+    job: Job,
+    options: Options,
+    listeners: Sequence[Listener] = (),
+    tell: Tell | None = None,
+    build: Callable[[Scenario, Options, Executor], Builder] | None = None,
 ) -> RunResult:
-    """Run one job, in place of whatever run its folder holds; see `run`."""
+    """Run one job, in place of whatever run its folder holds; see `run`.
+
+    Args:
+        job: what to run.
+        options: how.
+        listeners: told of everything.
+        tell: is told now and then how far it is.
+        build: returns what makes its parts, if that is another builder than the usual one.
+    """
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
-    builder = _builder(job.scenario, options, executor)
+    builder = (build or _builder)(job.scenario, options, executor)
     try:
         builder.check()  # before anything is written
         with locked(job.folder):
