@@ -9,7 +9,6 @@ import typer
 
 app = typer.Typer(
     name="simfl",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli.app import app
 
 data = typer.Typer(rich_markup_mode=None)
@@ -34,7 +35,13 @@ def list_data(
 
 @data.command("fetch")
 def fetch_data(
-    name: Annotated[str, typer.Argument(help="A data set or a trace, as `simfl data` lists it.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A data set or a trace, as `simfl data` lists it.",
+            autocompletion=_complete.origins,
+        ),
+    ],
     to: Annotated[
         Path | None,
         typer.Option(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli.app import app
 
 FORMATS = ("csv", "parquet")
@@ -15,7 +16,12 @@ def export_command(
     folders: Annotated[
         list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
     ],
-    form: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "csv",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", help=", ".join(FORMATS), autocompletion=_complete.one_of(*FORMATS)
+        ),
+    ] = "csv",
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.")] = Path("exported"),
 ) -> None:
     """Write rounds and participations of many runs as two tables, with variant, seed and sweep."""
