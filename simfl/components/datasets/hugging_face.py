@@ -1,5 +1,6 @@
 """Data sets of Hugging Face, from disk or the user's cache (``simfl[huggingface]``)."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from simfl.errors import InputError
 class HuggingFace(TableDataset):
     """A data set that `save_to_disk` wrote, or one of the hub's that is in your cache already.
 
+    Nothing is downloaded: `datasets.load_dataset(NAME)` in Python does that, once.
     Pictures become pixels in [0, 1], channels first.
     """
 
@@ -58,6 +60,7 @@ class HuggingFace(TableDataset):
         }
 
     def _split(self, split: str) -> Any:
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # looked at when the package is imported
         hub = extra("datasets", "huggingface", "data set 'hugging_face'")
         folder = self._root / self.path
         try:

@@ -210,6 +210,13 @@ def test_empty_cells_are_told(tmp_path):
         scenario(named)
 
 
+@pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
+def test_what_is_not_in_the_cache_is_not_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("it asked the network"))
+    with pytest.raises(InputError, match=r"neither a folder .* nor in the cache of Hugging Face"):
+        scenario({"name": "hugging_face", "path": "nobody/nothing", "label": "x"})
+
+
 @pytest.mark.skipif(own_files.PARQUET, reason="pyarrow is installed")
 def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path):
     (tmp_path / "x.parquet").touch()
