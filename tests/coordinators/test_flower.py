@@ -154,7 +154,11 @@ def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
     assert result.rounds.arrived.tolist() == [5, 5, 5]
     with pytest.raises(ComponentError, match="configure_fit in round 1: KeyError"):
         run_flower(
-            SCENARIO, client_fn, fedavg(on_fit_config_fn=lambda _: {}["lr"]), 10, tmp_path / "b"
+            SCENARIO,
+            client_fn,
+            fedavg(on_fit_config_fn=lambda _: dict[str, float]()["lr"]),
+            10,
+            tmp_path / "b",
         )
 
 
