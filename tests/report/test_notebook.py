@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tiny import TINY
 
 from simfl import Scenario, load, run
+from tests.tiny import TINY
 
 TWO = {**TINY, "variants": {"few": {"rounds.clients": 2}, "many": {}}, "seeds": [0, 1]}
 

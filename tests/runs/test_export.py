@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiny import TINY
 
 from simfl import RunResult, Scenario, run
 from simfl.cli import main
+from tests.tiny import TINY
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import json
 import math
 
 import pytest
-from tiny import RunTiny
 
 from simfl import compare
 from simfl.errors import InputError
 from simfl.report.comparison import render
+from tests.tiny import RunTiny
 
 REGRESSION = {
     "data.dataset": {"name": "synthetic_regression", "clients": 8, "outputs": 2},

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import TINY, RunTiny
 
 from simfl import Scenario, run
 from simfl.components.trackers.base import trackers
 from simfl.errors import InputError
 from simfl.testing.contract import suites
 from simfl.testing.trackers import TrackerContract, example_run
+from tests.tiny import TINY, RunTiny
 
 # The packages warn of their own use of other packages.
 pytestmark = pytest.mark.filterwarnings("ignore")
