@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import own_files
 import pytest
 
 from simfl import Scenario, run
 from simfl.components.datasets.base import datasets
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
+from tests.components.datasets import own_files
 from tests.tiny import TINY
 
 FORMATS = (
