@@ -31,6 +31,7 @@ from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
+from simfl.runs.tracking import track
 from simfl.scenario import Document, Scenario, expand
 from simfl.scenario.assumptions import assumptions
 from simfl.scenario.checks import refuse
@@ -180,9 +181,10 @@ def _do(
     if tell is not None:
         tell(Progress())
     if keep:
-        resume(job.folder, options, listeners, tell)
+        result = resume(job.folder, options, listeners, tell)
     else:
-        run_one(job, options, listeners, tell)
+        result = run_one(job, options, listeners, tell)
+    track(result, job.scenario.log)
 
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
@@ -200,12 +202,24 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: boo
 
 
 def run_one(
-    job: Job, options: Options, listeners: Sequence[Listener] = (), tell: Tell | None = None
+    job: Job,
+    options: Options,
+    listeners: Sequence[Listener] = (),
+    tell: Tell | None = None,
+    build: Callable[[Scenario, Options, Executor], Builder] | None = None,
 ) -> RunResult:
-    """Run one job, in place of whatever run its folder holds; see `run`."""
+    """Run one job, in place of whatever run its folder holds; see `run`.
+
+    Args:
+        job: what to run.
+        options: how.
+        listeners: told of everything.
+        tell: is told now and then how far it is.
+        build: returns what makes its parts, if that is another builder than the usual one.
+    """
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
-    builder = _builder(job.scenario, options, executor)
+    builder = (build or _builder)(job.scenario, options, executor)
     try:
         builder.check()  # before anything is written
         with locked(job.folder):

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_
 from simfl.components.aggregators.base import Aggregator, aggregators
 from simfl.components.models.base import Model, models
 from simfl.components.selectors.base import Selector, selectors
+from simfl.components.trackers.base import Tracker, trackers
 from simfl.errors import nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.fleet import Groups
@@ -116,6 +117,10 @@ class Experiment(Part):
         default_factory=aggregators.make, description="how updates become the next model"
     )
     evaluation: Evaluation = Field(default_factory=Evaluation)
+    log: tuple[Annotated[Tracker, trackers], ...] = Field(
+        (),
+        description="programs that keep results too, on this machine: tensorboard, wandb, mlflow",
+    )
     variants: dict[Name, dict[str, Any]] = Field(
         default_factory=dict,
         max_length=1000,
@@ -166,7 +171,7 @@ class Experiment(Part):
         return {
             key: value
             for key, value in data.items()
-            if value or key not in ("description", "correlate", "variants", "seeds")
+            if value or key not in ("description", "correlate", "log", "variants", "seeds")
         }
 
     def to_yaml(self) -> str:

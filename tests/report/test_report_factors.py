@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_runs import made_run, reaches
 
 from simfl.report import write_report
 from simfl.report.factors import factors
@@ -13,6 +12,7 @@ from simfl.runs.options import Options
 from simfl.runs.result import RunResult, by_variant
 from simfl.runs.run import run
 from simfl.scenario import Scenario
+from tests.made_runs import made_run, reaches
 
 POINTS: dict[str, tuple[dict[str, Any], int]] = {
     "a": ({"rounds.clients": 10, "selection": "oort", "model": "mlp"}, 2),

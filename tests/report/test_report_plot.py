@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_runs import made_run
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
@@ -13,6 +12,7 @@ from simfl.errors import InputError
 from simfl.report.plot import BANDS, STYLES, XS, YS, plot
 from simfl.runs.result import RunResult
 from simfl.runs.statistics import mean_interval
+from tests.made_runs import made_run
 
 CURVES = {0: [0.2, 0.4, 0.8], 1: [0.2, 0.6, 0.8], 2: [0.5, 0.5, 0.2]}
 

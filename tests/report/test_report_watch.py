@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_runs import made_run
 
 from simfl.cli import main
 from simfl.report.live import LiveRuns
 from simfl.report.serve import HEADERS, server
 from simfl.runs.lock import is_locked, locked
+from tests.made_runs import made_run
 
 EVIL = "<img src=x onerror=alert(1)>"
 

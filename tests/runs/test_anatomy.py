@@ -6,7 +6,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
-from made_runs import made_run
 
 from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.options import Options
@@ -14,6 +13,7 @@ from simfl.runs.result import RunResult
 from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.testing.scenarios import scenarios
+from tests.made_runs import made_run
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

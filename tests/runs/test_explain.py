@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny import TINY
 
 from simfl.cli import main
 from simfl.errors import InputError
@@ -15,6 +14,7 @@ from simfl.runs.options import Options
 from simfl.runs.result import RunResult
 from simfl.runs.run import run
 from simfl.scenario import Scenario
+from tests.tiny import TINY
 
 
 def made(top: Path, **changes: Any) -> RunResult:

@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any
 
 import pytest
-from tiny import TINY
 
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
@@ -21,6 +20,7 @@ from simfl.runs.run import run
 from simfl.runs.tune import TRIALS, Tuning, tune
 from simfl.scenario import Document, Scenario
 from simfl.scenario.tune import Range, parse_objective
+from tests.tiny import TINY
 
 LEARNS: dict[str, Any] = {
     **TINY,
