@@ -1,18 +1,38 @@
 """`simfl new`: a scenario to start from."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli.app import app
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+
+def examples() -> "dict[str, Traversable]":
+    """Return the scenarios that come with simfl, by name."""
+    from importlib.resources import files
+
+    return {
+        Path(place.name).stem: place
+        for place in files("simfl.cli.scenarios").iterdir()
+        if place.name.endswith(".yaml")
+    }
 
 
 @app.command("new")
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="What to write.")],
     example: Annotated[
-        str | None, typer.Option("--from", help="A scenario that comes with simfl: quickstart, ...")
+        str | None,
+        typer.Option(
+            "--from",
+            help="A scenario that comes with simfl: quickstart, ...",
+            autocompletion=_complete.shipped,
+        ),
     ] = None,
 ) -> None:
     """Write a commented scenario to start from, and the schema by which editors complete it."""
@@ -25,11 +45,7 @@ def new(
 
     text = files("simfl.cli").joinpath("starter.yaml").read_text(encoding="utf-8")
     if example is not None:
-        shipped = {
-            Path(str(place)).stem: place
-            for place in files("simfl.cli.scenarios").iterdir()
-            if place.name.endswith(".yaml")
-        }
+        shipped = examples()
         if example not in shipped:
             raise NameNotFound("scenario", example, shipped)
         text = shipped[example].read_text(encoding="utf-8")
