@@ -11,7 +11,7 @@ PIP := pip install --quiet --disable-pip-version-check
 # PyTorch's CPU builds where their index can be had; elsewhere the plain index has to do.
 FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('$(CPU_INDEX)/torch/', timeout=3)"
 
-.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers testbed golden screenshots lock dist clean
+.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers testbed docs golden screenshots lock dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -94,6 +94,14 @@ testbed: .venv/ready ## real federations beside their simulations: docs/validati
 	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'
 	$(BIN)/python -m testbed --out testbed/results/validation.json
 	$(BIN)/python -m testbed.tables testbed/results/validation.json docs/images/validation.png docs/validation.md
+
+DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
+docs: .venv/ready ## the documentation as a site, into build/site
+	$(BIN)/python -m analysis.site build/pages
+	$(PYTHON) -m venv build/mkdocs
+	$(PYTHON) -c '$(DOCS)' > build/mkdocs.txt
+	build/mkdocs/bin/$(PIP) --requirement build/mkdocs.txt
+	NO_MKDOCS_2_WARNING=1 build/mkdocs/bin/mkdocs build --strict
 
 screenshots: .venv/ready ## the README's pictures of the report (needs Chromium)
 	$(BIN)/python analysis/screenshots.py

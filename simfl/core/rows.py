@@ -20,29 +20,47 @@ class RoundRow:
     """
 
     round: int
+    """Number of the aggregation, from 1."""
     start_s: float
+    """When the round began: the end of the one before, or the end of waiting for a quorum."""
     end_s: float = math.nan
+    """When the new model was there."""
     deadline_s: float | None = None
     """The round's deadline relative to its start (None: no deadline)."""
     last_arrival_s: float | None = None
     """When the last update that counted arrived (None: none did)."""
     selected: int = 0
+    """Clients chosen in this round."""
     missing: int = 0
     """By how many clients the round fell short of what was asked for (several selections: the
     worst of them)."""
     arrived: int = 0
+    """Updates that counted."""
     late: int = 0
+    """Participations cut off by a deadline, by over-selection, or too stale."""
     offline: int = 0
+    """Participations lost because the device left."""
     skipped: int = 0
+    """Clients for whom nothing useful fitted the time."""
     filtered: int = 0
+    """Updates that a filter kept back."""
     discarded: int = 0
+    """Updates that were not finite."""
     accuracy: float | None = None
+    """Share of right answers of the new model (None: not evaluated in this round, or the loss knows
+    no right answers)."""
     loss: float | None = None
+    """Mean loss of the new model per sample, on the samples that accuracy is measured on."""
     train_loss: float | None = None
+    """Mean of the participants' mean training losses, clients alike."""
     download_bytes: int = 0
+    """Moved to clients by the participations booked in this round, broken-off ones included."""
     upload_bytes: int = 0
+    """Moved to the server, likewise."""
     probe_bytes: int = 0
+    """Moved in both directions to answer what a selector asked before it chose."""
     wasted_bytes: int = 0
+    """Of the bytes down and up, those of participations that did not arrive."""
     energy_j: float = 0.0
     """Of all participations booked in this round, as in `ClientRow.energy_j`, and of answers to
     probes: each phase's power times its time, and `power.idle` until the last has answered."""
@@ -52,6 +70,8 @@ class RoundRow:
     when it ends, and changes evenly in between; of groups above 1000 devices a sample is looked at.
     What a device idles while it takes part is in `energy_j`, never in both."""
     gemd: float | None = None
+    """How far the labels of those whose updates counted are from all labels: the sum over labels of
+    the differences of shares, from 0 (alike) to below 2 (FL-DP3S, Eq. 15)."""
 
 
 @dataclass(slots=True)
@@ -59,19 +79,33 @@ class ClientRow:
     """One participation of one client."""
 
     round: int
+    """Round in which the client was chosen."""
     client: int
+    """Its number, from 0, in the order of the fleet's groups."""
     group: str
+    """Its group of devices."""
     selected_s: float
+    """When it was sent its order."""
     download_end_s: float | None
+    """When it had the model (None: it did not come so far, or had it already)."""
     compute_end_s: float | None
+    """When it had trained (None: it did not come so far)."""
     upload_end_s: float | None
+    """When its last byte arrived (None: it did not come so far)."""
     outcome: Outcome
+    """What became of it."""
     samples: int
+    """Training samples that it holds."""
     steps: int
+    """SGD steps that its order has; after a salvage, those that were finished."""
     coreset_size: int
+    """Samples of its coreset (0: none)."""
     staleness: int
+    """Versions by which the model had moved on when its update was aggregated."""
     download_bytes: int
+    """Moved towards it."""
     upload_bytes: int
+    """Moved towards the server."""
     energy_j: float
     """Each phase's power times its time; and, once it has delivered its update, `power.idle` while
     the device waits for the round to end: until the update is aggregated (or dropped), but no

@@ -8,6 +8,26 @@ from simfl.core.rows import ClientRow, RoundRow
 
 TERMINAL_ROUNDS = 50
 
+MEANINGS: dict[str, str] = {
+    "virtual_time_s": "when the run ended, virtual seconds",
+    "rounds": "aggregations made",
+    "short_rounds": "rounds in which fewer clients took part than were asked for",
+    "final_accuracy": "at the last evaluation",
+    "best_accuracy": "at any evaluation",
+    "terminal_accuracy": f"mean over the evaluations of the last {TERMINAL_ROUNDS} rounds",
+    "targets": "for each target: virtual time, round, bytes and energy at the first evaluation at "
+    "or above it; null: never",
+    "totals": "download, upload and probe bytes; those of participations that did not arrive "
+    "(wasted); energy of participations and probes, and of all who idled, J",
+    "participations": "how many had each outcome",
+    "distinct_participants": "devices of which at least one update counted",
+    "participation_gini": "Gini coefficient of how often devices took part: 0 all alike, to 1",
+    "refused_REASON": "orders refused, such as for want of memory (refused_memory)",
+    "normalised_round_time": "mean over rounds with a deadline of (time until the last arrival, "
+    "until the round's end) / deadline",
+}
+"""What is in `summary.json`, by its keys."""
+
 
 class Summary:
     """Listens to everything and keeps the totals.

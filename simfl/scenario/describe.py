@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import PlainValidator
+from pydantic import BaseModel, PlainValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from simfl.core.registry import Component
 from simfl.core.units import Quantity, Share
 from simfl.scenario.catalogue import DEVICES, DeviceClass, catalogue, device_class
+from simfl.scenario.device_number import Drawn
 from simfl.scenario.fields import component_registry
 from simfl.scenario.kinds import plural, registry
 
@@ -63,8 +64,6 @@ class Description:
     @classmethod
     def of(cls, component: type[Component], kind: str) -> "Description":
         """Return the description of a component's class."""
-        own = [name for name in component.model_fields if name in component.__annotations__]
-        names = [*own, *(name for name in component.model_fields if name not in own)]
         module = sys.modules[component.__module__]
         marked = "Experimental: options and results may still change.\n\n"
         return cls(
@@ -73,7 +72,7 @@ class Description:
             marked * component.experimental + _text(component),
             _text(module),
             component.__module__,
-            [_option(name, component.model_fields[name]) for name in names],
+            options(component),
         )
 
     @classmethod
@@ -124,6 +123,13 @@ def overview(kind: str) -> dict[str, str]:
     return {name: summary(members.get(name)) for name in members.names()}
 
 
+def options(model: type[BaseModel]) -> list[Option]:
+    """Return the keys of a component or of a scenario's part, its own before inherited ones."""
+    own = [name for name in model.model_fields if name in model.__annotations__]
+    names = [*own, *(name for name in model.model_fields if name not in own)]
+    return [_option(name, model.model_fields[name]) for name in names]
+
+
 def _flow(value: Any) -> str:
     """Return a value as one line of YAML."""
     if not isinstance(value, dict):
@@ -150,15 +156,22 @@ def _text(documented: object) -> str:
 
 def _option(name: str, field: FieldInfo) -> Option:
     default = None if field.is_required() else field.get_default(call_default_factory=True)
-    units = [mark for mark in field.metadata if isinstance(mark, Quantity)]
     return Option(
         name=field.alias or name,
         type=_type(field),
         default=_plain(default, field),
         required=field.default is PydanticUndefined and field.default_factory is None,
-        unit=", ".join(units[0].units) if units else "",
+        unit=", ".join(unit for mark in _marks(field) for unit in mark.units),
         description=" ".join((field.description or "").split()),
     )
+
+
+def _marks(field: FieldInfo) -> list[Quantity | Drawn]:
+    """Return what says which units a field takes, also where it may be null instead."""
+    annotated = [field, *map(FieldInfo.from_annotation, get_args(field.annotation))]
+    return [
+        mark for part in annotated for mark in part.metadata if isinstance(mark, Quantity | Drawn)
+    ]
 
 
 def _plain(value: Any, field: FieldInfo) -> Any:
@@ -168,6 +181,8 @@ def _plain(value: Any, field: FieldInfo) -> Any:
     for mark in field.metadata:
         if isinstance(mark, Quantity | Share) and isinstance(value, int | float):
             return mark.dump(value)
+        if isinstance(mark, Drawn):
+            return None if value is None else mark.dump(value)
     if isinstance(value, tuple | list):
         return list(value)
     return value if isinstance(value, str | int | float | NoneType) else str(value)
@@ -176,8 +191,11 @@ def _plain(value: Any, field: FieldInfo) -> Any:
 def _type(field: FieldInfo) -> str:
     members = component_registry(field)
     if members is not None:
-        return f"a {members.kind}, by name or with options"
+        article = "an" if members.kind[0] in "aeiou" else "a"
+        return f"{article} {members.kind}, by name or with options"
     for mark in field.metadata:
+        if isinstance(mark, Drawn):
+            return f"{mark.name}, or a distribution"
         if isinstance(mark, Quantity):
             return mark.dimension.name
         if isinstance(mark, Share):

@@ -34,6 +34,20 @@ class Drawn:
         self.dimension = dimension
         self.unlimited = unlimited
 
+    @property
+    def name(self) -> str:
+        """What the number is, such as ``a data rate``."""
+        return "a compute rate" if self.dimension is None else self.dimension.name
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units that fit."""
+        return tuple(unit for dimension in self._dimensions for unit in dimension.units)
+
+    @property
+    def _dimensions(self) -> tuple[Dimension, ...]:
+        return COMPUTE if self.dimension is None else (self.dimension,)
+
     def parse(self, value: object, info: ValidationInfo | None = None) -> Draw:
         """Return the draw that `value`, a quantity or a mapping with a `distribution`, stands for.
 
@@ -92,10 +106,9 @@ class Drawn:
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        dimensions = COMPUTE if self.dimension is None else (self.dimension,)
         return {
             "oneOf": [
-                quantity_schema(dimensions, unlimited=self.unlimited),
+                quantity_schema(self._dimensions, unlimited=self.unlimited),
                 {COMPONENT: "distributions"},
             ]
         }

@@ -1,0 +1,75 @@
+"""The site's pages: generated from the code, complete, with links that hold."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis.markdown import anchors, links
+from analysis.site import column_texts, write_pages
+from simfl.core import rows
+from simfl.core.rows import ClientRow, RoundRow, header
+from simfl.runs.summary import MEANINGS, Summary
+from simfl.scenario.catalogue import DEVICES
+from simfl.scenario.describe import overview
+from simfl.scenario.kinds import KINDS
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    write_pages(folder)
+    return folder
+
+
+def test_links_hold_on_the_site(site: Path) -> None:
+    wrong = []
+    for page in site.rglob("*.md"):
+        for path, anchor in links(page.read_text()):
+            target = page.parent / path if path else page
+            if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
+                wrong.append(f"{page.relative_to(site)}: {path}#{anchor}")
+    assert not wrong
+
+
+def test_every_page_is_in_the_navigation(site: Path) -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    pages = [str(page.relative_to(site)) for page in site.rglob("*.md")]
+    assert len(pages) > 30
+    assert [page for page in pages if page not in navigation] == []
+
+
+@pytest.mark.parametrize("kind", [*KINDS, DEVICES])
+def test_every_component_has_its_place(kind: str, site: Path) -> None:
+    page = (site / "components" / f"{kind}.md").read_text()
+    assert anchors(page) >= set(overview(kind))
+
+
+def test_defaults_and_units_are_told(site: Path) -> None:
+    page = (site / "scenario.md").read_text()
+    assert (
+        "| `compute` | a compute rate, or a [distribution](#distributions) | `100 samples/s` |"
+        in page
+    )
+    assert "virtual time (us, ms, s, min, h, d)" in page
+    assert "| `lognormal`" in page or "### lognormal" in page
+
+
+@pytest.mark.parametrize("row", [RoundRow, ClientRow])
+def test_every_column_has_its_meaning(row: type, site: Path) -> None:
+    texts = column_texts(row)
+    assert list(texts) == header(row)
+    assert all(texts.values())
+    page = (site / "columns.md").read_text()
+    assert all(f"| `{name}` | {text} |" in page for name, text in texts.items())
+
+
+def test_outcomes_are_told() -> None:
+    assert "arrived in time; late:" in column_texts(rows)["Outcome"]
+
+
+def test_everything_in_a_summary_has_its_meaning() -> None:
+    summary = Summary()
+    summary.listen(0.0, "round_end", {"row": RoundRow(1, 0.0, 1.0, deadline_s=2.0)})
+    assert set(MEANINGS) - {"refused_REASON"} == set(summary.as_dict())
