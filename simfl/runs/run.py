@@ -249,6 +249,8 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "factors": job.factors,
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
+        "log": options.log,
+        "log_compressed": options.compress_log,
         "executor": executors.dump(executor),
         "device": options.device,
         "threads_per_worker": 1,
