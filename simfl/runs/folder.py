@@ -22,7 +22,9 @@ CHECKPOINT = "checkpoint"
 
 LOGS = {
     "full": None,
-    "rounds": frozenset({"round", "aggregated", "evaluated", "target", "round_end"}),
+    "rounds": frozenset(
+        {"round", "probe", "probed", "aggregated", "evaluated", "target", "round_end"}
+    ),
     "none": frozenset[str](),
 }
 """Which kinds of events are recorded, by what the user asked for (None: all)."""

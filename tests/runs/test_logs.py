@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import TINY
 
-from simfl import Options, Scenario, run
+from simfl import Options, Scenario, load, run
 from simfl.cli import main
 from simfl.errors import InputError, RunError
+from simfl.report.timeline import trace
 from simfl.runs.check import check
 from simfl.runs.eventlog import GrowingFile, whole_lines
 from simfl.runs.folder import event_lines
 from simfl.runs.run import resume
 from simfl.runs.verify import Difference, verify
+from tests.tiny import TINY
 
 PACKED = {"compress_log": True}
 
@@ -51,7 +52,7 @@ def digest(folder: Path) -> str:
 def test_less_is_recorded_and_what_is_left_is_the_same(full: Path, tmp_path: Path) -> None:
     whole = list(event_lines(full))
     rounds, none = done(tmp_path / "a", log="rounds"), done(tmp_path / "b", log="none")
-    kinds = ("round", "aggregated", "evaluated", "round_end")
+    kinds = ("round", "probe", "probed", "aggregated", "evaluated", "round_end")
     assert list(event_lines(rounds)) == [
         line for line in whole if json.loads(line)["event"] in kinds
     ]
@@ -80,6 +81,9 @@ def test_what_a_thin_log_can_not_do_is_said(
     assert main(["verify", str(folder)]) == 0
     assert f"as far as --log {log} has recorded it" in capsys.readouterr().out
     assert main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 0
+    note = json.loads(trace(load(folder)))["otherData"]["note"]
+    assert note.startswith(f"recorded with --log {log}")
+    assert main(["explain", str(folder), "--no-what-if"]) == (2 if log == "none" else 0)
     text = (folder / "rounds.csv").read_text()
     (folder / "rounds.csv").write_text(text.replace("\n2,", "\n7,", 1))
     difference = verify(folder)

@@ -1,8 +1,12 @@
 """The seam of losses: a model's outputs and what they should be -> a number for each sample."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from typing_extensions import override
+
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 
 if TYPE_CHECKING:
@@ -18,6 +22,10 @@ class Loss(Component, ABC):
     takes: ClassVar[tuple[Targets, ...]] = ("classes",)
     """Which targets it can be computed for."""
 
+    error: ClassVar[str] = ""
+    """What `error_of` the mean loss is called, such as rmse; comparisons show it where there is no
+    accuracy, and less is better ("": there is none)."""
+
     @property
     def softmax(self) -> bool:
         """Whether it is cross-entropy as it stands, which kernels and evaluation have by heart."""
@@ -28,9 +36,28 @@ class Loss(Component, ABC):
         """Whether answers can be right, see `hits`."""
         return type(self).hits is not Loss.hits
 
+    def error_of(self, mean: float) -> float:
+        """Return the error, in the unit of the targets, of a model of such a mean loss."""
+        return mean
+
     def outputs(self, classes: int, targets: Targets) -> int:
         """Return how many outputs a model must have for a data set of so many classes."""
         return classes
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        targets = circumstances.targets
+        if targets not in self.takes:
+            others = [name for name in losses.names() if targets in losses.get(name).takes]
+            yield (
+                f"loss {self.name!r} is for {' or '.join(self.takes)}, but the targets of data set "
+                f"{circumstances.dataset!r} are {targets}; use {' or '.join(others)}"
+            )
+        if circumstances.awaits_accuracy and not self.has_accuracy:
+            yield (
+                f"loss {self.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "
+                "`evaluation.targets` can ever be reached"
+            )
 
     @abstractmethod
     def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
