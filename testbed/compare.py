@@ -214,6 +214,7 @@ def told(
         },
         "arrivals": [] if "received_s" in real.clients else _pairs(real, stated, every),
         "waits": waits(real),
+        "swap": first_swap(real, stated),
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),
     }
@@ -221,6 +222,26 @@ def told(
         again = simulate(fitted, data_dir, False, 0.0)
         result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
     return result
+
+
+def first_swap(real: Run, simulated: Run) -> dict[str, float]:
+    """Return where updates first arrive in another order than simulated; nothing if nowhere.
+
+    Returns:
+        after how many arrivals, and how many seconds apart the two were measured and simulated;
+        those that are simulated to arrive at the same instant may come as they like.
+    """
+    every = range(len(real.rounds))
+    mine, theirs = (
+        table[table.outcome == "arrived"].upload_end_s.sort_values(kind="stable")
+        for table in (_table(each, every) for each in (simulated, real))
+    )
+    for place, (first, other) in enumerate(zip(mine.index, theirs.index, strict=False)):
+        if first in theirs and other in mine and mine[other] > mine[first]:
+            measured_s = theirs[first] - theirs[other]
+            simulated_s = mine[other] - mine[first]
+            return {"after": place, "measured_s": measured_s, "simulated_s": simulated_s}
+    return {}
 
 
 def waits(real: Run) -> dict[str, float]:

@@ -30,7 +30,7 @@ BURST_S = 0.003
 """What passes at once after a pause, in seconds at the rate; two packets at least, and no less than
 `BURST_SHARE` of a message: where it is less than a busy machine stalls for, the rate is missed."""
 BURST_SHARE = 0.0025
-LEAF_BYTES = 16_000
+LEAF_BYTES = 24_000
 """Of a client's own queue at the server's links: a share of theirs, and room for a few packets.
 What waits there has passed the client's own link, and moves on as fast as the server's allows."""
 SEND_BYTES, LARGE = 32_768, 1 << 20

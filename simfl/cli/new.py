@@ -1,26 +1,12 @@
 """`simfl new`: a scenario to start from."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from simfl.cli import _complete
 from simfl.cli.app import app
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-
-def examples() -> "dict[str, Traversable]":
-    """Return the scenarios that come with simfl, by name."""
-    from importlib.resources import files
-
-    return {
-        Path(place.name).stem: place
-        for place in files("simfl.cli.scenarios").iterdir()
-        if place.name.endswith(".yaml")
-    }
 
 
 @app.command("new")
@@ -45,7 +31,7 @@ def new(
 
     text = files("simfl.cli").joinpath("starter.yaml").read_text(encoding="utf-8")
     if example is not None:
-        shipped = examples()
+        shipped = _complete.examples()
         if example not in shipped:
             raise NameNotFound("scenario", example, shipped)
         text = shipped[example].read_text(encoding="utf-8")

@@ -50,6 +50,10 @@ def client_fn(context: Any) -> Any:
     return Client()
 
 
+def no_lr(server_round: int) -> Any:
+    raise KeyError("lr")
+
+
 def fedavg(**options: Any) -> Any:
     from flwr.server.strategy import FedAvg
 
@@ -153,9 +157,7 @@ def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
     assert result.rounds.discarded.tolist() == [1, 1, 1]
     assert result.rounds.arrived.tolist() == [5, 5, 5]
     with pytest.raises(ComponentError, match="configure_fit in round 1: KeyError"):
-        run_flower(
-            SCENARIO, client_fn, fedavg(on_fit_config_fn=lambda _: {}["lr"]), 10, tmp_path / "b"
-        )
+        run_flower(SCENARIO, client_fn, fedavg(on_fit_config_fn=no_lr), 10, tmp_path / "b")
 
 
 def test_what_is_flowers_is_not_in_the_scenario(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
-from testbed.compare import NOISE_S, errors
+from testbed.compare import NOISE_S, errors, first_swap
 from testbed.journals import Run
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import HEADERS, PER_ANSWERED_BYTE, PER_MESSAGE, SEGMENT, composition
@@ -47,6 +47,13 @@ def test_times_are_relative_to_what_was_measured() -> None:
 def test_arrivals_are_in_order_unless_nearly_tied(apart_s: float, agrees: int) -> None:
     simulated, real = made(last_s=2.9 + apart_s), made(last_s=2.9 - apart_s)
     assert errors(real, simulated, 0.0, [0]).orders == agrees
+
+
+def test_where_the_order_first_differs_is_told_with_how_far_apart_they_were() -> None:
+    simulated, real = made(last_s=2.94), made(last_s=2.88)
+    swap = first_swap(real, simulated)
+    assert swap == pytest.approx({"after": 0, "measured_s": 0.02, "simulated_s": 0.04})
+    assert first_swap(real, real) == first_swap(real, made(last_s=2.9)) == {}
 
 
 def test_who_is_late_in_one_alone_is_another_outcome() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_files import write
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
 from simfl.errors import InputError
 from simfl.testing.contract import suites
 from simfl.testing.datasets import DatasetContract
+from tests.components.datasets.own_files import write
 
 FOLDER = tempfile.TemporaryDirectory()
 atexit.register(FOLDER.cleanup)

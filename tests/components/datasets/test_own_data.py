@@ -3,15 +3,16 @@
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import own_files
 import pytest
 
 from simfl import Scenario, run
 from simfl.components.datasets.base import datasets
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
+from tests.components.datasets import own_files
 from tests.tiny import TINY
 
 FORMATS = (
@@ -71,7 +72,7 @@ def test_columns_that_are_chosen(options, name):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_test_part_is_drawn_from_its_own_stream(options, name):
-    changes = {"test": None} if "test" in options[name] else {}
+    changes: dict[str, Any] = {"test": None} if "test" in options[name] else {}
     changes |= {"features": ["a", "b"]} if "label" in options[name] else {}
     data = parse(options, name, test_share=0.5, **changes)
     one, again, other = (data.load(None, Seeds(seed)) for seed in (1, 1, 2))
@@ -111,7 +112,7 @@ def test_shapes_of_images_in_tables(options, tmp_path):
 
 def test_arrays_for_testing(options, tmp_path):
     x = np.arange(12.0).reshape(6, 2)
-    arrays = {
+    arrays: dict[str, Any] = {
         "x_train": x,
         "y_train": [0, 1] * 3,
         "x_test": x[:2],
@@ -126,6 +127,7 @@ def test_arrays_for_testing(options, tmp_path):
     corpus = data.load(None, Seeds(0))
     assert (corpus.train.x.tolist(), corpus.test.x.tolist()) == (x.tolist(), x[:2].tolist())
     assert corpus.test.y.tolist() == [1, 0]
+    assert corpus.natural is not None
     assert data.natural_known == len(corpus.natural) == 6
 
 
@@ -161,7 +163,7 @@ def test_a_data_set_of_torch_as_it_is_or_made(options):
     assert [len(rows) for rows in made.natural] == [4, 4, 4]
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no file": ("csv", {"file": "dat.csv"}, r"dat\.csv: No such file"),
     "no label": ("csv", {"label": "kid"}, r"data\.csv has no column 'kid'; did you mean 'kind'"),
     "no owner": ("csv", {"client": "whom"}, r"no column 'whom'; did you mean 'who'"),
