@@ -198,3 +198,16 @@ def test_nothing_to_learn_from() -> None:
     X = np.ones((2, 3))
     assert train(X, 1e-4, np.full((2, 3), np.nan), np.ones(2), 5, 0.1) is X
     assert train(np.full((2, 3), 1e200), 1e-4, np.ones((1, 3)), np.ones(1), 5, 0.1).max() == 1e200
+
+
+def test_noise_of_observations_stands_only_in_the_denominators() -> None:
+    """FedCor's code of July 2022: sum(K_k) sqrt(K_kk) / (K_kk + s), K - K_i K_i' / (K_ii + s)."""
+    s, K = 2.0, SIGMA
+    posterior = Posterior(embeddings(SIGMA), 0.0, P, s)
+    for _ in range(2):
+        variance = np.diag(K)
+        expected = K @ P * np.sqrt(variance) / (variance + s)
+        assert posterior.scores(ONES) == pytest.approx(expected, abs=1e-9)
+        assert dense(posterior, 3) == pytest.approx(K, abs=1e-9)
+        posterior.condition(0)
+        K = K - np.outer(K[:, 0], K[0]) / (K[0, 0] + s)
