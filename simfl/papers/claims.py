@@ -56,10 +56,15 @@ class Claim:
         return [term.row for group in self.groups for term in group]
 
     def holds(self, found: Sequence[Record]) -> bool | None:
-        """Return whether the medians over seeds are so ordered; None: a row was not measured."""
-        numbers = {row: median(found, row) for row in self.rows}
-        if any(math.isnan(number) for number in numbers.values()):
+        """Return whether the medians over the seeds that all its rows have are so ordered.
+
+        None: there is no such seed.
+        """
+        seeds = [{record.seed for record in found if record.row == row} for row in self.rows]
+        shared = [record for record in found if record.seed in set.intersection(*seeds)]
+        if not shared:
             return None
+        numbers = {row: median(shared, row) for row in self.rows}
         sides = [[t.times * numbers[t.row] + t.plus for t in group] for group in self.groups]
         return all(max(below) < min(above) for below, above in pairwise(sides))
 

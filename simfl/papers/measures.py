@@ -3,7 +3,7 @@
 import csv
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -100,19 +100,21 @@ class Measure:
         target = None if form[2] is None else float(form[2]) / 100
         return cls(text, metric, target, form[3] is not None)
 
-    def of(self, runs: Sequence[RunResult]) -> Iterator[tuple[str, float | None, float | None]]:
-        """Yield seed (or seeds), value, and what the whole run took, of the runs of one row."""
+    def of(self, runs: Sequence[RunResult]) -> tuple[str, float | None, float | None]:
+        """Return seeds, value, and what the whole run took.
+
+        Args:
+            runs: one, or all of a row for a mean curve.
+        """
         if self.mean_curve:
-            yield " ".join(str(run.seed) for run in runs), *self._of_mean_curve(runs)
-            return
-        for run in runs:
-            whole = self.metric.of(run)
-            if self.target is None:
-                yield str(run.seed), None if math.isnan(whole) else whole, None
-            else:
-                at = run.reached(self.target)
-                value = None if at is None else float(getattr(at, self.metric.cost))
-                yield str(run.seed), value, whole
+            return " ".join(str(run.seed) for run in runs), *self._of_mean_curve(runs)
+        [run] = runs
+        whole = self.metric.of(run)
+        if self.target is None:
+            return str(run.seed), None if math.isnan(whole) else whole, None
+        at = run.reached(self.target)
+        value = None if at is None else float(getattr(at, self.metric.cost))
+        return str(run.seed), value, whole
 
     def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
         """Return the first round at which the mean of all curves is at the target, and the last."""
@@ -130,19 +132,26 @@ def records(
     paper, _, item = name.partition("/")
     found = []
     for row, own in by_variant(runs).items():
-        first = own[0].provenance
-        origin = (
-            reading,
-            first.get("commit") or "",
-            first.get("versions", {}).get("simfl", ""),
-            _machine(first.get("machine", {})),
-            first.get("scenario_sha256", ""),
-        )
         for measure in map(Measure.parse, texts):
-            for seed, value, followed in measure.of(own):
+            for part in [own] if measure.mean_curve else [[run] for run in own]:
+                seed, value, followed = measure.of(part)
                 what = (paper, item, row, measure.text, seed)
-                found.append(Record(*what, value, followed, measure.metric.unit, *origin))
+                numbers = (value, followed, measure.metric.unit)
+                found.append(Record(*what, *numbers, reading, *_origin(part)))
     return found
+
+
+def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:
+    """Return commit, version, machine and digest of what made some runs."""
+    facts = [run.provenance for run in runs]
+    parts = (
+        [of.get("commit") or "" for of in facts],
+        [of.get("versions", {}).get("simfl", "") for of in facts],
+        [_machine(of.get("machine", {})) for of in facts],
+        [of.get("scenario_sha256", "") for of in facts[:1]],
+    )
+    commit, version, machine, digest = (" ".join(sorted(set(part))) for part in parts)
+    return commit, version, machine, digest
 
 
 def _machine(facts: Mapping[str, object]) -> str:

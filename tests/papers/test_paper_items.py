@@ -86,6 +86,13 @@ def test_claims(claim: str, holds: bool | None) -> None:
     assert Claim.parse(claim).holds(found) is holds
 
 
+def test_claims_are_judged_on_the_seeds_that_all_rows_have() -> None:
+    found = rows(a=[10, 10, 90, 90, 90], b=[20, 20])
+    assert Claim.parse("a < b").holds(found)
+    assert Claim.parse("a < b").holds([r for r in found if (r.row, r.seed) != ("b", "0")])
+    assert Claim.parse("a < b").holds(found[2:5] + rows(b=[20, 20])[:2]) is None
+
+
 @pytest.mark.parametrize("text", ["a", "a <", "a < b c", "x * a < b", "a > b"])
 def test_what_is_no_claim(text: str) -> None:
     with pytest.raises(ValueError, match=r"ordering|no row"):
@@ -111,7 +118,7 @@ def runs(tmp_path: Path) -> list[RunResult]:
 
 
 def measured(runs: list[RunResult], text: str) -> list[tuple[str, float | None, float | None]]:
-    return list(Measure.parse(text).of(runs))
+    return [(r.seed, r.value, r.followed) for r in records("paper/item", "code", [text], runs)]
 
 
 def test_measures(runs: list[RunResult]) -> None:
