@@ -93,9 +93,10 @@ bench-peers: .venv/ready ## other simulators beside simfl, each in an environmen
 papers-quick: .venv/ready ## a reduced form of every table of the papers, within 30 minutes; SIMFL_DATA: the data
 	$(BIN)/simfl reproduce all --quick --quiet
 
-testbed: .venv/ready ## real federations beside their simulations (Linux, root, about 6 minutes)
+testbed: .venv/ready ## real federations beside their simulations: docs/validation.md (Linux, root, 11 minutes)
 	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'
-	$(BIN)/python -m testbed --out build/testbed.json
+	$(BIN)/python -m testbed --out testbed/results/validation.json
+	$(BIN)/python -m testbed.tables testbed/results/validation.json docs/images/validation.png docs/validation.md
 
 screenshots: .venv/ready ## the README's pictures of the report (needs Chromium)
 	$(BIN)/python analysis/screenshots.py

@@ -44,11 +44,11 @@ def reproduce(
 
     Ends with code 1 if what was measured contradicts an ordering that a paper claims.
     """
-    from simfl.cli._progress import display
     from simfl.errors import InputError
     from simfl.papers.item import items
     from simfl.papers.measures import write
     from simfl.papers.repeat import collect, repeat
+    from simfl.report.progress import display
     from simfl.scenario.experiment import parse_seeds
 
     chosen = items(None if name == ALL else name)

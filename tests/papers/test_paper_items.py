@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 
 import pytest
-from made_runs import made_run, reaches
 
 from analysis.reproduction import DOCS, page, results_of, verdict
 from simfl.cli import main
@@ -15,6 +14,7 @@ from simfl.papers.measures import Measure, Record, read, records, write
 from simfl.papers.repeat import collect
 from simfl.runs.result import RunResult, find_runs
 from simfl.runs.statistics import Figure, Ratio
+from tests.made_runs import made_run, reaches
 
 ITEMS = items()
 LINKS = Path(__file__).parents[2] / "simfl" / "papers" / "scenarios"

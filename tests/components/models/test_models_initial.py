@@ -1,6 +1,7 @@
 """Initialisations: the variances of their papers, from the seed alone."""
 
 import pytest
+from torch import nn
 
 from simfl.components.models import models
 from simfl.training.flat import build, flatten
@@ -19,7 +20,11 @@ from simfl.training.flat import build, flatten
 def test_initialisations_have_their_variances(init: str, fan: str, factor: float) -> None:
     """A weight's variance is factor / fan; a uniform one ends at the root of three times that."""
     module = build(models.parse({"name": "dp3s_cnn", "init": init}), (1, 28, 28), 10)
-    for layer, inputs, outputs in ((module[3], 20 * 25, 50 * 25), (module[7], 800, 500)):
+    assert isinstance(module, nn.Sequential)
+    for place, inputs, outputs in ((3, 20 * 25, 50 * 25), (7, 800, 500)):
+        layer = module[place]
+        assert isinstance(layer, nn.Conv2d | nn.Linear)
+        assert layer.bias is not None
         variance = factor / (inputs if fan == "in" else inputs + outputs)
         weights = layer.weight.detach()
         assert float(weights.var()) == pytest.approx(variance, rel=0.03)

@@ -188,7 +188,7 @@ def test_where_the_noise_stands_can_decide(noise_in: str, chosen: int) -> None:
     sqrt(a^2 + 10): 0.3 * 10.5 < 4.4; a^3 / (a^2 + 10): 0.3 * 9.1 > 1.4.
     """
     server = FakeServer.random(2)
-    server.samples = np.ones(2)
+    server.samples = np.ones(2, dtype=np.int64)
     selector = FedCor(warmup=0, interval=None, noise=10, noise_in=noise_in, **QUICK)
     server.play(selector, 3, 1, np.random.default_rng(0))
     state = {"_embeddings": np.diag([10.0, 3.0]), "_annealing": np.array([0.3, 1.0])}

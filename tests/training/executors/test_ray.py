@@ -9,17 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from learning_stubs import Logistic, initial, make_orders, make_task
 
 from simfl.components.selectors import selectors
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
-from simfl.runs.run import Options, run
+from simfl.runs.options import Options
+from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
+from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[3]
 SIZES = [40, 7, 0, 64, 1, 33, 8, 20, 90]
 
 slow = pytest.mark.slow
@@ -53,7 +54,7 @@ def cluster(monkeypatch):
     import ray
     from ray.cluster_utils import Cluster
 
-    paths = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
+    paths = [str(ROOT), str(Path(__file__).parent)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     node = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
