@@ -11,7 +11,7 @@ PIP := pip install --quiet --disable-pip-version-check
 # PyTorch's CPU builds where their index can be had; elsewhere the plain index has to do.
 FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('$(CPU_INDEX)/torch/', timeout=3)"
 
-.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers testbed golden screenshots lock dist clean
+.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers papers-quick testbed golden screenshots lock dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -90,6 +90,9 @@ bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one
 
 bench-peers: .venv/ready ## other simulators beside simfl, each in an environment of its own
 	$(BIN)/python -m benchmarks.peers
+
+papers-quick: .venv/ready ## a reduced form of every table of the papers, within 30 minutes; SIMFL_DATA: the data
+	$(BIN)/simfl reproduce all --quick --quiet
 
 testbed: .venv/ready ## real federations beside their simulations: docs/validation.md (Linux, root, 11 minutes)
 	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'

@@ -24,10 +24,12 @@ class Posterior:
         X: `(d, N)` embeddings.
         noise: variance added to the diagonal.
         p: `(N,)` weights of the clients in the global loss.
+        observed: variance added only where a covariance is divided by a variance: each client is
+            correlated with others as if there were no noise, and observed with it.
     """
 
-    def __init__(self, X: Floats, noise: float, p: Floats) -> None:
-        self._X, self._noise, self._p = X, noise, p
+    def __init__(self, X: Floats, noise: float, p: Floats, observed: float = 0.0) -> None:
+        self._X, self._noise, self._p, self._observed = X, noise, p, observed
         self._columns: list[Floats] = []  # of K's partial Cholesky factor
         self.variance: Floats = np.einsum("dn,dn->n", X, X) + noise
         self.weighted: Floats = X.T @ (X @ p) + noise * p
@@ -43,13 +45,15 @@ class Posterior:
     def scores(self, annealing: Floats) -> Floats:
         """Return `(N,)` how much each client promises to lower the global loss (Eq. 10 and 12)."""
         safe = np.maximum(self.variance, 1e-12)
-        return np.where(self.variance < 1e-12, 0.0, annealing * self.weighted / np.sqrt(safe))
+        # The deviation times the share of it that is no noise (1 unless noise is only observed).
+        scores = annealing * self.weighted / np.sqrt(safe) * (safe / (safe + self._observed))
+        return np.where(self.variance < 1e-12, 0.0, scores)
 
     def condition(self, i: int) -> None:
         """Go on as if the loss change of client `i` were known (Eq. 11)."""
         if self.variance[i] < 1e-12:
             return
-        column = self.column(i) / math.sqrt(self.variance[i])
+        column = self.column(i) / math.sqrt(self.variance[i] + self._observed)
         self._columns.append(column)
         self.weighted = self.weighted - column * (column @ self._p)
         self.variance = np.maximum(self.variance - column**2, 0.0)

@@ -216,3 +216,16 @@ def test_training_is_adam_by_the_book_to_the_last_bit() -> None:
             root = np.sqrt(1 - 0.999**step)
             X -= 0.01 * (root / (1 - 0.9**step)) * mean / (np.sqrt(square) + 1e-8 * root)
         assert np.array_equal(train(start, 1e-4, samples, discounts, 5, 0.01), X)
+
+
+def test_noise_of_observations_stands_only_in_the_denominators() -> None:
+    """FedCor's code of July 2022: sum(K_k) sqrt(K_kk) / (K_kk + s), K - K_i K_i' / (K_ii + s)."""
+    s, K = 2.0, SIGMA
+    posterior = Posterior(embeddings(SIGMA), 0.0, P, s)
+    for _ in range(2):
+        variance = np.diag(K)
+        expected = K @ P * np.sqrt(variance) / (variance + s)
+        assert posterior.scores(ONES) == pytest.approx(expected, abs=1e-9)
+        assert dense(posterior, 3) == pytest.approx(K, abs=1e-9)
+        posterior.condition(0)
+        K = K - np.outer(K[:, 0], K[0]) / (K[0, 0] + s)
