@@ -12,7 +12,14 @@ pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[
 from testbed.compare import NOISE_S, errors, first_swap
 from testbed.journals import Run
 from testbed.tables import BEGIN, END, fill, tables
-from testbed.wire import HEADERS, PER_ANSWERED_BYTE, PER_MESSAGE, SEGMENT, composition
+from testbed.wire import (
+    HEADERS,
+    PER_ANSWERED_BYTE,
+    PER_LOST,
+    PER_MESSAGE,
+    SEGMENT,
+    composition,
+)
 
 
 def made(
@@ -63,8 +70,8 @@ def test_who_is_late_in_one_alone_is_another_outcome() -> None:
 def test_bytes_are_those_of_messages_headers_answers_and_nothing_sent_twice() -> None:
     down, up = 2 * 1000, 2 * 500
     sent = down * 1.1 + up * PER_ANSWERED_BYTE + 2 * PER_MESSAGE
-    received = up * 1.1 + down * PER_ANSWERED_BYTE + 2 * PER_MESSAGE
     again = 3
+    received = up * 1.1 + down * PER_ANSWERED_BYTE + again * PER_LOST + 2 * PER_MESSAGE
     wire = (round(received), round(sent) + again * (SEGMENT + HEADERS), 0, 0, again)
     found = errors(made(wire=wire), made(), 0.1, [0])
     assert found.down == pytest.approx(0, abs=1e-3)
