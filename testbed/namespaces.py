@@ -45,6 +45,10 @@ class Refused(RuntimeError):
     """This machine can't have a testbed, or has one already."""
 
 
+class NoQuotas(Refused):
+    """This machine can't give processes shares of a core, or not such shares."""
+
+
 def _run(*words: str, check: bool = True) -> str:
     done = subprocess.run(words, capture_output=True, text=True)
     if check and done.returncode:
@@ -150,7 +154,7 @@ class Namespaces:
             try:
                 quotas.make(self.group(number), share)
             except (OSError, ValueError) as error:
-                raise Refused(f"no quotas of CPU (cgroup v1) here: {error}") from None
+                raise NoQuotas(f"no quotas of CPU (cgroup v1) here: {error}") from None
         hub = f"{PREFIX}hub"
         _run("ip", "netns", "add", hub)
         _run("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")
