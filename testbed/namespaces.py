@@ -30,11 +30,11 @@ BURST_S = 0.003
 """What passes at once after a pause, in seconds at the rate; two packets at least, and no less than
 `BURST_SHARE` of a message: where it is less than a busy machine stalls for, the rate is missed."""
 BURST_SHARE = 0.0025
-LEAF_BYTES = 24_000
-"""Of a client's own queue at the server's links: a share of theirs, and room for a few packets.
-What waits there has passed the client's own link, and moves on as fast as the server's allows."""
 SEND_BYTES, LARGE = 32_768, 1 << 20
 """Of a socket's send buffer: a client's, or what its rate moves in `QUEUE_S`; and the server's."""
+LEAF_BYTES = 2 * 1514 + SEND_BYTES
+"""Of a client's own queue at the server's links: room for all that the client can have under way,
+so that nothing is lost.  What waits there has passed the client's own link already."""
 
 
 Counters = dict[str, tuple[int, ...]]

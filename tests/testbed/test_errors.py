@@ -92,13 +92,13 @@ def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[
     """Return what the comparison would tell of a scenario whose rounds are so far off."""
     found = asdict(errors(made(), made(), 0.0, [0])) | {"mean_round": given, "down": down, "up": 0}
     fitted = {"calibrated": found | {"mean_round": calibrated}}
-    kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0}
+    kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0, "load": [0.1, 2.4]}
     return {"name": name, "plain": found, "stated": found} | fitted | kept
 
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
-    assert "| fine | 1.0% | 1.0% | 0.1% |" in text
+    assert "| fine | 1.0% | 1.0% | 0.1% | 0 to 2 |" in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
     assert "rounds within 2%: 1 of 2; not far (3.0%). In the mean 1.6%, not within 1%." in text
     assert "bytes down within 1%: 1 of 2; not far (2.0%)." in text
