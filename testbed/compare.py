@@ -237,9 +237,10 @@ def first_swap(real: Run, simulated: Run) -> dict[str, float]:
         for table in (_table(each, every) for each in (simulated, real))
     )
     for place, (first, other) in enumerate(zip(mine.index, theirs.index, strict=False)):
-        if first in theirs and other in mine and mine[other] > mine[first]:
-            measured_s = theirs[first] - theirs[other]
-            simulated_s = mine[other] - mine[first]
+        if first not in theirs or other not in mine:
+            continue
+        measured_s, simulated_s = theirs[first] - theirs[other], mine[other] - mine[first]
+        if min(measured_s, simulated_s) > 0:
             return {"after": place, "measured_s": measured_s, "simulated_s": simulated_s}
     return {}
 

@@ -20,7 +20,7 @@ from testbed import quotas
 from testbed.client import Client
 from testbed.journals import Run, accuracies, began_at, read
 from testbed.messages import Floats
-from testbed.namespaces import Counters, Loopback, Namespaces, Refused
+from testbed.namespaces import Counters, Loopback, Namespaces, NoQuotas, Refused
 from testbed.server import Rules, Server
 from testbed.training import Training
 
@@ -132,14 +132,14 @@ def shares(builder: Builder) -> list[float]:
     """Return what share of one of this machine's cores computes as each device does.
 
     Raises:
-        Refused: that is more than there is.
+        NoQuotas: that is more than there is.
     """
     torch.set_num_threads(1)
     train = training(builder, 0)
     speed = quotas.speed(train, initial(builder), train.steps * train.size)
     result = [float(rate) / speed for rate in builder.fleet.rate]
     if sum(result) > len(os.sched_getaffinity(0)) or max(result) > 1:
-        raise Refused("the devices compute faster than this machine can")
+        raise NoQuotas("the devices compute faster than this machine can")
     return result
 
 

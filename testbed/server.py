@@ -73,8 +73,7 @@ class Server:
         return b""
 
     def _note(self, event: str, **facts: Any) -> None:
-        self.journal.write(json.dumps({"event": event, **facts}) + "\n")
-        self.journal.flush()
+        print(json.dumps({"event": event, **facts}), file=self.journal, flush=True)
 
     def _next(self, until: float) -> tuple[str, int, Facts, Floats | None] | None:
         """Return the next event as (kind, client, facts, numbers); None at `until`."""

@@ -96,14 +96,17 @@ def test_many_devices_become_a_log_normal_distribution() -> None:
 
 def test_the_picture_shows_every_error_and_what_rates_are_drawn_from() -> None:
     devices = many(MANY)
-    errors, medians, rates = picture(devices).axes
+    errors, medians, rates = (
+        [np.asarray(line.get_xydata(), float).T for line in axes.lines]
+        for axes in picture(devices).axes
+    )
     for number, phase in enumerate(("download", "compute", "upload")):
-        assert len(errors.lines[number].get_xdata()) == 20 * MANY
-        residuals = sorted(100 * device.residuals[phase] for device in devices)
-        np.testing.assert_allclose(medians.lines[number].get_ydata(), residuals)
-    dots, drawn, *_ = rates.lines
-    assert len(dots.get_xdata()) == MANY
-    assert np.interp(1.0, drawn.get_xdata(), drawn.get_ydata()) == pytest.approx(50, abs=0.1)
+        assert errors[number].shape == (2, 20 * MANY)
+        residuals = np.sort([100 * device.residuals[phase] for device in devices])
+        np.testing.assert_allclose(medians[number][1], residuals)
+    dots, drawn, *_ = rates
+    assert dots.shape == (2, MANY)
+    assert np.interp(1.0, *drawn) == pytest.approx(50, abs=0.1)
     assert len(picture(devices[: MANY - 1]).axes) == 2
 
 
