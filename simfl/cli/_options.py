@@ -5,11 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simfl.cli import _complete
+
 if TYPE_CHECKING:
     from simfl.runs.options import Options
 
 Executor = Annotated[
-    str, typer.Option("--executor", help="Where to train: auto, inline, processes or ray.")
+    str,
+    typer.Option(
+        "--executor",
+        help="Where to train: auto, inline, processes or ray.",
+        autocompletion=_complete.executors,
+    ),
 ]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes that train (default: all cores).")

@@ -57,9 +57,9 @@ def run_command(
 ) -> None:
     """Simulate a scenario: every variant, at every point of its sweep, with every seed."""
     from simfl.cli._plan import show_plan
-    from simfl.cli._progress import display
     from simfl.core.code import importing
     from simfl.errors import InputError, Interrupted
+    from simfl.report.progress import display
     from simfl.runs.run import jobs as jobs_of
     from simfl.runs.run import run
     from simfl.scenario import Document

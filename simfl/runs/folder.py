@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import InputError, RunError
-from simfl.runs.eventlog import GrowingFile, encode
+from simfl.runs.eventlog import GrowingFile, encode, encode_row
 from simfl.runs.lock import LOCK, locked
 from simfl.scenario.yaml import read_yaml
 
@@ -192,18 +192,22 @@ class Recorder:
         self.events = GrowingFile(folder / EVENTS)
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)
-        self._rows = _Rows()
+        self._csv = _Csv()
         self._rounds.append(",".join(COLUMNS[RoundRow].names))
         self._clients.append(",".join(COLUMNS[ClientRow].names))
         self.flush()
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Record one event."""
-        self.events.append(encode(time_s, kind, facts))
+        if "row" not in facts:
+            self.events.append(encode(time_s, kind, facts))
+            return
+        line, cells = encode_row(time_s, kind, facts["row"])
+        self.events.append(line)
         if kind == "participation":
-            self._clients.append(self._rows.line(facts["row"]))
+            self._clients.append(self._csv.line(cells))
         elif kind == "round_end":
-            self._rounds.append(self._rows.line(facts["row"]))
+            self._rounds.append(self._csv.line(cells))
             self.flush()
 
     def flush(self) -> None:
@@ -218,18 +222,18 @@ class Recorder:
                 stack.callback(file.close)
 
 
-class _Rows:
-    """Turns rows into lines of CSV; None is an empty field."""
+class _Csv:
+    """Turns cells into lines of CSV; None is an empty one."""
 
     def __init__(self) -> None:
         self._line = ""
-        self._csv = csv.writer(self, lineterminator="")
+        self._writer = csv.writer(self, lineterminator="")
 
     def write(self, line: str) -> None:
         """Take the line that the writer has just made."""
         self._line = line
 
-    def line(self, row: RoundRow | ClientRow) -> str:
-        """Return `row` as one line."""
-        self._csv.writerow(COLUMNS[type(row)].values(row))
+    def line(self, cells: Iterable[Any]) -> str:
+        """Return `cells` as one line."""
+        self._writer.writerow(cells)
         return self._line

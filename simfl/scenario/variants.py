@@ -15,7 +15,7 @@ DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""
 
 
-_OF_ALL = ("variants", "sweep", "seed", "seeds")
+_OF_ALL = ("variants", "sweep", "tune", "seed", "seeds")
 """What belongs to the scenario, not to a variant of it."""
 
 
@@ -138,12 +138,12 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
             raise ScenarioError(f"{place}: a variant can't change {key!r}: all run with all seeds")
         changed = changed.change(override)
     for override in document.overrides:
-        if override.path[0] not in ("variants", "sweep", "seeds"):
+        if override.path[0] not in ("variants", "sweep", "tune", "seeds"):
             changed = changed.change(override)
     data = {
         key: value
         for key, value in changed.data.items()
-        if key not in ("variants", "sweep", "seeds")
+        if key not in ("variants", "sweep", "tune", "seeds")
     }
     return replace(changed, data=data)
 
@@ -176,7 +176,7 @@ def _checked(seeds: Sequence[int]) -> Sequence[int]:
 def _runs(
     name: str, scenario: Scenario, seeds: Sequence[int], factors: dict[str, Any]
 ) -> list[Run]:
-    single: dict[str, Any] = {"variants": {}, "sweep": None, "seeds": ()}
+    single: dict[str, Any] = {"variants": {}, "sweep": None, "tune": None, "seeds": ()}
     return [
         Run(name, seed, scenario.model_copy(update={"seed": seed, **single}), factors)
         for seed in seeds

@@ -173,3 +173,9 @@ def test_what_it_can_not_run_is_left_to_others(layers):
 def test_shared_weights_are_left_to_others():
     twice = nn.Linear(6, 6)
     assert network_of(nn.Sequential(twice, nn.ReLU(), twice), (6,)) is None
+
+
+def test_a_layer_of_many_weights_is_left_to_pytorch():
+    with torch.device("meta"):
+        assert network_of(nn.Linear(2048, 1024), (2048,)) is not None
+        assert network_of(nn.Linear(2048, 1025), (2048,)) is None

@@ -110,9 +110,9 @@ class Shakespeare(Dataset):
                     return found[0]
         where = "no data folder was given" if folder is None else f"it is not in {folder}"
         raise InputError(
-            f"data set 'shakespeare' can't be downloaded, and {where}; expected "
-            f"{' or '.join(FILES)} (LEAF's JSON layout) there or in its folder 'shakespeare' "
-            "(--data-dir, SIMFL_DATA)"
+            f"data set 'shakespeare' can't be downloaded (`simfl data` says more), and {where}; "
+            f"expected {' or '.join(FILES)} (LEAF's JSON layout) there or in its folder "
+            "'shakespeare' (--data-dir, SIMFL_DATA)"
         )
 
     def _windows(self, path: Path) -> list[Codes]:
