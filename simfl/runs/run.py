@@ -283,6 +283,8 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "assumed": [str(it) for it in assumptions(job.scenario) if it.path not in _GIVEN],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
+        "log": options.log,
+        "log_compressed": options.compress_log,
         "executor": executors.dump(executor),
         "device": options.device,
         "threads_per_worker": 1,
