@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -85,7 +86,8 @@ def measure(
             np.save(folder / "models.npy", np.stack(serving.models))
 
     def client(number: int) -> None:
-        train, least_s = training(builder, number), compute_s[number]
+        train: Callable[[Floats, int], Floats] = training(builder, number)
+        least_s = compute_s[number]
         if network.limited:
             train, least_s = limited(train, network.group(number)), 0.0
         with open(folder / f"client-{number}.jsonl", "a") as journal:
@@ -95,7 +97,7 @@ def measure(
     before = network.counters()
     processes = {"s": start(network, "s", server)}
     for number in range(len(fleet)):
-        processes[f"c{number}"] = start(network, f"c{number}", lambda n=number: client(n))
+        processes[f"c{number}"] = start(network, f"c{number}", partial(client, number))
     try:
         _outages(processes, network, builder, folder, client)
     finally:
@@ -188,7 +190,7 @@ def _outages(
         end = f"c{number}"
         changes.remove((change_s, number, back))
         if back:
-            processes[end] = start(network, end, lambda n=number: client(n))
+            processes[end] = start(network, end, partial(client, number))
             changes.append((fleet.leaves_s(number, change_s), number, False))
         else:
             processes[end].kill()
