@@ -3,7 +3,7 @@
     python -m benchmarks.selectors [--sizes 10000 100000] [--only divfl k_dpp] [--limit 600]
 
 The clients' answers are made up (`simfl.testing.fake_server`); 10 of them are chosen in a round,
-and another tenth of the fleet is away in each.  A row is a process of its own, and is given up after
+and another tenth of the fleet is away in each.  A row is a process of its own, given up after
 `--limit` seconds.  Seconds are CPU time of one thread.
 """
 
