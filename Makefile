@@ -86,6 +86,7 @@ bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one
 	$(BIN)/python -m benchmarks.training --rounds 7
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.opening
 
 bench-peers: .venv/ready ## other simulators beside simfl, each in an environment of its own
 	$(BIN)/python -m benchmarks.peers
