@@ -84,12 +84,14 @@ def thompson_by_groups(a: Floats, b: Floats, size: int, rng: np.random.Generator
         np.stack([a, b]), axis=1, return_inverse=True, return_counts=True
     )
     a, b = pairs
-    members = np.split(np.lexsort((rng.random(len(group)), group)), np.cumsum(left)[:-1])
+    members = np.split(
+        np.lexsort((rng.random(group.size), group.reshape(-1))), np.cumsum(left)[:-1]
+    )
     above: Floats = np.zeros(len(left))
     picked: list[int] = []
     for _ in range(size):
         if left @ above < 3:
-            above = betaincc(a, b, _exceeded_by(_MANY, a, b, left))
+            above = np.asarray(betaincc(a, b, _exceeded_by(_MANY, a, b, left)), np.float64)
         with np.errstate(divide="ignore"):
             # (1 - upper)^left is uniform: the distribution of the largest of `left` draws.
             upper = -np.expm1(np.log(rng.random(len(left))) / left)
