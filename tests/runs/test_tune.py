@@ -164,6 +164,17 @@ class TestRefusals:
         with pytest.raises(InputError, match=r"rounds\.clents"):
             timed(tmp_path, {**CLOCK, "parameters": {"rounds.clents": [1, 2]}})
 
+    def test_a_path_that_leads_nowhere_is_told_by_validate(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "tiny.yaml"
+        wrong = {**CLOCK, "parameters": {"rounds.clents": {"min": 1, "max": 5}}}
+        for spec, code in ((CLOCK, 0), (wrong, 2)):
+            path.write_text(json.dumps(LEARNS | {"tune": spec}, indent=1))
+            assert main(["validate", str(path)]) == code
+        line = path.read_text().splitlines().index('   "rounds.clents": {') + 1
+        assert f"tiny.yaml:{line}:" in capsys.readouterr().err
+
     def test_a_trial_that_can_not_be_run_does_not_stop_the_others(self, tmp_path: Path) -> None:
         tuning = timed(tmp_path, {**CLOCK, "parameters": {"rounds.clients": [2, 4, 99]}})
         assert {trial.state for trial in tuning.trials} >= {"done", "refused"}
