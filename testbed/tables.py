@@ -48,7 +48,8 @@ def _verdict(results: Sequence[Result]) -> str:
         errors = [result[kind]["mean_round"] for kind in SIMULATIONS if kind in result]
         rows.append([_name(result), *(f"{error:.1%}" for error in errors)])
         rows[-1] += ["can't be"] * (4 - len(rows[-1]))
-    columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds"]
+        rows[-1].append(" to ".join(f"{load:.0f}" for load in result.get("load", ())))
+    columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds", "load average"]
     lines = [
         _target("given: rounds within 5%", results, "stated", "mean_round", 0.05, 0.02),
         _target("calibrated: rounds within 2%", results, "calibrated", "mean_round", 0.02, 0.01),

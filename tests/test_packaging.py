@@ -57,6 +57,7 @@ def test_the_wheel_runs_by_itself(dist: Path, tmp_path: Path) -> None:
         ["run", "mine.yaml", "--quiet", "--set", "rounds.stop={rounds: 1}"],
         ["list"],
         ["describe", "selectors", "fedcor"],
+        ["reproduce"],
     ):
         python("-c", main, *words, cwd=tmp_path, path=installed)
     assert len(list((tmp_path / "runs" / "mine").rglob("report.html"))) > 0

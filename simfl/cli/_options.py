@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -45,6 +45,16 @@ AllowCode = Annotated[
     bool,
     typer.Option("--allow-code", help="Import any module:Class that the scenario names; it runs."),
 ]
+Log = Annotated[
+    str,
+    typer.Option(
+        "--log",
+        help="What is recorded: full; rounds (no events of clients); none (nor rows of them).",
+    ),
+]
+CompressLog = Annotated[
+    bool, typer.Option("--compress-log", help="Write events.jsonl.zst instead of events.jsonl.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON.")]
 
@@ -57,6 +67,8 @@ def options(
     ray_address: str | None,
     time_only: bool = False,
     jobs: int | None = None,
+    log: str = "full",
+    compress_log: bool = False,
 ) -> "Options":
     """Return how to run; more than one worker means worker processes unless said otherwise."""
     from simfl.runs.options import Options
@@ -72,4 +84,6 @@ def options(
         time_only=time_only,
         data_dir=data_dir,
         executor_options=extra,
+        log=cast("Literal['full', 'rounds', 'none']", log),
+        compress_log=compress_log,
     )

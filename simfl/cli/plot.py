@@ -6,7 +6,11 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli.app import app
+
+XS = ("time", "rounds", "bytes", "energy")
+YS = ("accuracy", "loss", "duration", "gemd", "rounds", "bytes", "energy")
 
 
 @app.command("plot")
@@ -15,13 +19,20 @@ def plot_command(
         list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help=".pdf, .svg or .png.")],
-    x: Annotated[str, typer.Option("--x", help="time, rounds, bytes or energy.")] = "time",
+    x: Annotated[
+        str, typer.Option("--x", help=", ".join(XS), autocompletion=_complete.one_of(*XS))
+    ] = "time",
     y: Annotated[
         str,
-        typer.Option("--y", help="accuracy, loss, duration, gemd, rounds, bytes or energy."),
+        typer.Option("--y", help=", ".join(YS), autocompletion=_complete.one_of(*YS)),
     ] = "accuracy",
     band: Annotated[
-        str, typer.Option("--band", help="Over seeds: ci (95%), std, range, runs or none.")
+        str,
+        typer.Option(
+            "--band",
+            help="Over seeds: ci (95%), std, range, runs or none.",
+            autocompletion=_complete.one_of("ci", "std", "range", "runs", "none"),
+        ),
     ] = "ci",
     width: Annotated[
         str, typer.Option("--width", help="column (85 mm), page, slide, or such as 85mm, 3.3in.")

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.page import own, page, render
+from simfl.runs.eventlog import PACKED
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
@@ -22,7 +23,7 @@ from simfl.runs.folder import (
 from simfl.runs.lock import is_locked
 from simfl.runs.result import RunResult
 
-READ = (SCENARIO, PROVENANCE, SUMMARY, ROUNDS, CLIENTS, EVENTS)
+READ = (SCENARIO, PROVENANCE, SUMMARY, ROUNDS, CLIENTS, EVENTS, EVENTS + PACKED)
 """The files of a run that a page is made of."""
 
 

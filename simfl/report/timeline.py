@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simfl.errors import InputError
-from simfl.runs.folder import EVENTS, TRACE, write_atomically
+from simfl.errors import InputError, RunError
+from simfl.runs.eventlog import decode
+from simfl.runs.folder import TRACE, event_lines, write_atomically
 from simfl.runs.result import MOVED, RunResult
 
 SLICES = 100_000
@@ -61,7 +62,9 @@ def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS) -> str:
     """
     drawing = _Trace(run.groups, tracks)
     notes = []
-    for event in _events(run.folder / EVENTS):
+    if run.log != "full":
+        notes.append(f"recorded with --log {run.log}: what devices did is not in the event log")
+    for event in _events(run.folder):
         drawing.take(event)
         if event["event"] == "round_end" and drawing.slices > slices:
             notes.append(f"cut off after round {event['round']}: more than {slices:,} slices")
@@ -73,14 +76,11 @@ def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS) -> str:
     return f'{{"displayTimeUnit":"ms","otherData":{_json(other)},"traceEvents":[\n{lines}\n]}}\n'
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
     try:
-        with path.open(encoding="utf-8") as file:
-            for line in file:
-                if line.endswith("\n"):  # a killed run may leave half a line
-                    yield json.loads(line)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} can't be read: {error}") from None
+        yield from map(decode, event_lines(folder))
+    except (OSError, ValueError, RunError) as error:
+        raise InputError(f"the event log of {folder} can't be read: {error}") from None
 
 
 def _json(value: dict[str, Any]) -> str:

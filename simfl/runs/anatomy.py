@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.core.types import Floats, Ids
-from simfl.runs.eventlog import decode, whole_lines
-from simfl.runs.folder import EVENTS
+from simfl.errors import InputError
+from simfl.runs.eventlog import decode
+from simfl.runs.folder import event_lines
 from simfl.runs.result import RunResult
 
 PHASES = ("idle", "poll", "download", "compute", "upload", "wait")
@@ -53,8 +54,13 @@ class Anatomy:
         """Take the time of a run apart.
 
         Raises:
-            InputError: a file of the run is missing or damaged.
+            InputError: a file of the run is missing or damaged, or says nothing of its clients.
         """
+        if run.log == "none":
+            raise InputError(
+                f"{run.folder} was recorded with --log none, which says nothing of what its "
+                "clients did; run it again with --log rounds or full"
+            )
         paths = _Paths(run)
         ends = [0, *(min(end, paths.end) for end in paths.round_ends)]
         rows = [
@@ -165,7 +171,7 @@ def _polls(run: RunResult) -> Iterator[Span]:
     if not np.nan_to_num(run.column("probe_bytes")).any():
         return
     out: list[dict[str, Any]] = []
-    for line in whole_lines(run.folder / EVENTS):
+    for line in event_lines(run.folder):
         if '"event":"probe' not in line:
             continue
         event = decode(line)

@@ -3,14 +3,19 @@
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import RunError
+
+PACKED = ".zst"
+"""What the name of a compressed file ends with: Zstandard, a frame for each piece written."""
+
+_CHUNK = 1 << 16
 
 
 def encode(time_s: float, kind: str, facts: dict[str, Any]) -> str:
@@ -96,38 +101,88 @@ def decode(line: str) -> dict[str, Any]:
     return event
 
 
-def whole_lines(path: Path) -> list[str]:
-    """Return the lines of a file, without a last one that a crash cut short.
+def lines_of(path: Path) -> Iterator[str]:
+    """Yield the lines of a file, without a last one that a crash cut short.
 
     Raises:
-        RunError: it holds something else than text.
+        RunError: it holds something else than text, or can't be read.
     """
-    if not path.exists():
-        return []
-    data = path.read_bytes()
+    for block, _ in _blocks(path):
+        yield from _lines(path, block)
+
+
+def whole_lines(path: Path) -> list[str]:
+    """Return the lines of a file; see `lines_of`."""
+    return list(lines_of(path))
+
+
+def _lines(path: Path, block: bytes) -> list[str]:
     try:
-        return data[: data.rfind(b"\n") + 1].decode("utf-8").split("\n")[:-1]
+        return block.decode("utf-8").split("\n")[:-1]
     except UnicodeDecodeError as error:
         raise RunError(f"{path} is damaged: {error}") from error
+
+
+def _blocks(path: Path) -> Iterator[tuple[bytes, int]]:
+    """Yield blocks of whole lines of a file, if it is there, and where each ends in the file."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        yield from _frames(file, path) if path.suffix == PACKED else _plain(file)
+
+
+def _plain(file: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+    end = 0
+    while lines := file.readlines(_CHUNK):
+        block = b"".join(lines) if lines[-1].endswith(b"\n") else b"".join(lines[:-1])
+        end += len(block)
+        yield block, end
+
+
+def _frames(file: IO[bytes], path: Path) -> Iterator[tuple[bytes, int]]:
+    """Yield what is in each frame; a last one that a crash cut short holds nothing."""
+    import zstandard
+
+    data, end = file.read(_CHUNK), 0
+    while data:
+        frame, parts = zstandard.ZstdDecompressor().decompressobj(), []
+        try:
+            while data and not frame.eof:
+                parts.append(frame.decompress(data))
+                end += len(data)
+                data = frame.unused_data or file.read(_CHUNK)
+        except zstandard.ZstdError as error:
+            raise RunError(f"{path} is damaged: {error}") from error
+        end -= len(frame.unused_data)
+        if frame.eof:
+            yield b"".join(parts), end
 
 
 class GrowingFile:
     """A text file that grows by whole lines and is readable at any moment.
 
     Lines are kept until `flush` hands them to the operating system in one piece, so that a killed
-    run leaves no half line.  Lines that the file had before (of a run being resumed) are not
-    written again: what is replayed must equal them byte for byte.
+    run leaves no half line; as a frame of its own if the file's name says that it is compressed.
+    Lines that the file had before (of a run being resumed) are not written again: what is replayed
+    must equal them byte for byte.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.count = 0
-        self._before = whole_lines(path)
+        self._before: list[str] = []
+        self._end = 0
+        for block, self._end in _blocks(path):
+            self._before += _lines(path, block)
         self._digest = sha256()
         self._waiting: list[str] = []
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-        self._end = sum(len(line.encode()) + 1 for line in self._before)
         os.ftruncate(self._descriptor, self._end)
+
+    @property
+    def before(self) -> int:
+        """How many lines it had when it was opened."""
+        return len(self._before)
 
     def append(self, line: str) -> None:
         """Add one line, or check it against the one that is there.
@@ -154,7 +209,7 @@ class GrowingFile:
         """
         if not self._waiting:
             return
-        block = memoryview(("\n".join(self._waiting) + "\n").encode())
+        block = memoryview(_packed(self.path, ("\n".join(self._waiting) + "\n").encode()))
         written = 0
         try:
             # From where whole lines end, so that it may be done again if it was interrupted.
@@ -180,3 +235,11 @@ class GrowingFile:
     def digest(self) -> str:
         """SHA-256 of all lines so far."""
         return self._digest.hexdigest()
+
+
+def _packed(path: Path, block: bytes) -> bytes:
+    if path.suffix != PACKED:
+        return block
+    import zstandard
+
+    return zstandard.ZstdCompressor().compress(block)

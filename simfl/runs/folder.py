@@ -11,7 +11,7 @@ from typing import Any
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import InputError, RunError
-from simfl.runs.eventlog import GrowingFile, encode, encode_row
+from simfl.runs.eventlog import PACKED, GrowingFile, encode, encode_row, lines_of
 from simfl.runs.lock import LOCK, locked
 from simfl.scenario.yaml import read_yaml
 
@@ -20,7 +20,16 @@ SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.jso
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
 
-_RESULTS = (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
+LOGS = {
+    "full": None,
+    "rounds": frozenset(
+        {"round", "probe", "probed", "aggregated", "evaluated", "target", "round_end"}
+    ),
+    "none": frozenset[str](),
+}
+"""Which kinds of events are recorded, by what the user asked for (None: all)."""
+
+_RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
 
 
 _SHOWN = 8
@@ -185,11 +194,29 @@ def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
     write_json(folder / PROVENANCE, provenance)
 
 
+def event_lines(folder: Path) -> Iterator[str]:
+    """Yield the lines of a run's event log, compressed or not; see `lines_of`."""
+    packed = folder / (EVENTS + PACKED)
+    return lines_of(packed if packed.exists() else folder / EVENTS)
+
+
+def log_of(folder: Path) -> str:
+    """Return what the event log of the run in `folder` holds: a key of `LOGS`."""
+    return str(read_json(folder / PROVENANCE).get("log", "full"))
+
+
 class Recorder:
-    """Writes the event log and the tables of one run; every table is a fold over the log."""
+    """Writes the event log and the tables of one run; every table is a fold over all events.
+
+    What the log leaves out and whether it is compressed is in the folder's provenance.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.events = GrowingFile(folder / EVENTS)
+        provenance = read_json(folder / PROVENANCE)
+        self.log: str = provenance.get("log", "full")
+        self._kinds = LOGS[self.log]
+        name = EVENTS + PACKED if provenance.get("log_compressed") else EVENTS
+        self.events = GrowingFile(folder / name)
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)
         self._csv = _Csv()
@@ -199,16 +226,26 @@ class Recorder:
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Record one event."""
+        logged = self._kinds is None or kind in self._kinds
         if "row" not in facts:
-            self.events.append(encode(time_s, kind, facts))
+            if logged:
+                self.events.append(encode(time_s, kind, facts))
+            return
+        if kind == "participation" and self.log == "none":
             return
         line, cells = encode_row(time_s, kind, facts["row"])
-        self.events.append(line)
+        if logged:
+            self.events.append(line)
         if kind == "participation":
             self._clients.append(self._csv.line(cells))
         elif kind == "round_end":
             self._rounds.append(self._csv.line(cells))
             self.flush()
+
+    @property
+    def resumes(self) -> bool:
+        """Whether rounds had been recorded before."""
+        return self._rounds.before > 1
 
     def flush(self) -> None:
         """Hand everything to the operating system, the log first."""

@@ -17,6 +17,7 @@ from simfl.runs.folder import (
     ROUNDS,
     SCENARIO,
     SUMMARY,
+    event_lines,
     is_finished,
     read_json,
 )
@@ -58,7 +59,7 @@ class Records:
         Raises:
             ValueError, RunError, OSError, RecursionError: one of its files is damaged.
         """
-        scenario, lines = (folder / SCENARIO).read_bytes(), whole_lines(folder / EVENTS)
+        scenario, lines = (folder / SCENARIO).read_bytes(), list(event_lines(folder))
         data, _ = read_yaml(scenario.decode(), SCENARIO)
         return cls(
             lines=lines,
@@ -91,6 +92,11 @@ class Records:
             if event["event"] == "round_end":
                 segments.append(Segment())
         return segments
+
+    @property
+    def log(self) -> str:
+        """What the event log holds: full, rounds or none."""
+        return str(self.provenance.get("log", "full"))
 
     @property
     def policy(self) -> Row:

@@ -138,6 +138,11 @@ class RunResult:
         return bool(self.provenance.get("time_only", False))
 
     @property
+    def log(self) -> str:
+        """What was recorded: full, rounds or none; see `Options`."""
+        return str(self.provenance.get("log", "full"))
+
+    @property
     def oracle(self) -> bool:
         """Whether its selector saw what no server can know."""
         return bool(self.provenance.get("oracle", False))

@@ -4,11 +4,12 @@ import hashlib
 import logging
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -283,10 +284,13 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "assumed": [str(it) for it in assumptions(job.scenario) if it.path not in _GIVEN],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
+        "log": options.log,
+        "log_compressed": options.compress_log,
         "executor": executors.dump(executor),
         "device": options.device,
         "threads_per_worker": 1,
         "versions": _versions(),
+        "commit": _commit(),
         "machine": {
             "system": platform.platform(),
             "processor": platform.machine(),
@@ -303,3 +307,17 @@ def _versions() -> dict[str, str]:
 
     packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
     return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}
+
+
+@cache
+def _commit() -> str | None:
+    """Return the commit of the checkout that simfl runs from, ``-dirty`` if changed; else None."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        told = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return told.stdout.strip()

@@ -45,7 +45,7 @@ def tracked(result: RunResult) -> TrackedRun:
         dict(_leaves(result.scenario)),
         list(_steps(result)),
         {name: float(value) for name, value in totals.items() if math.isfinite(value)},
-        result.folder.parents[1],
+        result.folder.resolve().parents[1],
     )
 
 

@@ -36,7 +36,7 @@ def client_fn(context: Any) -> Any:
 
     number = int(context.node_config["partition-id"])
 
-    class Client(NumPyClient):  # type: ignore[misc]
+    class Client(NumPyClient):
         def get_parameters(self, config: Any) -> Any:
             return [np.zeros(1000), np.zeros((2, 3), dtype=np.float32)]
 
@@ -103,7 +103,7 @@ def test_whoever_misses_the_deadline_is_never_trained(tmp_path: Path) -> None:
     def strategy() -> Any:
         from flwr.server.strategy import FedAvg
 
-        class Watched(FedAvg):  # type: ignore[misc]
+        class Watched(FedAvg):
             def aggregate_fit(self, server_round: int, results: Any, failed: Any) -> Any:
                 failures.append(len(failed))
                 return super().aggregate_fit(server_round, results, failed)

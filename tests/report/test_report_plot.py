@@ -8,6 +8,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from simfl.cli import main
+from simfl.cli import plot as offered
 from simfl.errors import InputError
 from simfl.report.plot import BANDS, STYLES, XS, YS, plot
 from simfl.runs.result import RunResult
@@ -97,6 +98,10 @@ def test_what_can_not_be_drawn_is_told(
 
 
 class TestCommand:
+    def test_it_offers_what_there_is(self) -> None:
+        assert tuple(XS) == offered.XS
+        assert tuple(YS) == offered.YS
+
     @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
     def test_it_writes_the_same_bytes_every_time(
         self, runs: list[RunResult], tmp_path: Path, ending: str

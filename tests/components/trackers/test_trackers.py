@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from simfl import Scenario, run
+from simfl import RunResult, Scenario, run
 from simfl.components.trackers.base import trackers
 from simfl.errors import InputError
+from simfl.runs.tracking import tracked
 from simfl.testing.contract import suites
 from simfl.testing.trackers import TrackerContract, example_run
 from tests.tiny import TINY, RunTiny
@@ -73,6 +74,15 @@ def test_a_run_is_the_same_whoever_keeps_it(run_tiny: RunTiny, tmp_path: Path) -
     [kept] = run(Scenario.from_dict({**TINY, "log": names}), tmp_path / "kept")
     assert kept.summary == plain.summary
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {"default", *names}
+
+
+def test_a_run_whose_folder_is_named_by_a_dot(run_tiny: RunTiny, monkeypatch: Any) -> None:
+    result = run_tiny()
+    monkeypatch.chdir(result.folder)
+    run_ = tracked(RunResult(Path()))
+    assert run_.top == result.folder.parents[1]
+    assert [step.round for step in run_.steps] == [1, 2, 3, 4]
+    assert run_.options["rounds.clients"] == 4
 
 
 def missing(name: str) -> bool:
