@@ -111,7 +111,7 @@ docs: .venv/ready ## the documentation as a site, into build/site
 	$(BIN)/python -m analysis.site build/pages
 	$(PYTHON) -m venv build/mkdocs
 	$(PYTHON) -c '$(DOCS)' > build/mkdocs.txt
-	build/mkdocs/bin/$(PIP) --requirement build/mkdocs.txt
+	build/mkdocs/bin/$(PIP) $(OFFLINE) --requirement build/mkdocs.txt
 	NO_MKDOCS_2_WARNING=1 build/mkdocs/bin/mkdocs build --strict
 
 screenshots: .venv/ready ## the README's pictures of the report (needs Chromium)

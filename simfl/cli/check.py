@@ -11,7 +11,7 @@ from simfl.cli.app import app
 @app.command("check")
 def check_command(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Runs, finished or not.")
+        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
     ],
 ) -> None:
     """Hold run folders to the laws of time, bytes and energy; exit code 1 if one is broken.
@@ -19,11 +19,12 @@ def check_command(
     Nothing is run and no code is imported: only the folder is read.
     """
     from simfl.runs.check import check
+    from simfl.runs.result import find_runs
 
     broken = 0
-    for folder in folders:
-        typer.echo(str(folder))
-        for finding in check(folder):
+    for run in find_runs(folders):
+        typer.echo(str(run.folder))
+        for finding in check(run.folder):
             typer.echo(f"  {finding}")
             broken += bool(finding.violation)
     if broken:

@@ -360,4 +360,14 @@ def test_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(InputError, match="is not a run folder"):
         check(tmp_path)
     assert main(["check", str(tmp_path / "nowhere")]) == 2
-    assert "is not a run folder" in capsys.readouterr().err
+    assert "holds no run" in capsys.readouterr().err
+
+
+def test_a_folder_of_runs_is_checked_run_by_run(
+    busy: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    shutil.copytree(busy, tmp_path / "several" / "a")
+    shutil.copytree(busy, tmp_path / "several" / "b")
+    assert main(["check", str(tmp_path / "several")]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [Path(line).name for line in told if not line.startswith(" ")] == ["a", "b"]
