@@ -8,10 +8,11 @@ from analysis.markdown import anchors, links
 from analysis.site import column_texts, write_pages
 from simfl.core import rows
 from simfl.core.rows import ClientRow, RoundRow, header
-from simfl.runs.summary import MEANINGS, Summary
+from simfl.runs.summary import MEANINGS
 from simfl.scenario.catalogue import DEVICES
 from simfl.scenario.describe import overview
 from simfl.scenario.kinds import KINDS
+from tests.tiny import RunTiny
 
 ROOT = Path(__file__).parents[1]
 
@@ -69,7 +70,6 @@ def test_outcomes_are_told() -> None:
     assert "arrived in time; late:" in column_texts(rows)["Outcome"]
 
 
-def test_everything_in_a_summary_has_its_meaning() -> None:
-    summary = Summary()
-    summary.listen(0.0, "round_end", {"row": RoundRow(1, 0.0, 1.0, deadline_s=2.0)})
-    assert set(MEANINGS) - {"refused_REASON"} == set(summary.as_dict())
+def test_everything_in_a_summary_has_its_meaning(run_tiny: RunTiny) -> None:
+    run = run_tiny({"rounds.stop.rounds": 1, "rounds.policy.deadline": "20 s"})
+    assert set(MEANINGS) - {"refused_REASON"} == set(run.summary)

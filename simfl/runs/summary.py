@@ -9,6 +9,11 @@ from simfl.core.rows import ClientRow, RoundRow
 TERMINAL_ROUNDS = 50
 
 MEANINGS: dict[str, str] = {
+    "name": "of the scenario",
+    "seed": "root of all randomness",
+    "finished": "what ended the run",
+    "time_only": "whether the clock ran without training",
+    "oracle": "whether the selector was told what no server can know",
     "virtual_time_s": "when the run ended, virtual seconds",
     "rounds": "aggregations made",
     "short_rounds": "rounds in which fewer clients took part than were asked for",
@@ -23,6 +28,8 @@ MEANINGS: dict[str, str] = {
     "distinct_participants": "devices of which at least one update counted",
     "participation_gini": "Gini coefficient of how often devices took part: 0 all alike, to 1",
     "refused_REASON": "orders refused, such as for want of memory (refused_memory)",
+    "trainings": "orders issued, computed, dropped without being computed, and still open",
+    "events_sha256": "of the event log",
     "normalised_round_time": "mean over rounds with a deadline of (time until the last arrival, "
     "until the round's end) / deadline",
 }
