@@ -49,6 +49,11 @@ def _clients(value: Any) -> int | ShareOfFleet:
     )
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    """Say no default: 0 stands for one that depends on the fleet, and is none to write."""
+    schema.pop("default", None)
+
+
 Clients = Annotated[
     int,
     PlainValidator(_clients),
@@ -67,6 +72,7 @@ class Rounds(Part):
     clients: Clients = Field(
         0,
         description="selected per round: a number, or a share of the fleet; omitted: 10, or all",
+        json_schema_extra=_without_default,
     )
     min_clients: Count | None = Field(
         None,

@@ -29,6 +29,14 @@ class _Lenient(GenerateJsonSchema):
     def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonSchemaValue:
         return {}
 
+    def get_default_value(self, schema: Any) -> Any:
+        """Quantities and shares are defaults as a scenario would write them, with their unit."""
+        value = super().get_default_value(schema)
+        serializer = schema["schema"].get("serialization", {})
+        if isinstance(value, int | float) and serializer.get("type") == "function-plain":
+            return serializer["function"](value)
+        return value
+
     def encode_default(self, dft: Any) -> Any:
         """JSON has no infinity; the only one that a scenario has is a link without a limit."""
         return "unlimited" if dft == math.inf else super().encode_default(dft)

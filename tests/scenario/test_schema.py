@@ -1,6 +1,7 @@
 """The JSON Schema agrees with the reader on what is a scenario, as far as a schema can."""
 
 import json
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,29 @@ def test_variants_complete_paths_into_the_scenario() -> None:
     paths = SCHEMA["$defs"]["variant"]["properties"]
     assert {"selection", "training.workload", "rounds.stop.time", "data.partition"} <= set(paths)
     assert {"$ref": "#/$defs/workloads"}.items() <= paths["training.workload"]["anyOf"][0].items()
+
+
+def test_every_default_is_one_that_it_accepts() -> None:
+    schema = scenario_schema()
+    wrong = [
+        (path, own["default"])
+        for path, own in with_defaults(schema, "")
+        if not accepts({**own, "$defs": schema["$defs"]}, own["default"])
+    ]
+    assert not wrong
+
+
+def with_defaults(schema: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each schema below `schema` that says a default, and where."""
+    if isinstance(schema, dict):
+        if "default" in schema and not path.endswith("/properties"):
+            yield path, schema
+        for key, value in schema.items():
+            yield from with_defaults(value, f"{path}/{key}")
+    elif isinstance(schema, list):
+        for place, value in enumerate(schema):
+            yield from with_defaults(value, f"{path}/{place}")
+
+
+def accepts(schema: dict[str, Any], value: Any) -> bool:
+    return bool(jsonschema.Draft202012Validator(schema).is_valid(value))
