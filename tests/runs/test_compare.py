@@ -134,3 +134,16 @@ def test_latex_is_booktabs_with_nothing_left_to_escape(tmp_path: Path) -> None:
     assert body.count("&") - body.count(r"\&") == text.splitlines()[2].count("r") - 1
     for name in ("tabular",):
         assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 2
+
+
+def test_the_same_seed_in_two_places_is_not_two_seeds(tmp_path: Path) -> None:
+    """Two settings of a scenario, say, in two folders: nothing says that they are alike."""
+    for out, round_ in (("five", 10), ("ten", 20)):
+        made_run(tmp_path / out, "wait", 0, reaches(round_, 40, 0.7), targets=(0.65,))
+    made_run(tmp_path / "five", "drop", 0, reaches(15, 40, 0.7), targets=(0.65,))
+    groups = compare(_runs(tmp_path)).groups
+    assert {name: len(runs) for name, runs in groups.items()} == {
+        "drop": 1,
+        f"wait in {tmp_path / 'five'}": 1,
+        f"wait in {tmp_path / 'ten'}": 1,
+    }
