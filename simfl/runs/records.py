@@ -93,6 +93,11 @@ class Records:
         return segments
 
     @property
+    def closed(self) -> Iterator[tuple[Row, "Segment"]]:
+        """The rows of `rounds.csv`, and the segments that they tell of."""
+        return zip(self.rounds, self.segments, strict=False)
+
+    @property
     def policy(self) -> Row:
         """The round policy, with its options."""
         policy = self.scenario["rounds"].get("policy", {})
