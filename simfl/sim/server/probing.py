@@ -25,7 +25,6 @@ class Probing:
         planner: says what answering means.
         devices: do it.
         accounting: books what it costs.
-        charge: whether it costs anything.
     """
 
     state: RunState
@@ -33,7 +32,6 @@ class Probing:
     planner: Planner
     devices: DeviceProcess
     accounting: Accounting
-    charge: bool
 
     def ask(self, probe: Probe) -> Generator[simpy.Event, Any, dict[int, float]]:
         """Send `probe` out and wait; return who answered and how long each took, seconds.
@@ -44,7 +42,7 @@ class Probing:
         facts = {"round": self.state.round, "report": probe.report, "model": probe.model}
         note("probe", **facts, samples=probe.samples, asked=asked.tolist())
         reached = self.candidates.reachable(asked).tolist()
-        if not self.charge:
+        if not self.state.settings.prices.charge_probes:
             note("probed", **facts, answered=reached, bytes=0, energy_j=0.0)
             return dict.fromkeys(reached, 0.0)
         errands = [self.planner.answer(probe, client) for client in reached]
