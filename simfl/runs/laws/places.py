@@ -36,7 +36,7 @@ def _answers(records: Records) -> Iterator[tuple[int, float, Row]]:
         same = (
             probe
             for probe in asked
-            if all(probe[key] == event[key] for key in ("round", "report", "model"))
+            if all(probe.get(key) == event.get(key) for key in ("round", "turn", "report", "model"))
             and set(event["answered"]) <= set(probe["asked"])
         )
         if (probe := next(same, None)) is not None:
