@@ -16,8 +16,8 @@ app = typer.Typer(
 )
 
 _ORDER = (
-    "run", "resume", "verify", "check", "report", "compare", "validate", "fleet", "partition",
-    "new", "list_", "describe", "schema",
+    "run", "resume", "fork", "verify", "check", "report", "compare", "validate", "fleet",
+    "partition", "new", "list_", "describe", "schema",
 )  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""
 _NOT_COMMANDS = ("app", "errors")

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,8 +22,7 @@ REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
 
 _RESULTS = (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
-
-
+_PAST = re.compile(r"past-\d+\.yaml")
 _SHOWN = 8
 """Differences between scenarios that are told."""
 
@@ -137,11 +137,14 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
         there, asked = dict[str, Any](), dict[str, Any]()
     else:
         there, asked = (
-            dict(_leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
+            dict(leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
         )
         if there == asked:
             asked = {"scenario.yaml": "written by another version"}
-    there["--time-only"] = read_json(folder / PROVENANCE)["time_only"]
+    provenance = read_json(folder / PROVENANCE)
+    for number, fork in enumerate(provenance.get("forks", []), start=1):
+        there[f"fork {number}"] = f"at {fork['at_s']:g} s"
+    there["--time-only"] = provenance["time_only"]
     asked["--time-only"] = time_only
     paths = [path for path in {**there, **asked} if there.get(path) != asked.get(path)]
     lines = [f"  {path}: {_shown(there, path)} there, {_shown(asked, path)} now" for path in paths]
@@ -149,13 +152,18 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     return "\n".join([*lines[:_SHOWN], *more])
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def past_name(number: int) -> str:
+    """Return the name of the file with the scenario in force before the `number`-th fork."""
+    return f"past-{number}.yaml"
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the path of everything in `value` that is neither a list nor a mapping."""
     if not isinstance(value, dict | list):
         yield path, value
         return
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(item, f"{path}.{key}" if path else str(key))
+        yield from leaves(item, f"{path}.{key}" if path else str(key))
 
 
 def _shown(values: Mapping[str, Any], path: str) -> str:
@@ -164,7 +172,7 @@ def _shown(values: Mapping[str, Any], path: str) -> str:
 
 def _ours(name: str) -> bool:
     files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT, LOCK)
-    return name in files or name.endswith(".partial")
+    return name in files or name.endswith(".partial") or _PAST.fullmatch(name) is not None
 
 
 def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
@@ -177,7 +185,7 @@ def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name in _RESULTS:
             (folder / name).unlink(missing_ok=True)
-        for old in (folder / CHECKPOINT).glob("*"):
+        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*")):
             old.unlink()
     except OSError as error:
         raise InputError(f"can't make {folder}: {error.strerror}") from error

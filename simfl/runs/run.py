@@ -24,6 +24,7 @@ from simfl.runs.folder import (
     prepare,
     read_json,
 )
+from simfl.runs.forks import stages
 from simfl.runs.job import Job
 from simfl.runs.lock import locked
 from simfl.runs.many import Watch, do_all
@@ -224,10 +225,12 @@ def resume(
     )
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
-    builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
+    (_, scenario), *later = stages(folder)
+    builder = _builder(scenario, options, executor)
+    forks = [(at_s, builder.under(stage)) for at_s, stage in later]
     try:
         with locked(folder):
-            return simulate(folder, builder, listeners, options.checkpoint_every_s, tell)
+            return simulate(folder, builder, listeners, options.checkpoint_every_s, tell, forks)
     finally:
         executor.close()
 

@@ -11,11 +11,11 @@ from simfl.runs.records import Records
 
 def deadlines(records: Records) -> Violations:
     """Nobody who is late counts as arrived, and nobody in time is called late."""
-    policy = records.policy
-    strict = policy["name"] == "synchronous" and policy.get("enforce", True)
-    drops = strict and policy.get("late", "drop") == "drop"
-    patient = policy.get("over_select", "100%") == "100%"
     for number, part in enumerate(records.clients, start=2):
+        policy = records.policy(part["round"])
+        strict = policy["name"] == "synchronous" and policy.get("enforce", True)
+        drops = strict and policy.get("late", "drop") == "drop"
+        patient = policy.get("over_select", "100%") == "100%"
         limit_s = _duration(policy.get("timeout"))
         if policy["name"] == "tiered":
             limit_s = _duration(policy.get("deadline"))

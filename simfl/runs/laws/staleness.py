@@ -11,7 +11,6 @@ def staleness(records: Records) -> Violations:
     """An update is as stale as the models made since its own; the models are counted."""
     version, before = 0, 0
     bases: dict[tuple[int, float], set[int]] = defaultdict(set)
-    most = records.policy.get("max_staleness")
     for line, event in records.of("aggregated", "dispatched", "participation"):
         if event["event"] == "aggregated":
             before, version = version, event["version"]
@@ -22,6 +21,7 @@ def staleness(records: Records) -> Violations:
         elif event["staleness"] < 0:
             yield Violation(EVENTS, line, f"staleness is {event['staleness']}")
         elif event["outcome"] in ("arrived", "discarded"):
+            most = records.policy(event["round"]).get("max_staleness")
             known = {before - base for base in bases[event["client"], event["selected_s"]]}
             if event["staleness"] not in known:
                 words = f"staleness is {event['staleness']}, by the log {sorted(known)}"

@@ -58,16 +58,16 @@ class RuleChange:
     Attributes:
         at_s: everything that happens at that very instant is still under the former ones.
         settings: what the server is told then.
-        workload: what clients do then when their time is short; fresh.
         policy: fresh; None: the former one goes on, and so does everybody at work.
+        workload: what clients do then when their time is short, fresh; None: as before.
         adopt: tells whoever answers the server.
     """
 
     at_s: float
     settings: Settings
-    workload: Workload
-    policy: RoundPolicy | None
-    adopt: Callable[[], None]
+    policy: RoundPolicy | None = None
+    workload: Workload | None = None
+    adopt: Callable[[], None] = lambda: None
 
 
 def main(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange] = ()) -> Process:
@@ -98,8 +98,8 @@ def _changed(
         server.follow(change.settings, change.workload)
         return server.go_on
     yield from server.interrupt()
-    change.adopt()
     server.follow(change.settings, change.workload)
+    change.adopt()
     server.state.note("forked", fork=number, round=server.state.round)
     server.close_round()
     return partial(server.conduct, _run(change.policy, server), change.policy.server_time)

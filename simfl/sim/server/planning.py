@@ -44,14 +44,15 @@ class Planner:
         self._fleet = fleet
         self._links = links
         self._seeds = seeds
+        self._workload = workload
         self._issues: dict[int, int] = {}  # by client: orders given so far
         self._versions: dict[int, int] = {}  # by client: the version that a probe has brought it
-        self.follow(workload)
+        self.follow()
 
-    def follow(self, workload: Workload) -> None:
-        """Plan by the state's settings from now on, and by `workload`."""
+    def follow(self, workload: Workload | None = None) -> None:
+        """Plan by the state's settings from now on, and by `workload` (None: by the same)."""
         settings = self._state.settings
-        self._workload = workload
+        self._workload = workload or self._workload
         self._extra_units, extra_bytes = _extras(settings, self._fleet)
         self._upload_bytes = settings.prices.up_bytes + extra_bytes
 

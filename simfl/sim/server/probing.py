@@ -37,7 +37,8 @@ class Probing:
         """Send `probe` out and wait; return who answered and how long each took, seconds.
 
         Who is offline or at work is not asked.  In the log the selection that asks, of which there
-        may be several at a time, is named by the `view`'s round and turn.  Where probes are free they are answered at once.
+        may be several at a time, is named by the `view`'s round and turn.  Where probes are free
+        they are answered at once.
         """
         asked, version, note = np.unique(probe.clients), self.state.version, self.state.note
         facts = {

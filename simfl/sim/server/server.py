@@ -213,8 +213,8 @@ class Server:
         """End the rounds that were begun, though the run goes on: call off who is at work."""
         yield from self._dispatch.abandon(self._background.alive, drop=True)
 
-    def follow(self, settings: Settings, workload: Workload) -> None:
-        """Go by other rules from now on."""
+    def follow(self, settings: Settings, workload: Workload | None = None) -> None:
+        """Go by other rules from now on; where no `workload` is given, by the same."""
         self.state.settings = settings
         self._planner.follow(workload)
 
