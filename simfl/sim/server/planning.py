@@ -17,9 +17,6 @@ from simfl.sim.server.participation import Participation
 from simfl.sim.server.settings import SCALAR_BYTES, Settings
 from simfl.sim.server.state import RunState
 
-FORWARD = 1 / 3
-"""Sample-units of a forward pass over one sample."""
-
 
 class Planner:
     """Turns a selected client into an order and an errand.
@@ -136,9 +133,10 @@ class Planner:
         if probe.samples is not None:
             held, samples = min(held, probe.samples), min(samples, probe.samples)
         nominal = self._state.settings.nominal.units(all_samples, self._state.settings.batch_size)
+        forward = self._state.settings.forward_units
         units, size = {
-            "loss": (FORWARD * held, SCALAR_BYTES),
-            "fc1_profile": (FORWARD * samples, prices.profile_bytes),
+            "loss": (forward * held, SCALAR_BYTES),
+            "fc1_profile": (forward * samples, prices.profile_bytes),
             "gradient": (float(samples), prices.model_bytes),
             "update": (nominal, prices.update_bytes),
             "trial": (nominal, prices.update_bytes),
@@ -191,7 +189,7 @@ def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
         if want == "gradient":
             units, size = units + fleet.samples, size + settings.prices.model_bytes
         else:
-            units = units + (FORWARD * held if want == "loss" else 0.0)
+            units = units + (settings.forward_units * held if want == "loss" else 0.0)
             size += SCALAR_BYTES
     return units, size
 
