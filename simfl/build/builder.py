@@ -10,7 +10,6 @@ from simfl.build.links import bind_links
 from simfl.build.model import (
     ModelFacts,
     initial_model,
-    inputs_and_outputs,
     judge,
     model_facts,
     model_file,
@@ -125,7 +124,7 @@ class Builder:
     def _start_executor(self) -> None:
         from simfl.training.task import Task
 
-        scenario, (shape, classes) = self.scenario, inputs_and_outputs(self.scenario)
+        scenario, (shape, classes) = self.scenario, self.scenario.inputs_and_outputs()
         self.executor.start(
             Task(
                 model=scenario.model,

@@ -38,36 +38,13 @@ class ModelFacts:
     takes_tokens: bool
 
 
-def inputs_and_outputs(scenario: Scenario) -> tuple[tuple[int, ...], int]:
-    """Return the shape of one input, and how many outputs the model has.
-
-    Raises:
-        InputError: the loss is for other targets than the data set has, or for none that could be
-            right, and somebody waits for an accuracy.
-    """
-    dataset, loss = scenario.data.dataset, scenario.training.loss
-    if dataset.targets not in loss.takes:
-        raise InputError(
-            f"loss {loss.name!r} is for {' or '.join(loss.takes)}, but the targets of data set "
-            f"{dataset.name!r} are {dataset.targets}"
-        )
-    waits = scenario.rounds.stop.accuracy is not None or scenario.evaluation.targets
-    if waits and not loss.has_accuracy:
-        raise InputError(
-            f"loss {loss.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "
-            "`evaluation.targets` can ever be reached"
-        )
-    shape, classes = dataset.shape()
-    return shape, loss.outputs(classes, dataset.targets)
-
-
 def model_facts(scenario: Scenario) -> ModelFacts:
     """Return what virtual time must know of the model of `scenario`."""
     from simfl.training.flat import Layout, build, forward_flops, takes_tokens, training_flops
     from simfl.training.measure import profile_layer
     from simfl.training.program import is_convex
 
-    shape, classes = inputs_and_outputs(scenario)
+    shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)
     layout, flops = Layout.of(module), training_flops(module, shape)
     try:
@@ -92,7 +69,7 @@ def training_bytes(scenario: Scenario) -> int:
     from simfl.training.flat import build
     from simfl.training.memory import training_bytes
 
-    shape, classes = inputs_and_outputs(scenario)
+    shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)
     return training_bytes(module, shape, scenario.training.local(), scenario.aggregation.corrects)
 
@@ -101,7 +78,7 @@ def initial_model(scenario: Scenario, seeds: Seeds) -> Params:
     """Return the parameters `(p,)` that the run begins with."""
     from simfl.training.flat import initial_params
 
-    shape, classes = inputs_and_outputs(scenario)
+    shape, classes = scenario.inputs_and_outputs()
     return initial_params(scenario.model, shape, classes, seeds.number("init"))
 
 
@@ -147,7 +124,7 @@ def model_file(scenario: Scenario, params: Params) -> bytes:
 
     from simfl.training.flat import build, state_dict
 
-    shape, classes = inputs_and_outputs(scenario)
+    shape, classes = scenario.inputs_and_outputs()
     buffer = io.BytesIO()
     torch.save(state_dict(build(scenario.model, shape, classes), params), buffer)
     return buffer.getvalue()

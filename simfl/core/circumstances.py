@@ -43,6 +43,8 @@ class Circumstances:
         partition: name of the partition.
         tokens: whether inputs are tokens, whole numbers (None: not known before they are loaded).
         has_natural: whether the data set has clients of its own.
+        targets: what the data set's targets are: classes, labels or numbers.
+        awaits_accuracy: whether an accuracy ends the run, or is a target to be reached.
         deals_itself: whether the data set makes each client's samples when they are asked for.
         input_of: returns the shape of one input and the number of classes.
         samples: training samples of the data set (None: not known before they are loaded).
@@ -65,6 +67,8 @@ class Circumstances:
     partition: str
     tokens: bool | None
     has_natural: bool
+    targets: str
+    awaits_accuracy: bool
     deals_itself: bool
     input_of: Callable[[], tuple[tuple[int, ...], int]]
     samples: int | None = None

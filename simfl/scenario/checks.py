@@ -15,9 +15,10 @@ from simfl.core.guard import blaming
 from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations
-from simfl.scenario.document import Document, within
+from simfl.scenario.document import Document
 from simfl.scenario.experiment import Experiment
-from simfl.scenario.yaml import Location, dotted
+from simfl.scenario.problems import Problem, report
+from simfl.scenario.yaml import Location
 
 Objection = tuple[Location, str]
 """Where something can't go with the rest, and why."""
@@ -58,11 +59,7 @@ def complaints(scenario: Experiment, *, trains: bool = True) -> list[str]:
 def placed(scenario: Experiment, problems: Iterable[Objection]) -> list[str]:
     """Return a line for each of the `problems`, with its place in the file."""
     document = scenario._document or Document.of({})
-    lines = {
-        (document.place(within(document.data, path)[0]), f"{dotted(path)}: {message}")
-        for path, message in problems
-    }
-    return [f"{place}: {line}" for place, line in sorted(lines)]
+    return report(document, [Problem(path, message) for path, message in problems]).splitlines()
 
 
 def objections(
@@ -130,8 +127,8 @@ class _Model:
             try:
                 dataset = self._scenario.data.dataset
                 with blaming(dataset, "telling its shape", told_as=InputError):
-                    shape, classes = dataset.shape()
-                self._architecture = architecture_of(self._scenario.model, shape, classes)
+                    shape, outputs = self._scenario.inputs_and_outputs()
+                self._architecture = architecture_of(self._scenario.model, shape, outputs)
             except InputError as error:
                 self.problem = str(error)
         return self._architecture
@@ -164,6 +161,9 @@ def circumstances(scenario: Experiment, trains: bool, look: _Model | None) -> Ci
         partition=data.partition.name,
         tokens=dataset.tokens,
         has_natural=dataset.natural_clients,
+        targets=dataset.targets,
+        awaits_accuracy=scenario.rounds.stop.accuracy is not None
+        or bool(scenario.evaluation.targets),
         deals_itself=type(dataset).lazy is not Dataset.lazy,
         input_of=dataset.shape,
         **more,

@@ -145,6 +145,11 @@ class Experiment(Part):
         """Where relative files are looked up."""
         return self.folder or Path()
 
+    def inputs_and_outputs(self) -> tuple[tuple[int, ...], int]:
+        """Return the shape of one of the model's inputs, and how many outputs it has."""
+        shape, classes = self.data.dataset.shape()
+        return shape, self.training.loss.outputs(classes, self.data.dataset.targets)
+
     @model_validator(mode="after")
     def _counted(self) -> Self:
         """Count the clients of a round."""

@@ -50,7 +50,7 @@ def report(document: Document, problems: Sequence[Problem]) -> str:
     """Return a line for each problem, in the order of the file."""
     lines: set[tuple[Place, str]] = set()
     for problem in problems:
-        place = document.place(problem.path, key=problem.at_key)
+        place = document.place(within(document.data, problem.path)[0], key=problem.at_key)
         where = f"{dotted(problem.path)}: " if problem.path else ""
         lines.add((place, f"{place}: {where}{problem.message}"))
     return "\n".join(line for _, line in sorted(lines))

@@ -11,7 +11,7 @@ from simfl.errors import ScenarioError
 from simfl.scenario.checks import objections
 from simfl.scenario.document import Document, file_names, safe_name
 from simfl.scenario.experiment import Experiment
-from simfl.scenario.problems import Problem, explained, merged, report, truths_for_numbers
+from simfl.scenario.problems import Problem, explained, report, truths_for_numbers
 
 
 class Scenario(Experiment):
@@ -71,6 +71,6 @@ def check(document: Document) -> tuple[Scenario | None, list[Problem]]:
     if problems := list(truths_for_numbers(document.data, scenario.to_dict())):
         return None, problems
     if problems := [Problem(path, message) for path, message in objections(scenario)]:
-        return None, merged(document, problems)
+        return None, problems
     scenario._document = document
     return scenario, []

@@ -22,6 +22,8 @@ ORDINARY = Circumstances(
     partition="iid",
     tokens=False,
     has_natural=False,
+    targets="classes",
+    awaits_accuracy=False,
     deals_itself=False,
     input_of=lambda: ((1, 28, 28), 10),
 )

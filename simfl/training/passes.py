@@ -121,9 +121,10 @@ def _passes(
     n, passes = len(rows), max(last - first, 0)
     sizes = _sizes(n, training.batch_size, passes)[:steps]
     rates = np.array([training.rate(order.round, e) for e in range(first, first + passes)])
-    shuffled = np.broadcast_to(np.arange(n, dtype=np.int64), (passes, n))
-    shuffled = stream(order.seed, purpose).permuted(shuffled, axis=1).ravel()
-    used = shuffled[: int(sizes.sum())]
+    shuffled = np.empty((passes, n), dtype=np.int64)
+    shuffled[:] = np.arange(n)
+    stream(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
+    used = shuffled.ravel()[: int(sizes.sum())]
     full = purpose is Purpose.BATCHES
     return Segment(
         rows[used],

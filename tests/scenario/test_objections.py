@@ -91,6 +91,24 @@ CASES = {
         + "selection: {name: oracle, goal: balanced}\n",
         "5:12: selection: selector 'oracle' needs everybody's label counts",
     ),
+    "a loss for other targets": (
+        GOOD.replace(PICTURES, "data: {dataset: synthetic_regression}").replace(
+            "mlp", "{name: mlp, hidden: []}"
+        ),
+        "1:1: training.loss: loss 'cross_entropy' is for classes, but the targets of data set "
+        "'synthetic_regression' are numbers; use mean_squared_error",
+    ),
+    "too many classes for one output": (
+        GOOD + "training: {loss: binary_cross_entropy}\n",
+        "5:18: training.loss: loss 'binary_cross_entropy' tells two classes apart, but there are",
+    ),
+    "no accuracy to wait for": (
+        GOOD.replace(PICTURES, "data: {dataset: synthetic_regression}").replace(
+            "mlp", "{name: mlp, hidden: []}"
+        )
+        + "training: {loss: mean_squared_error}\nevaluation: {targets: [90%]}\n",
+        "5:18: training.loss: loss 'mean_squared_error' has no accuracy, so neither",
+    ),
     "no trace": (
         GOOD.replace("count: 8", "count: 8, availability: {name: trace, file: none.csv}"),
         "3:33: fleet[0].availability: can't read the availability trace",

@@ -1,8 +1,12 @@
 """The seam of losses: a model's outputs and what they should be -> a number for each sample."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from typing_extensions import override
+
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 
 if TYPE_CHECKING:
@@ -31,6 +35,21 @@ class Loss(Component, ABC):
     def outputs(self, classes: int, targets: Targets) -> int:
         """Return how many outputs a model must have for a data set of so many classes."""
         return classes
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        targets = circumstances.targets
+        if targets not in self.takes:
+            others = [name for name in losses.names() if targets in losses.get(name).takes]
+            yield (
+                f"loss {self.name!r} is for {' or '.join(self.takes)}, but the targets of data set "
+                f"{circumstances.dataset!r} are {targets}; use {' or '.join(others)}"
+            )
+        if circumstances.awaits_accuracy and not self.has_accuracy:
+            yield (
+                f"loss {self.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "
+                "`evaluation.targets` can ever be reached"
+            )
 
     @abstractmethod
     def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":

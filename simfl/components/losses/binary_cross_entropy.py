@@ -1,11 +1,12 @@
 """Cross-entropy of sigmoid outputs, as in ``torch.nn.BCEWithLogitsLoss``."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
 from simfl.components.losses.base import Loss, Targets, losses
-from simfl.errors import InputError
+from simfl.core.circumstances import Circumstances
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,17 +24,17 @@ class BinaryCrossEntropy(Loss):
 
     @override
     def outputs(self, classes: int, targets: Targets) -> int:
-        """One for two classes, else one for each label.
-
-        Raises:
-            InputError: there are more than two classes.
-        """
-        if targets == "classes" and classes != 2:
-            raise InputError(
-                f"loss 'binary_cross_entropy' tells two classes apart, but there are {classes}; "
-                "use cross_entropy"
-            )
+        """One for two classes, else one for each label."""
         return 1 if targets == "classes" else classes
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        if circumstances.targets == "classes" and circumstances.classes != 2:
+            yield (
+                f"loss {self.name!r} tells two classes apart, but there are "
+                f"{circumstances.classes}; use cross_entropy"
+            )
 
     @override
     def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":

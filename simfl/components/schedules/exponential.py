@@ -12,7 +12,9 @@ from simfl.components.schedules.base import Schedule, schedules
 class Exponential(Schedule):
     """``decay`` to the number of rounds done, or of local epochs done in all of them."""
 
-    decay: float = Field(gt=0, description="what the rate is multiplied by each time")
+    decay: float = Field(
+        gt=0, description="what the rate is multiplied by each time", examples=[0.99]
+    )
     per: Literal["round", "epoch"] = Field("round", description="when")
 
     @override

@@ -13,7 +13,7 @@ class Milestones(Schedule):
     """``factor`` to the number of milestones passed."""
 
     milestones: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        description="rounds done when the rate is cut"
+        description="rounds done when the rate is cut", examples=[(50, 75)]
     )
     factor: float = Field(0.5, gt=0, description="what it is multiplied by at each")
 

@@ -52,10 +52,11 @@ typedef struct {
     float *flat[MOST_LAYERS + 1];   /* (batch, pitch) input of each linear layer, and the logits */
     float *back[MOST_LAYERS + 1];   /* the same for what is propagated back */
     float *applied[MOST_LAYERS][MOST_AFTER];  /* (batch, padded) after each elementwise layer */
-    float *params, *gradient, *losses;
+    float *params, *gradient;
+    float *losses, *right, *all;    /* (batch): a row's loss, and the two terms that lower it */
     float *kept[4];                 /* the optimizer's two states, the base, the offset */
-    const float **rows;
-    float **out_rows;
+    const float **rows;             /* where the windows of a picture's pixels begin, or rows */
+    const float **first;            /* (batch) the rows of the first linear layer's input */
     long pitch[MOST_LAYERS + 1];
 } Memory;
 
@@ -102,32 +103,33 @@ static long lay_out(Memory *m, const Network *n, int batch, char *base) {
     m->gradient = floats(&at, parameters(n));
     for (int i = 0; i < 4; i++) m->kept[i] = floats(&at, parameters(n));
     m->losses = floats(&at, batch);
+    m->right = floats(&at, batch);
+    m->all = floats(&at, batch);
     m->rows = (const float **)floats(&at, 2 * rows);
-    m->out_rows = (float **)floats(&at, 2 * rows);
+    m->first = (const float **)floats(&at, 2 * batch);
     return at - base + 64;
 }
 
-/* Let `rows` and `out_rows` point to the rows of two matrices. */
-static void point(Memory *m, const float *a, long a_pitch, float *out, long out_pitch, int rows) {
-    for (int r = 0; r < rows; r++) {
-        m->rows[r] = a + r * a_pitch;
-        m->out_rows[r] = out + r * out_pitch;
-    }
+/* Let `rows` point to the rows of a matrix. */
+static void point(Memory *m, const float *a, long pitch, int rows) {
+    for (int r = 0; r < rows; r++) m->rows[r] = a + r * pitch;
 }
 
 /* Convolutions ------------------------------------------------------------------------------------ */
 
-static void convolve(Memory *m, const Convolution *c, const float *input, const float *weights) {
-    int columns = padded(c->outputs), width = out_width(c);
-    Window window = {c->kernel, c->kernel * c->channels, (long)framed_width(c) * c->channels};
-    long p = 0;
+/* Let `rows` point to where the window of each pixel begins. */
+static Window windows(Memory *m, const Convolution *c, const float *input) {
+    long p = 0, line = (long)framed_width(c) * c->channels;
     for (int y = 0; y < out_height(c); y++)
-        for (int x = 0; x < width; x++, p++) {
-            m->rows[p] = input + ((long)y * framed_width(c) + x) * c->channels;
-            m->out_rows[p] = m->output + p * columns;
-        }
+        for (int x = 0; x < out_width(c); x++) m->rows[p++] = input + y * line + (long)x * c->channels;
+    return (Window){c->kernel, c->kernel * c->channels, line};
+}
+
+static void convolve(Memory *m, const Convolution *c, const float *input, const float *weights) {
+    int columns = padded(c->outputs);
+    Window window = windows(m, c, input);
     const float *bias = weights + convolution_terms(c) * columns;
-    multiply((int)pixels(c), window, m->rows, weights, columns, bias, m->out_rows);
+    multiply((int)pixels(c), window, m->rows, weights, columns, bias, m->output, columns);
 }
 
 /* Store the first `count` of eight numbers. */
@@ -183,16 +185,21 @@ static void unpool(Memory *m, const Convolution *c, const float *value, long ski
             }
 }
 
-static void convolution_gradient(const Memory *m, const Convolution *c, const float *input, float *gradient) {
+/* Add `rows` deltas `(columns)` to the gradient of the biases; `fresh`: there is none yet. */
+static void bias_gradient(const float *deltas, long rows, int outputs, int fresh, float *gradient) {
+    int columns = padded(outputs);
+    if (fresh) memset(gradient, 0, sizeof(float) * columns);
+    for (long r = 0; r < rows; r++)
+        for (int o = 0; o < outputs; o++) gradient[o] += deltas[r * columns + o];
+}
+
+static void convolution_gradient(Memory *m, const Convolution *c, const float *input, int fresh,
+                                 float *gradient) {
     int columns = padded(c->outputs);
-    long line = (long)framed_width(c) * c->channels;
-    Window window = {c->kernel, c->kernel * c->channels, line};
-    Grid a = {input, c->channels, line}, d = {m->deltas, columns, (long)out_width(c) * columns};
-    accumulate(window, out_height(c), out_width(c), a, d, gradient, columns);
+    Window window = windows(m, c, input);
+    accumulate((int)pixels(c), window, m->rows, m->deltas, columns, fresh, gradient);
     float *bias = gradient + convolution_terms(c) * columns;
-    if (c->bias)
-        for (long p = 0; p < pixels(c); p++)
-            for (int o = 0; o < c->outputs; o++) bias[o] += m->deltas[p * columns + o];
+    bias_gradient(m->deltas, c->bias ? pixels(c) : 0, c->outputs, fresh, bias);
 }
 
 /* What goes back to the input, border included: window by window, and overlapping windows added. */
@@ -203,8 +210,8 @@ static void convolve_back(Memory *m, const Convolution *c, float *below) {
     Window window = {1, c->outputs, 0};
     memset(below, 0, sizeof(float) * framed_size(c));
     for (int y = 0; y < out_height(c); y++) {
-        point(m, m->deltas + (long)y * width * columns, columns, m->columns, terms, width);
-        multiply(width, window, m->rows, m->turned, terms, NULL, m->out_rows);
+        point(m, m->deltas + (long)y * width * columns, columns, width);
+        multiply(width, window, m->rows, m->turned, terms, NULL, m->columns, terms);
         for (int x = 0; x < width; x++)
             for (int k = 0; k < c->kernel; k++) {
                 float *restrict to = below + (y + k) * line + (long)x * c->channels;
@@ -302,7 +309,7 @@ static const float *forward(Memory *m, const Network *n, const float *params, co
                             const int64_t *rows, int count, const float *masks) {
     for (int r = 0; r < count; r++) {
         const float *row = x + rows[r] * row_size, *at = params;
-        if (!n->convolutions) memcpy(m->flat[0] + r * m->pitch[0], row, sizeof(float) * row_size);
+        m->first[r] = n->convolutions ? m->flat[0] + r * m->pitch[0] : row;
         for (int i = 0; i < n->convolutions; i++) {
             const Convolution *c = &n->convolution[i];
             float *input = m->inputs[i] + r * framed_size(c);
@@ -314,50 +321,48 @@ static const float *forward(Memory *m, const Network *n, const float *params, co
             at += (convolution_terms(c) + 1) * padded(c->outputs);
         }
     }
-    const float *at = params, *value = m->flat[0];
+    const float *at = params, *value = NULL, *const *inputs = m->first;
     for (int i = 0; i < n->convolutions; i++)
         at += (convolution_terms(&n->convolution[i]) + 1) * padded(n->convolution[i].outputs);
     for (int i = 0; i < n->linears; i++) {
         const Linear *l = &n->linear[i];
         int columns = padded(l->outputs);
         Window window = {1, l->inputs, 0};
-        point(m, value, m->pitch[i], m->flat[i + 1], columns, count);
-        multiply(count, window, m->rows, at, columns, at + (long)l->inputs * columns, m->out_rows);
+        if (i) point(m, value, m->pitch[i], count), inputs = m->rows;
+        multiply(count, window, inputs, at, columns, at + (long)l->inputs * columns, m->flat[i + 1], columns);
         value = apply(m, l, i, (long)count * columns, count, masks, n->masks);
         at += ((long)l->inputs + 1) * columns;
     }
     return value;
 }
 
-static const float *input_of(const Memory *m, const Network *n, int layer) {
-    if (!layer) return m->flat[0];
+/* Return the rows of what went into a linear layer. */
+static const float *const *inputs_of(Memory *m, const Network *n, int layer, int count) {
+    if (!layer) return m->first;
     const Linear *before = &n->linear[layer - 1];
     int many = 0;
     while (many < MOST_AFTER && before->after[many]) many++;
-    return many ? m->applied[layer - 1][many - 1] : m->flat[layer];
+    point(m, many ? m->applied[layer - 1][many - 1] : m->flat[layer], m->pitch[layer], count);
+    return m->rows;
 }
 
 /* From what comes back to the logits to the gradient of all parameters. */
 static void backward(Memory *m, const Network *n, const float *params, int count, const float *masks) {
     long at = parameters(n);
-    memset(m->gradient, 0, sizeof(float) * at);
     for (int i = n->linears - 1; i >= 0; i--) {
         const Linear *l = &n->linear[i];
         int columns = padded(l->outputs);
         at -= ((long)l->inputs + 1) * columns;
         undo(m, l, i, (long)count * columns, count, masks, n->masks);
         Window window = {1, l->inputs, 0};
-        Grid a = {input_of(m, n, i), m->pitch[i], 0}, d = {m->back[i + 1], columns, 0};
-        accumulate(window, 1, count, a, d, m->gradient + at, columns);
+        accumulate(count, window, inputs_of(m, n, i, count), m->back[i + 1], columns, 1, m->gradient + at);
         float *bias = m->gradient + at + (long)l->inputs * columns;
-        if (l->bias)
-            for (int r = 0; r < count; r++)
-                for (int o = 0; o < l->outputs; o++) bias[o] += d.first[(long)r * columns + o];
+        bias_gradient(m->back[i + 1], l->bias ? count : 0, l->outputs, 1, bias);
         if (i || n->convolutions) {
             Window back = {1, l->outputs, 0};
             transpose(params + at, l->inputs, l->outputs, m->turned);
-            point(m, m->back[i + 1], columns, m->back[i], m->pitch[i], count);
-            multiply(count, back, m->rows, m->turned, padded(l->inputs), NULL, m->out_rows);
+            point(m, m->back[i + 1], columns, count);
+            multiply(count, back, m->rows, m->turned, padded(l->inputs), NULL, m->back[i], m->pitch[i]);
         }
     }
     for (int i = n->convolutions - 1; i >= 0; i--) {
@@ -368,7 +373,7 @@ static void backward(Memory *m, const Network *n, const float *params, int count
             long skip, back_skip;
             const float *value = destination(m, n, i, r, &skip), *back = coming_back(m, n, i, r, &back_skip);
             unpool(m, c, value, skip, m->winners[i] + r * pooled_size(c), back, back_skip);
-            convolution_gradient(m, c, m->inputs[i] + r * framed_size(c), m->gradient + at);
+            convolution_gradient(m, c, m->inputs[i] + r * framed_size(c), !r, m->gradient + at);
             if (i) convolve_back(m, c, m->belows[i] + r * framed_size(c));
         }
     }
@@ -380,21 +385,25 @@ static void cross_entropy(Memory *m, const Network *n, const float *logits, cons
                           const int64_t *rows, const float *weights, int count, float smoothing) {
     const Linear *last = &n->linear[n->linears - 1];
     int columns = padded(last->outputs), classes = last->outputs;
-    float *back = m->back[n->linears];
-    memset(back, 0, sizeof(float) * count * columns);
+    float *right = m->right, *all = m->all, *sums = m->losses, even = smoothing / (float)classes;
     for (int r = 0; r < count; r++) {
         const float *z = logits + (long)r * columns;
-        float *d = back + (long)r * columns, most = z[0], sum = 0.0f, all = 0.0f;
+        float *d = m->back[n->linears] + (long)r * columns, most = z[0], sum = 0.0f, rest = 0.0f;
         for (int o = 1; o < classes; o++) most = z[o] > most ? z[o] : most;
-        for (int o = 0; o < classes; o++) d[o] = exponential(z[o] - most);
-        for (int o = 0; o < classes; o++) { sum += d[o]; all += z[o] - most; }
+        for (int o = 0; o < columns; o++) d[o] = exponential(z[o] - most);
+        for (int o = 0; o < classes; o++) { sum += d[o]; rest += z[o] - most; }
         int64_t label = labels[rows[r]];
-        float share = weights[r] / sum, even = smoothing / (float)classes;
-        float log_sum = logarithm(sum);
-        m->losses[r] = log_sum - (1.0f - smoothing) * (z[label] - most) - even * all;
-        if (!(sum < INFINITY)) m->losses[r] = NAN;
-        for (int o = 0; o < classes; o++) d[o] = d[o] * share - weights[r] * even;
+        float share = weights[r] / sum;
+        for (int o = 0; o < columns; o++) d[o] = d[o] * share - weights[r] * even;
+        for (int o = classes; o < columns; o++) d[o] = 0.0f;
         d[label] -= weights[r] * (1.0f - smoothing);
+        right[r] = (1.0f - smoothing) * (z[label] - most);
+        all[r] = even * rest;
+        sums[r] = sum;
+    }
+    for (int r = 0; r < count; r++) {
+        float loss = logarithm(sums[r]) - right[r] - all[r];
+        m->losses[r] = sums[r] < INFINITY ? loss : NAN;
     }
 }
 
