@@ -90,9 +90,10 @@ bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one
 bench-peers: .venv/ready ## other simulators beside simfl, each in an environment of its own
 	$(BIN)/python -m benchmarks.peers
 
-testbed: .venv/ready ## real federations beside their simulations (Linux, root, about 6 minutes)
+testbed: .venv/ready ## real federations beside their simulations: docs/validation.md (Linux, root, 11 minutes)
 	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'
-	$(BIN)/python -m testbed --out build/testbed.json
+	$(BIN)/python -m testbed --out testbed/results/validation.json
+	$(BIN)/python -m testbed.tables testbed/results/validation.json docs/images/validation.png docs/validation.md
 
 screenshots: .venv/ready ## the README's pictures of the report (needs Chromium)
 	$(BIN)/python analysis/screenshots.py

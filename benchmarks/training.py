@@ -1,12 +1,12 @@
-"""Rounds per second of W1 to W4 (docs/performance.md) against two loops, one thread each.
+"""Rounds per second of W1 to W8 (docs/performance.md) against two loops, one thread each.
 
     python -m benchmarks.training [--rounds N] [--only W1 W3] [--workers 2]
 
-All contenders train like models on like data, interleaved round by round, each round followed by an
-evaluation on 10,000 samples; what is compared is the median of the ratios within a round, for times
-on a shared machine are noise.  The same ratio of CPU times stands beside it: what others do on the
-machine disturbs it less.  The data are random numbers of the right shapes: what is measured
-does not depend on them.
+W1 to W4 unless others are named.  All contenders train like models on like data, interleaved round
+by round, each round followed by an evaluation; what is compared is the median of the ratios within
+a round, for times on a shared machine are noise.  The same ratio of CPU times stands beside it:
+what others do on the machine disturbs it less.  The data are random numbers of the right shapes:
+what is measured does not depend on them.
 """
 
 import argparse
@@ -17,13 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import nn
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
+from benchmarks.models import Cnn, Logistic, Mlp, ResNet18, Transformer, WideCnn
 from benchmarks.report import Row, known, leave
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
 from simfl.components.models.fedacs_cnn import FedacsCnn
+from simfl.components.models.fedcore_lstm import FedcoreLstm
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.training.data import Partitioned
@@ -34,52 +35,11 @@ from simfl.training.flat import build, initial_params
 from simfl.training.task import Task
 
 NOTES = (
-    "Each round: local training of all selected clients, averaging, evaluation on 10,000 samples.",
+    "Each round: local training of all selected clients, averaging, evaluation on 10,000 samples"
+    " (W5: 100, W6: 200, W7: 1,000, W8: 100).",
     "Interleaved round by round; medians of the ratios within a round to the DataLoader loop.",
     "One thread each; workers are processes of one thread each.",
 )
-
-
-class Mlp(Model):
-    """784-64-30-10."""
-
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """See `Model.build`."""
-        return nn.Sequential(
-            nn.Flatten(),
-            nn.Linear(784, 64),
-            nn.ReLU(),
-            nn.Linear(64, 30),
-            nn.ReLU(),
-            nn.Linear(30, classes),
-        )
-
-
-class Cnn(Model):
-    """Two 3x3 convolutions of 32 and 64 channels, each pooled, then 128 units."""
-
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """See `Model.build`."""
-        return nn.Sequential(
-            nn.Conv2d(1, 32, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 3, padding=1),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Flatten(),
-            nn.Linear(64 * 7 * 7, 128),
-            nn.ReLU(),
-            nn.Linear(128, classes),
-        )
-
-
-class Logistic(Model):
-    """60-10, sigmoid before the softmax."""
-
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """See `Model.build`."""
-        return nn.Sequential(nn.Linear(60, classes), nn.Sigmoid())
 
 
 @dataclass(frozen=True)
@@ -94,6 +54,9 @@ class Workload:
     epochs: int
     lr: float
     target: float
+    tested: int = 10_000
+    classes: int = 10
+    tokens: bool = False
 
 
 def power_law() -> list[int]:
@@ -110,7 +73,12 @@ WORKLOADS = {
     "W2": Workload(Cnn(), (1, 28, 28), [500] * 100, 10, 50, 2, 0.01, 2.8),
     "W3": Workload(Logistic(), (60,), power_law(), 100, 8, 10, 0.01, 120.0),
     "W4": Workload(FedacsCnn(), (3, 32, 32), [500] * 100, 10, 50, 1, 0.01, 4.0),
+    "W5": Workload(ResNet18(), (3, 32, 32), [50] * 20, 2, 25, 1, 0.01, 1.0, 100),
+    "W6": Workload(FedcoreLstm(), (80,), [50] * 20, 4, 10, 1, 0.01, 1.0, 200, 90, True),
+    "W7": Workload(Transformer(), (32,), [100] * 20, 10, 20, 1, 0.01, 1.0, 1000, 90, True),
+    "W8": Workload(WideCnn(), (1, 28, 28), [20] * 100, 20, 20, 1, 0.01, 1.0, 100),
 }
+USUAL = ("W1", "W2", "W3", "W4")
 
 
 class Contest:
@@ -120,20 +88,26 @@ class Contest:
         self.workload = workload
         generator = torch.Generator().manual_seed(0)
         total = sum(workload.sizes)
-        x = torch.randn(total, *workload.shape, generator=generator)
-        y = torch.randint(10, (total,), generator=generator)
-        self.test_x = torch.randn(10_000, *workload.shape, generator=generator)
-        self.test_y = torch.randint(10, (10_000,), generator=generator)
+        x, y = self._samples(total, generator)
+        self.test_x, self.test_y = self._samples(workload.tested, generator)
         rows = np.split(np.arange(total), np.cumsum(workload.sizes)[:-1])
         self.clients = [(x[r], y[r]) for r in rows]  # client by client, as `federate` has it
         self.task = Task(
             workload.model,
             workload.shape,
-            10,
+            workload.classes,
             Partitioned(x, y, rows, [np.zeros(0, np.int64)] * len(rows)),
             LocalTraining(workload.batch, Sgd(lr=workload.lr)),
         )
-        self.initial = initial_params(workload.model, workload.shape, 10, 0)
+        self.initial = initial_params(workload.model, workload.shape, workload.classes, 0)
+
+    def _samples(self, n: int, chance: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        workload = self.workload
+        if workload.tokens:
+            x = torch.randint(workload.classes, (n, *workload.shape), generator=chance)
+        else:
+            x = torch.randn(n, *workload.shape, generator=chance)
+        return x, torch.randint(workload.classes, (n,), generator=chance)
 
     def chosen(self, round_: int) -> list[int]:
         """Return the clients of a round, the same for all contenders."""
@@ -143,7 +117,7 @@ class Contest:
 
     def loop(self, one_round: Callable[..., None]) -> Callable[[int], None]:
         """Return a round of a plain loop."""
-        model = build(self.workload.model, self.workload.shape, 10)
+        model = build(self.workload.model, self.workload.shape, self.workload.classes)
 
         def run(round_: int) -> None:
             clients = [self.clients[client] for client in self.chosen(round_)]
@@ -223,7 +197,7 @@ def _ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--only", nargs="+", choices=sorted(WORKLOADS), default=sorted(WORKLOADS))
+    parser.add_argument("--only", nargs="+", choices=sorted(WORKLOADS), default=USUAL)
     parser.add_argument("--workers", type=int, default=2, help="also measure so many processes")
     options = parser.parse_args()
     tables = known("training")

@@ -1,4 +1,7 @@
-"""The comparison: `python -m testbed [SCENARIO.yaml ...] --out RESULTS.json`."""
+"""The comparison: `python -m testbed [SCENARIO.yaml ...] --out RESULTS.json`.
+
+What has been compared is written after each scenario.
+"""
 
 import argparse
 import json
@@ -7,10 +10,12 @@ import platform
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+from benchmarks.environments import NotInstalled
 from simfl import Options
 from simfl.errors import SimflError
-from testbed.compare import compare
+from testbed.compare import VARIANTS, compare, variants
 from testbed.namespaces import Refused, check
 from testbed.tables import tables
 
@@ -25,29 +30,38 @@ def main() -> int:
     parser.add_argument(
         "--loopback", action="store_true", help="no namespaces, no root: links are not limited"
     )
+    parser.add_argument(
+        "--variants", nargs="+", choices=VARIANTS, help="default: those of the scenario"
+    )
     arguments = parser.parse_args()
     scenarios = arguments.scenarios or sorted((HERE / "scenarios").glob("*.yaml"))
+    results: list[dict[str, Any]] = []
     try:
         if not arguments.loopback:
             check()
         folder = Options().data_folder()
-        results = []
         for scenario in scenarios:
-            for fair in (False, True):
+            for variant in arguments.variants or variants(scenario):
                 load = os.getloadavg()[0]
-                result = compare(scenario, folder, arguments.loopback, fair)
+                try:
+                    result = compare(scenario, folder, variant, arguments.loopback)
+                except NotInstalled as error:
+                    print(f"{scenario.stem} {variant} is left out: {error}", file=sys.stderr)
+                    continue
                 results.append({**result, "load": [load, os.getloadavg()[0]]})
                 print(tables(results[-1:]), flush=True)
-                if not result["shared"]:
-                    break
+                _write(arguments.out, results)
     except (Refused, SimflError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    where = {"kernel": platform.release(), "cores": os.cpu_count(), "at": time.strftime("%F %H:%M")}
-    arguments.out.write_text(json.dumps({"machine": where, "results": results}) + "\n")
     print(tables(results))
     return 0
+
+
+def _write(path: Path, results: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    where = {"kernel": platform.release(), "cores": os.cpu_count(), "at": time.strftime("%F %H:%M")}
+    path.write_text(json.dumps({"machine": where, "results": results}) + "\n")
 
 
 if __name__ == "__main__":

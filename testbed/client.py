@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 import grpc
 
-from testbed.messages import DELIVER, OPTIONS, ORDERS, Facts, Floats, pack, unpack
+from testbed.messages import OPTIONS, SERVICE, Facts, Floats, pack, unpack
 
 
 @dataclass
@@ -20,14 +20,14 @@ class Client:
         number: who.
         samples: what its update weighs.
         compute_s: how long its device takes to train; who is done sooner waits for that.
-        train: the model -> what training changes of it.
+        train: the model, the order's number -> what training changes of the model.
         journal: takes a line for each phase that ended.
     """
 
     number: int
     samples: int
     compute_s: float
-    train: Callable[[Floats], Floats]
+    train: Callable[[Floats, int], Floats]
     journal: TextIO
 
     def run(self, address: str) -> None:
@@ -35,8 +35,9 @@ class Client:
         self._changed = threading.Condition()
         self._newest: tuple[float, bytes] | None = None
         with grpc.insecure_channel(address, options=OPTIONS) as channel:
-            self._deliver = channel.unary_unary(DELIVER)
-            stream = channel.unary_stream(ORDERS)(str(self.number).encode(), wait_for_ready=True)
+            self._deliver = channel.unary_unary(f"/{SERVICE}/Deliver")
+            orders = channel.unary_stream(f"/{SERVICE}/Orders")
+            stream = orders(str(self.number).encode(), wait_for_ready=True)
             threading.Thread(target=self._read, args=(stream,), daemon=True).start()
             while True:
                 with self._changed:
@@ -66,7 +67,7 @@ class Client:
             self.journal.flush()
 
         note(downloaded=began)
-        delta = self.train(model)
+        delta = self.train(model, order["order"])
         trained = time.monotonic()
         update = pack({**order, "client": self.number, "samples": self.samples}, delta.tobytes())
         with self._changed:

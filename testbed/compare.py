@@ -14,17 +14,18 @@ from simfl.build.builder import Builder
 from simfl.build.calibrate import Device, calibrated, fleet
 from simfl.errors import InputError
 from simfl.scenario.fleet import Group
+from testbed.flower import federation as flower
 from testbed.journals import Run
-from testbed.measure import measure
+from testbed.measure import measure, shares
 from testbed.namespaces import Loopback, Namespaces
+from testbed.wire import PER_BYTE, composition, wire_errors
 
-PER_BYTE = (1514 / 1448) * (1 + 9 / 16384) - 1
-"""Added to every byte: Ethernet, IP and TCP headers (66 B) of 1448 B, HTTP/2 frames of 16 KiB."""
-ANSWERS = {"down": 0.033, "up": 0.055}
-"""What each payload byte causes the other way: acknowledgements, and towards clients HTTP/2's
-window updates; as counted in the homogeneous scenario."""
 NOISE_S = 0.03
 """Arrivals no further apart than this are ties: what rounds scatter by on a busy machine."""
+VARIANTS = ("", "fair-queue", "cpu-quota", "flower")
+"""The testbed's own federation; with a queue for each client, served in turn; with shares of a core
+instead of training and waiting; and Flower instead of it."""
+SPECIAL = {"cpu_quota": ("cpu-quota",), "flower": ("", "flower")}
 PHASES = ("download", "compute", "upload")
 
 
@@ -79,12 +80,14 @@ def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) ->
     wrong = np.abs(mine - theirs) / theirs.mean()
     a, b = (_table(each, rounds) for each in (simulated, real))
     both = _both(a, b)
-    down, up = _wire(real, simulated, overhead)
+    down, up = wire_errors(real, simulated, overhead)
+    # With Flower a simulated update has arrived when the server looks, a measured one when it came.
+    phases = PHASES[:2] if "received_s" in real.clients else PHASES
     return Errors(
         float(mine.sum() / theirs.sum() - 1),
         float(wrong.mean()),
         float(wrong.max()),
-        {phase: _phase(both, phase) for phase in PHASES},
+        {phase: _phase(both, phase) for phase in phases},
         float(np.mean([_same_order(a, b, number) for number in rounds])),
         float(np.mean([_outcomes(a, number) == _outcomes(b, number) for number in rounds])),
         float((both.staleness_s == both.staleness_r).mean()) if len(both) else float("nan"),
@@ -139,28 +142,16 @@ def _outcomes(table: pd.DataFrame, number: int) -> dict[tuple[int, int], str]:
     return dict(table[table["round"] == number].outcome.items())
 
 
-def _wire(real: Run, simulated: Run, overhead: float) -> tuple[float, float]:
-    """Return the relative errors of the bytes away from the server and towards it."""
-    if "s" not in real.wire:
-        return float("nan"), float("nan")
-    received, sent = real.wire["s"]
-    down = float(simulated.clients.download_bytes.sum())
-    up = float(simulated.clients.upload_bytes.sum())
-    away = down * (1 + overhead) + up * ANSWERS["up"]
-    towards = up * (1 + overhead) + down * ANSWERS["down"]
-    return away / sent - 1, towards / received - 1
-
-
 def compare(
-    path: Path, data_dir: Path | None, loopback: bool = False, fair: bool = False
+    path: Path, data_dir: Path | None, variant: str = "", loopback: bool = False
 ) -> dict[str, Any]:
     """Run a scenario for real and simulate it; return everything that is told of it.
 
     Args:
         path: the scenario.
         data_dir: where data sets lie; None: the clients train synthetic images.
+        variant: one of `VARIANTS`.
         loopback: without namespaces: its links should be unlimited then.
-        fair: the server's links serve their clients in turn.
     """
     scenario = Scenario.load(path)
     if scenario.data.dataset.needs_files and data_dir is None:
@@ -169,18 +160,43 @@ def compare(
     devices, network = builder.fleet, scenario.network
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
     server, size = (network.server_downlink, network.server_uplink), 4 * builder.model.parameters
-    ends = Loopback() if loopback else Namespaces(server, links, size, fair)
+    given = flower.with_polling(scenario) if variant == "flower" else scenario
+    quotas = shares(builder) if variant == "cpu-quota" else ()
+    ends = (
+        Loopback() if loopback else Namespaces(server, links, size, variant == "fair-queue", quotas)
+    )
     with ends as entered, tempfile.TemporaryDirectory() as folder:
-        real = measure(builder, entered, Path(folder), data_dir)
-    result = told(scenario, builder, real, data_dir)
-    return result | {"name": result["name"] + "-fair-queue" * fair, "shared": min(server) < np.inf}
+        if variant == "flower":
+            real = flower.measure(builder, entered, Path(folder), data_dir)
+        else:
+            real = measure(builder, entered, Path(folder), data_dir)
+    name = scenario.name + f"-{variant}" * (not scenario.name.endswith(variant))
+    return told(scenario, given, builder, real, data_dir) | {"name": name, "shares": list(quotas)}
 
 
-def told(scenario: Scenario, builder: Builder, real: Run, data_dir: Path | None) -> dict[str, Any]:
-    """Return what a real run and its simulations have in common, as JSON can hold it."""
+def variants(path: Path) -> tuple[str, ...]:
+    """Return the variants that a scenario is compared in: its own, and both kinds of queues."""
+    network = Scenario.load(path).network
+    if min(network.server_downlink, network.server_uplink) < float("inf"):
+        return ("", "fair-queue")
+    return SPECIAL.get(path.stem, ("",))
+
+
+def told(
+    scenario: Scenario, given: Scenario, builder: Builder, real: Run, data_dir: Path | None
+) -> dict[str, Any]:
+    """Return what a real run and its simulations have in common, as JSON can hold it.
+
+    Args:
+        scenario: as written.
+        given: with what is known of the protocols, but what they add to every byte.
+        builder: of the scenario.
+        real: as measured.
+        data_dir: where data sets lie.
+    """
     train = bool(real.accuracy)
     plain = simulate(scenario, data_dir, False, 0.0)
-    stated = simulate(scenario, data_dir, train, PER_BYTE)
+    stated = simulate(given, data_dir, train, PER_BYTE)
     every = range(len(real.rounds))
     half = every[len(every) // 2 :]
     result: dict[str, Any] = {
@@ -190,19 +206,39 @@ def told(scenario: Scenario, builder: Builder, real: Run, data_dir: Path | None)
         "plain": asdict(errors(real, plain, 0.0, every)),
         "stated": asdict(errors(real, stated, PER_BYTE, every)),
         "wire": real.wire,
+        "composition": composition(real),
         "accuracy": {"measured": real.accuracy, "simulated": stated.accuracy},
         "ends_s": {
             "measured": real.rounds.end_s.tolist(),
             "simulated": stated.rounds.end_s.tolist(),
         },
-        "arrivals": _pairs(real, stated, every),
+        "arrivals": [] if "received_s" in real.clients else _pairs(real, stated, every),
+        "waits": waits(real),
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),
     }
-    if (fitted := calibrate(scenario, builder, real)) is not None:
+    if (fitted := calibrate(given, builder, real)) is not None:
         again = simulate(fitted, data_dir, False, 0.0)
         result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
     return result
+
+
+def waits(real: Run) -> dict[str, float]:
+    """Return what Flower's polling costs a participation, and the server a round, mean seconds.
+
+    From order to the node's asking; from the model's coming to the app's process; from its end to
+    the node's noticing; from the last update to the server's looking.
+    """
+    clients, rounds = real.clients, real.rounds
+    if "received_s" not in clients:
+        return {}
+    last_s = clients.groupby("round").upload_end_s.max().to_numpy()
+    return {
+        "order": float((clients.received_s - clients.selected_s).mean()),
+        "launch": float((clients.launched_s - clients.download_end_s).mean()),
+        "notice": float((clients.noticed_s - clients.compute_end_s).mean()),
+        "look": float((rounds.closed_s.to_numpy() - last_s).mean()),
+    }
 
 
 def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | None:
@@ -218,6 +254,8 @@ def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | Non
     units = builder.settings.nominal.units
     samples = [units(int(n), builder.settings.batch_size) for n in builder.fleet.samples]
     pilot = _table(real, range(len(real.rounds) // 2)).reset_index()
+    if "received_s" in pilot:  # what Flower polls for is no transfer
+        pilot["download_s"] = pilot.download_end_s - pilot.received_s
     table = pilot.assign(
         group="devices", samples=[samples[client] for client in pilot.client], epochs=1
     ).sort_values("client", kind="stable")

@@ -13,6 +13,11 @@ import torch
 
 from simfl.build.builder import Builder
 from simfl.training import flat
+from testbed.namespaces import Counters
+
+STEPS = ("received", "launched", "noticed")
+"""Of a participation, where Flower tells them: the node has heard of the order; its app's process
+was made; the node has noticed that the app is done."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +27,13 @@ class Run:
     Attributes:
         rounds: round, start_s, end_s; measured ones also closed_s: before the aggregation.
         clients: a row a participation, columns as in `simfl.core.rows.ClientRow`, as far as known.
-        wire: bytes that crossed each end's interface: (received, sent).
+        wire: what was counted at each end.
         accuracy: of the model after each round, where it was evaluated.
     """
 
     rounds: pd.DataFrame
     clients: pd.DataFrame
-    wire: dict[str, tuple[int, int]]
+    wire: Counters
     accuracy: list[float]
 
 
@@ -51,7 +56,7 @@ def read(
     folder: Path,
     devices: int,
     buffered: bool,
-    wire: dict[str, tuple[int, int]],
+    wire: Counters,
     accuracy: list[float],
 ) -> Run:
     """Put the journals in `folder` together.
@@ -98,6 +103,7 @@ def read(
                 "upload_bytes": landed["bytes"] if landed else 0,
                 "trained_s": phase.get("trained", np.nan),
             }
+            | {f"{step}_s": phase[step] - began for step in STEPS if step in phase}
         )
     table = pd.DataFrame(
         [

@@ -16,11 +16,13 @@ from simfl.build.builder import Builder
 from simfl.sim.policies.fedbuff import FedBuff
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.training import flat
+from testbed import quotas
 from testbed.client import Client
 from testbed.journals import Run, accuracies, began_at, read
 from testbed.messages import Floats
-from testbed.namespaces import Loopback, Namespaces, Refused
+from testbed.namespaces import Counters, Loopback, Namespaces, Refused
 from testbed.server import Rules, Server
+from testbed.training import Training
 
 LIMIT_S = 120.0
 _FORK = multiprocessing.get_context("fork")
@@ -69,15 +71,8 @@ def measure(
         RuntimeError: it did not end in time, or a process failed.
     """
     torch.set_num_threads(1)
-    # The first step of any optimizer imports PyTorch's compiler, for seconds: once, before forking.
-    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0).step()
     told, fleet = rules(builder), builder.fleet
-    units = builder.settings.nominal.units
-    compute_s = [
-        units(int(samples), builder.settings.batch_size) / rate
-        for samples, rate in zip(fleet.samples, fleet.rate, strict=True)
-    ]
-    model = _initial(builder)
+    compute_s, model = compute_times(builder), initial(builder)
 
     def server() -> None:
         with open(folder / "server.jsonl", "w") as journal:
@@ -90,29 +85,72 @@ def measure(
             np.save(folder / "models.npy", np.stack(serving.models))
 
     def client(number: int) -> None:
-        train = _trainer(builder, number)
+        train, least_s = training(builder, number), compute_s[number]
+        if network.limited:
+            train, least_s = limited(train, network.group(number)), 0.0
         with open(folder / f"client-{number}.jsonl", "a") as journal:
-            Client(number, int(fleet.samples[number]), compute_s[number], train, journal).run(
-                network.address
-            )
+            samples = int(fleet.samples[number])
+            Client(number, samples, least_s, train, journal).run(network.address)
 
     before = network.counters()
-    processes = {"s": _start(network, "s", server)}
+    processes = {"s": start(network, "s", server)}
     for number in range(len(fleet)):
-        processes[f"c{number}"] = _start(network, f"c{number}", lambda n=number: client(n))
+        processes[f"c{number}"] = start(network, f"c{number}", lambda n=number: client(n))
     try:
         _outages(processes, network, builder, folder, client)
     finally:
         for process in processes.values():
             process.kill()
             process.join()
-    after = network.counters()
-    wire = {end: (after[end][0] - before[end][0], after[end][1] - before[end][1]) for end in before}
+    wire = traffic(before, network.counters())
     accuracy = accuracies(folder, builder, data_dir)
     return read(folder, len(fleet), bool(told.buffer), wire, accuracy)
 
 
-def _start(network: Namespaces | Loopback, end: str, work: Callable[[], None]) -> BaseProcess:
+def training(builder: Builder, number: int) -> Training:
+    """Return what client `number` of `builder`'s scenario computes."""
+    scenario = builder.scenario
+    module = flat.build(scenario.model, *scenario.data.dataset.shape())
+    cohort = builder.federation.training([number])
+    x, y = cohort.x[cohort.rows[0]], cohort.y[cohort.rows[0]]
+    local = scenario.training
+    steps = local.steps or (local.epochs or 1) * -(-len(y) // local.batch_size)
+    return Training(module, x, y, steps, local.batch_size, local.optimizer.lr)
+
+
+def limited(train: Callable[[Floats, int], Floats], group: str) -> Callable[[Floats, int], Floats]:
+    """Return `train`, kept to the share of a core that `group` has."""
+
+    def within(model: Floats, seed: int) -> Floats:
+        with quotas.within(group):
+            return train(model, seed)
+
+    return within
+
+
+def shares(builder: Builder) -> list[float]:
+    """Return what share of one of this machine's cores computes as each device does.
+
+    Raises:
+        Refused: that is more than there is.
+    """
+    torch.set_num_threads(1)
+    train = training(builder, 0)
+    speed = quotas.speed(train, initial(builder), train.steps * train.size)
+    result = [float(rate) / speed for rate in builder.fleet.rate]
+    if sum(result) > len(os.sched_getaffinity(0)) or max(result) > 1:
+        raise Refused("the devices compute faster than this machine can")
+    return result
+
+
+def traffic(before: Counters, after: Counters) -> Counters:
+    """Return what was counted at each end between two instants."""
+    pairs = {end: zip(after[end], before[end], strict=True) for end in before}
+    return {end: tuple(now - then for now, then in counts) for end, counts in pairs.items()}
+
+
+def start(network: Namespaces | Loopback, end: str, work: Callable[[], None]) -> BaseProcess:
+    """Start a process that does `work` at this end, and dies with this one."""
     parent = os.getpid()
 
     def main() -> None:
@@ -150,7 +188,7 @@ def _outages(
         end = f"c{number}"
         changes.remove((change_s, number, back))
         if back:
-            processes[end] = _start(network, end, lambda n=number: client(n))
+            processes[end] = start(network, end, lambda n=number: client(n))
             changes.append((fleet.leaves_s(number, change_s), number, False))
         else:
             processes[end].kill()
@@ -161,35 +199,18 @@ def _outages(
         raise RuntimeError("the real server failed")
 
 
-def _initial(builder: Builder) -> Floats:
+def compute_times(builder: Builder) -> list[float]:
+    """Return how long each device computes, seconds."""
+    fleet, units = builder.fleet, builder.settings.nominal.units
+    return [
+        units(int(samples), builder.settings.batch_size) / rate
+        for samples, rate in zip(fleet.samples, fleet.rate, strict=True)
+    ]
+
+
+def initial(builder: Builder) -> Floats:
+    """Return the model that everybody begins with."""
     scenario = builder.scenario
     shape, classes = scenario.data.dataset.shape()
     seed = builder.seeds.number("init")
     return flat.initial_params(scenario.model, shape, classes, seed).astype(np.float32)
-
-
-def _trainer(builder: Builder, number: int) -> Callable[[Floats], Floats]:
-    """Return what trains as client `number` does: plain PyTorch, batches shuffled every epoch."""
-    scenario = builder.scenario
-    shape, classes = scenario.data.dataset.shape()
-    module = flat.build(scenario.model, shape, classes)
-    cohort = builder.federation.training([number])
-    x, y = cohort.x[cohort.rows[0]], cohort.y[cohort.rows[0]]
-    training = scenario.training
-    size = training.batch_size
-    steps = training.steps or (training.epochs or 1) * -(-len(y) // size)
-    draws = torch.Generator().manual_seed(number)
-
-    def train(model: Floats) -> Floats:
-        flat.load(module, model.copy())
-        optimizer = torch.optim.SGD(module.parameters(), lr=training.optimizer.lr)
-        batches: list[torch.Tensor] = []
-        for _ in range(steps):
-            batches = batches or list(torch.randperm(len(y), generator=draws).split(size))
-            rows = batches.pop(0)
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(module(x[rows]), y[rows]).backward()
-            optimizer.step()
-        return flat.flatten(module) - model
-
-    return train

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Facts = dict[str, Any]
 
-WINDOW = 8 << 20
 OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
-    ("grpc.http2.lookahead_bytes", WINDOW),  # flow control is TCP's alone
+    ("grpc.http2.lookahead_bytes", 8 << 20),  # flow control is TCP's alone
     ("grpc.http2.bdp_probe", 0),
 ]
-ORDERS, DELIVER = "/simfl.Testbed/Orders", "/simfl.Testbed/Deliver"
+SERVICE = "simfl.Testbed"
 
 
 def pack(facts: Facts, numbers: bytes = b"") -> bytes:

@@ -6,6 +6,7 @@ A hub with a bridge joins the server and the clients; each end of each cable lim
 """
 
 import atexit
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -18,6 +19,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import IO, Self
 
+from testbed import quotas
+
 PREFIX = "simfltb-"
 SERVER = "10.83.0.1"
 CLONE_NEWNET = 0x40000000
@@ -27,8 +30,15 @@ BURST_S = 0.003
 """What passes at once after a pause, in seconds at the rate; two packets at least, and no less than
 `BURST_SHARE` of a message: where it is less than a busy machine stalls for, the rate is missed."""
 BURST_SHARE = 0.0025
+LEAF_BYTES = 16_000
+"""Of a client's own queue at the server's links: a share of theirs, and room for a few packets.
+What waits there has passed the client's own link, and moves on as fast as the server's allows."""
 SEND_BYTES, LARGE = 32_768, 1 << 20
 """Of a socket's send buffer: a client's, or what its rate moves in `QUEUE_S`; and the server's."""
+
+
+Counters = dict[str, tuple[int, ...]]
+"""By end: bytes received and sent, packets received and sent, segments sent once more."""
 
 
 class Refused(RuntimeError):
@@ -67,6 +77,7 @@ class Namespaces:
         clients: per client bit/s (towards it, away from it).
         message: bytes of the messages to come.
         fair: the server's links have a queue for each client, served in turn, and not one for all.
+        shares: of a core, that each client may use to train; none: as much as there is.
     """
 
     def __init__(
@@ -75,8 +86,9 @@ class Namespaces:
         clients: Sequence[tuple[float, float]],
         message: int = 0,
         fair: bool = False,
+        shares: Sequence[float] = (),
     ) -> None:
-        self._fair = fair
+        self._fair, self._shares = fair, shares
         self._burst = max(3200, BURST_SHARE * message)
         self._ends = {"s": server} | {f"c{i}": rates for i, rates in enumerate(clients)}
         self.address = f"{SERVER}:50051"
@@ -106,6 +118,15 @@ class Namespaces:
     ) -> None:
         self.close()
 
+    @property
+    def limited(self) -> bool:
+        """Whether clients may only use a share of a core."""
+        return bool(self._shares)
+
+    def group(self, number: int) -> str:
+        """Return the group of processes that limits a client."""
+        return f"{PREFIX}c{number}"
+
     def close(self) -> None:
         """Remove everything; children that were forked remove nothing."""
         if self._lock is None or os.getpid() != self._owner:
@@ -117,9 +138,19 @@ class Namespaces:
 
     def _remove(self) -> None:
         for name in _ours():
+            for process in _run("ip", "netns", "pids", name, check=False).split():
+                if int(process) != os.getpid():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(process), signal.SIGKILL)
             _run("ip", "netns", "delete", name, check=False)
+        quotas.remove(PREFIX)
 
     def _make(self) -> None:
+        for number, share in enumerate(self._shares):
+            try:
+                quotas.make(self.group(number), share)
+            except (OSError, ValueError) as error:
+                raise Refused(f"no quotas of CPU (cgroup v1) here: {error}") from None
         hub = f"{PREFIX}hub"
         _run("ip", "netns", "add", hub)
         _run("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")
@@ -152,18 +183,24 @@ class Namespaces:
             if libc.setns(file.fileno(), CLONE_NEWNET):
                 raise OSError(ctypes.get_errno(), "setns")
 
-    def counters(self) -> dict[str, tuple[int, int]]:
-        """Return the bytes that each end's interface has received and sent."""
-        result = {}
-        for end in self._ends:
-            told = _run("ip", "-n", PREFIX + end, "-j", "-s", "link", "show", "dev", "eth0")
-            stats = json.loads(told)[0]["stats64"]
-            result[end] = (int(stats["rx"]["bytes"]), int(stats["tx"]["bytes"]))
-        return result
+    def counters(self) -> Counters:
+        """Return what each end's interface and its TCP have counted."""
+        return {end: self._count(PREFIX + end) for end in self._ends}
+
+    def _count(self, name: str) -> tuple[int, ...]:
+        told = _run("ip", "-n", name, "-j", "-s", "link", "show", "dev", "eth0")
+        link = json.loads(told)[0]["stats64"]
+        snmp = _run("ip", "netns", "exec", name, "cat", "/proc/net/snmp").splitlines()
+        names, values = [line.split() for line in snmp if line.startswith("Tcp:")]
+        tcp = dict(zip(names, values, strict=True))
+        ways = [link[way][what] for what in ("bytes", "packets") for way in ("rx", "tx")]
+        return (*(int(count) for count in ways), int(tcp["RetransSegs"]))
 
 
 class Loopback:
     """No namespaces and no limits: this machine's own loopback."""
+
+    limited = False
 
     def __init__(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -175,10 +212,14 @@ class Loopback:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def group(self, number: int) -> str:
+        """Return nothing: nobody is limited."""
+        return ""
+
     def enter(self, end: str) -> None:
         """Stay."""
 
-    def counters(self) -> dict[str, tuple[int, int]]:
+    def counters(self) -> Counters:
         """Return nothing: the loopback carries everybody's bytes."""
         return {}
 
@@ -215,7 +256,7 @@ def _limit(namespace: str, device: str, bps: float, least: float, fair: int, cli
         leaf, share = f"1:{number:x}0", ("htb", "rate", f"{bps / fair:.0f}bit", *most)
         # Every client's burst comes on top of the link's: a packet has to do.
         add("class", "parent", "1:1", "classid", leaf, *share, "burst", "1600")
-        add("qdisc", "parent", leaf, "bfifo", "limit", f"{queue:.0f}")
+        add("qdisc", "parent", leaf, "bfifo", "limit", f"{max(queue / fair, LEAF_BYTES):.0f}")
         match = ("u32", "match", "ip", client, f"10.83.0.{number}", "flowid", leaf)
         add("filter", "parent", "1:", "protocol", "ip", "prio", "1", *match)
 

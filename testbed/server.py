@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import grpc
 import numpy as np
 
-from testbed.messages import DELIVER, OPTIONS, ORDERS, Facts, Floats, pack, unpack
+from testbed.messages import OPTIONS, SERVICE, Facts, Floats, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,16 @@ class Server:
     def __post_init__(self) -> None:
         self._events: queue.Queue[tuple[float, str, Any, Any]] = queue.Queue()
         self._online: dict[int, queue.Queue[bytes | None]] = {}
-        self._message = b""
-        self._packed = -1
+        self._packed = -1, b""
 
     def serve(self, address: str, threads: int) -> grpc.Server:
         """Listen on `address`."""
+        server = grpc.server(futures.ThreadPoolExecutor(threads), options=OPTIONS)
         handlers = {
-            ORDERS: grpc.unary_stream_rpc_method_handler(self._stream),
-            DELIVER: grpc.unary_unary_rpc_method_handler(self._deliver),
+            "Orders": grpc.unary_stream_rpc_method_handler(self._stream),
+            "Deliver": grpc.unary_unary_rpc_method_handler(self._deliver),
         }
-        pool = futures.ThreadPoolExecutor(threads)
-        server = grpc.server(pool, options=OPTIONS)
-        generic = grpc.method_handlers_generic_handler(
-            "simfl.Testbed", {path.rsplit("/", 1)[1]: item for path, item in handlers.items()}
-        )
+        generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
         server.add_generic_rpc_handlers((generic,))
         server.add_insecure_port(address)
         server.start()
@@ -80,54 +76,52 @@ class Server:
         self.journal.write(json.dumps({"event": event, **facts}) + "\n")
         self.journal.flush()
 
-    def _next(self, until: float) -> tuple[str, int, Facts, Floats] | None:
+    def _next(self, until: float) -> tuple[str, int, Facts, Floats | None] | None:
         """Return the next event as (kind, client, facts, numbers); None at `until`."""
         try:
             left = None if until == float("inf") else max(until - time.monotonic(), 0)
             at, kind, what, stream = self._events.get(timeout=left)
         except queue.Empty:
             return None
-        numbers = np.zeros(0, np.float32)
         if kind == "update":
             facts, numbers = unpack(what)
             self._note("arrived", at=at, order=facts["order"], bytes=len(what))
             return kind, facts["client"], facts, numbers
+        if kind == "left" and self._online.get(what) is not stream:
+            return "nothing", what, {}, None  # it has joined anew
         if kind == "joined":
             self._online[what] = stream
-        elif self._online.get(what) is stream:
-            del self._online[what]
         else:
-            return "nothing", what, {}, numbers
+            del self._online[what]
         self._note(kind, at=at, client=what)
-        return kind, what, {}, numbers
+        return kind, what, {}, None
 
     def _send(self, client: int, at: float, number: int) -> None:
-        if self._packed != self.version:
-            self._message, self._packed = self.model.tobytes(), self.version
+        if self._packed[0] != self.version:
+            self._packed = self.version, self.model.tobytes()
         self.orders += 1
         facts = {"order": self.orders, "version": self.version}
-        message = pack(facts, self._message)
+        message = pack(facts, self._packed[1])
         self._note("ordered", at=at, client=client, round=number, bytes=len(message), **facts)
         self._online[client].put(message)
 
     def _aggregate(self, number: int, start: float, updates: list[tuple[Facts, Floats]]) -> None:
         closed = time.monotonic()
-        if updates:
-            if self.rules.buffer:
-                staleness = [self.version - facts["version"] for facts, _ in updates]
-                weights = [
-                    (1.0 + late) ** -self.rules.exponent / len(updates) for late in staleness
-                ]
-            else:
-                total = sum(facts["samples"] for facts, _ in updates)
-                weights = [facts["samples"] / total for facts, _ in updates]
-            step = sum(w * delta for w, (_, delta) in zip(weights, updates, strict=True))
-            self.model = (self.model + step).astype(np.float32, copy=False)
+        age = [self.version - facts["version"] for facts, _ in updates]
+        if self.rules.buffer:
+            weights = [(1.0 + s) ** -self.rules.exponent / len(updates) for s in age]
+        else:
+            total = sum(facts["samples"] for facts, _ in updates)
+            weights = [facts["samples"] / total for facts, _ in updates]
+        for weight, (_, delta) in zip(weights, updates, strict=True):
+            self.model = (self.model + weight * delta).astype(np.float32, copy=False)
         self.models.append(self.model)
-        used = [{"order": f["order"], "staleness": self.version - f["version"]} for f, _ in updates]
         self.version += 1
-        now = time.monotonic()
-        self._note("round", round=number, start=start, closed=closed, end=now, used=used)
+        used = [
+            {"order": f["order"], "staleness": s} for (f, _), s in zip(updates, age, strict=True)
+        ]
+        times = {"start": start, "closed": closed, "end": time.monotonic()}
+        self._note("round", round=number, used=used, **times)
 
     def run(self) -> None:
         """Run all rounds, then send everybody home."""
@@ -141,20 +135,17 @@ class Server:
             stream.put(None)
 
     def _synchronous(self, start: float) -> None:
-        rules = self.rules
-        for number in range(rules.rounds):
-            while len(self._online) < rules.quorum:
+        for number in range(self.rules.rounds):
+            while len(self._online) < self.rules.quorum:
                 self._next(float("inf"))
                 start = time.monotonic()
-            pending = set(sorted(self._online)[: rules.asked])
+            pending = set(sorted(self._online)[: self.rules.asked])
             for client in sorted(pending):
                 self._send(client, start, number)
             newest, updates = self.orders - len(pending), list[tuple[Facts, Floats]]()
-            enough = min(rules.enough or len(pending), len(pending))
-            while pending and len(updates) < enough:
-                event = self._next(start + rules.deadline_s)
-                if event is None:
-                    break
+            enough = min(self.rules.enough or len(pending), len(pending))
+            until = start + self.rules.deadline_s
+            while pending and len(updates) < enough and (event := self._next(until)):
                 kind, client, facts, delta = event
                 if kind == "update" and facts["order"] > newest:
                     updates.append((facts, delta))

@@ -1,98 +1,202 @@
-"""What the comparison found, as Markdown and as a picture."""
+"""What the comparison found, as Markdown and as a picture.
+
+python -m testbed.tables RESULTS.json PICTURE [DOCUMENT]: prints the tables, or puts them into the
+document between the lines `<!-- tables -->` and `<!-- end of tables -->`.
+"""
 
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-HEAD = (
-    "scenario | rounds | measured | total | mean round | worst round | download | compute | upload"
-    " | order | outcomes | staleness | bytes down | bytes up"
-)
+Result = dict[str, Any]
+
+COLUMNS = (
+    "rounds", "measured", "total", "mean round", "worst round", "download", "compute", "upload",
+    "order", "outcomes", "staleness", "bytes down", "bytes up",
+)  # fmt: skip
 TARGET = 0.7
 """The accuracy whose time is told."""
 SIMULATIONS = {"plain": "Rates alone", "stated": "With protocols", "calibrated": "Calibrated"}
+BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 
 
-def tables(results: Sequence[dict[str, Any]]) -> str:
-    """Return a table for each kind of simulation, a row a scenario."""
-    parts = []
+def tables(results: Sequence[Result]) -> str:
+    """Return all tables: the verdict, the simulations, bytes, Flower's waits, accuracy."""
+    parts = [_verdict(results)]
     for kind, title in SIMULATIONS.items():
         rows = [_row(result, result[kind]) for result in results if kind in result]
-        if rows:
-            rule = "|".join(["---"] * (HEAD.count("|") + 1))
-            parts.append(f"{title}\n\n| {HEAD} |\n|{rule}|\n" + "\n".join(rows))
-    return "\n\n".join([*parts, *_learning(results)]) + "\n"
+        parts.append(_table(title, COLUMNS, rows))
+    parts += [_composition(results), _waits(results), _learning(results)]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _learning(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a table of accuracies, where models were kept."""
+def _table(title: str, columns: Iterable[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head = ["scenario", *columns]
+    lines = [head, ["---"] * len(head), *rows]
+    return f"**{title}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _verdict(results: Sequence[Result]) -> str:
+    """Return both columns of round errors, and for every target who misses it."""
     rows = []
     for result in results:
-        if result["accuracy"]["measured"]:
-            cells = [_name(result)]
-            for way in ("measured", "simulated"):
-                accuracy, ends_s = result["accuracy"][way], result["ends_s"][way]
-                hits = [end for end, a in zip(ends_s, accuracy, strict=True) if a >= TARGET]
-                cells += [f"{hits[0]:.1f} s" if hits else "never", f"{accuracy[-1]:.1%}"]
-            rows.append(f"| {' | '.join(cells)} |")
-    ways = [f"{way}: to {TARGET:.0%} | at the end" for way in ("measured", "simulated")]
-    head = f"scenario | {' | '.join(ways)}"
-    return [f"Accuracy\n\n| {head} |\n|---|---|---|---|---|\n" + "\n".join(rows)] if rows else []
+        errors = [result[kind]["mean_round"] for kind in SIMULATIONS if kind in result]
+        rows.append([_name(result), *(f"{error:.1%}" for error in errors)])
+        rows[-1] += ["can't be"] * (4 - len(rows[-1]))
+    columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds"]
+    lines = [
+        _target("given: rounds within 5%", results, "stated", "mean_round", 0.05, 0.02),
+        _target("calibrated: rounds within 2%", results, "calibrated", "mean_round", 0.02, 0.01),
+        _target("order of arrivals in 95% of rounds", results, "stated", "orders", 0.95),
+        _target("same outcomes in 95% of rounds", results, "stated", "outcomes", 0.95),
+        _target("bytes down within 1%", results, "stated", "down", 0.01),
+        _target("bytes up within 1%", results, "stated", "up", 0.01),
+    ]
+    return _table("Mean error of a round", columns, rows) + "\n\n" + "\n".join(lines)
 
 
-def _name(result: dict[str, Any]) -> str:
-    return str(result["name"]).removeprefix("testbed-").replace("-", " ")
+def _target(
+    title: str, results: Sequence[Result], kind: str, key: str, limit: float, mean: float = 0.0
+) -> str:
+    """Return a line that says who misses a target; `mean`: also one for the mean (0: none)."""
+    values = {_name(r): r[kind][key] for r in results if kind in r and r[kind][key] is not None}
+    values = {name: abs(value) for name, value in values.items() if not math.isnan(value)}
+    high = key in ("orders", "outcomes")
+    missed = [
+        f"{name} ({value:.1%})"
+        for name, value in values.items()
+        if (value < limit if high else value > limit)
+    ]
+    reached = len(values) - len(missed)
+    line = f"- {title}: {reached} of {len(values)}"
+    line += f"; not {', '.join(missed)}" if missed else ""
+    if mean and values:
+        average = sum(values.values()) / len(values)
+        line += f". In the mean {average:.1%}, {'within' if average <= mean else 'not within'} "
+        line += f"{mean:.0%}"
+    return line + "."
 
 
-def _row(result: dict[str, Any], wrong: dict[str, Any]) -> str:
+def _row(result: Result, wrong: dict[str, Any]) -> list[str]:
     shares = [wrong[key] for key in ("orders", "outcomes", "staleness")]
-    cells = [
+    phases = [wrong["phases"].get(phase) for phase in ("download", "compute", "upload")]
+    return [
         _name(result),
         str(result["rounds"]),
         f"{result['measured_s']:.1f} s",
         _signed(wrong["total"]),
         f"{wrong['mean_round']:.1%}",
         f"{wrong['max_round']:.1%}",
-        *(_signed(wrong["phases"][phase]) for phase in ("download", "compute", "upload")),
+        *(_signed(error) for error in phases),
         *(f"{share:.0%}" for share in shares),
         _signed(wrong["down"]),
         _signed(wrong["up"]),
     ]
-    return f"| {' | '.join(cells)} |"
 
 
-def _signed(share: float) -> str:
-    return "" if math.isnan(share) else f"{share:+.1%}"
+def _composition(results: Sequence[Result]) -> str:
+    parts = ("headers", "frames", "answers", "again")
+    rows = [
+        [_name(r)]
+        + [f"{r['composition'][way][part]:.2%}" for way in ("down", "up") for part in parts]
+        for r in results
+        if r.get("composition")
+    ]
+    names = ("headers", "frames, broken off", "answers", "sent once more")
+    columns = [f"{way}: {name}" for way in ("down", "up") for name in names]
+    return _table("Bytes at the server's interface beyond those booked", columns, rows)
 
 
-def picture(results: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw simulated against measured time of every update from its order to its arrival."""
+def _waits(results: Sequence[Result]) -> str:
+    rows = [
+        [_name(r)] + [f"{r['waits'][wait]:.2f} s" for wait in ("order", "launch", "notice", "look")]
+        for r in results
+        if r.get("waits")
+    ]
+    columns = ("until the node asks", "until the app begins", "until the node notices")
+    return _table("What Flower waits for", [*columns, "until the server looks"], rows)
+
+
+def _learning(results: Sequence[Result]) -> str:
+    rows = []
+    for result in results:
+        if result["accuracy"]["measured"]:
+            rows.append([_name(result)])
+            for way in ("measured", "simulated"):
+                accuracy, ends_s = result["accuracy"][way], result["ends_s"][way]
+                hits = [end for end, a in zip(ends_s, accuracy, strict=True) if a >= TARGET]
+                rows[-1] += [f"{hits[0]:.1f} s" if hits else "never", f"{accuracy[-1]:.1%}"]
+    ways = [(f"{way}: to {TARGET:.0%}", "at the end") for way in ("measured", "simulated")]
+    return _table("Accuracy", [column for pair in ways for column in pair], rows)
+
+
+def _name(result: Result) -> str:
+    return str(result["name"]).removeprefix("testbed-").replace("-", " ")
+
+
+def _signed(share: float | None) -> str:
+    return "" if share is None or math.isnan(share) else f"{share:+.1%}"
+
+
+def picture(results: Sequence[Result], path: Path) -> None:
+    """Draw simulated against measured: updates from order to arrival, and rounds given/calibrated.
+
+    Args:
+        results: of the scenarios.
+        path: of the picture.
+    """
     from matplotlib.figure import Figure
 
     from simfl.report.savefig import save
 
-    figure = Figure(figsize=(9, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for result in results:
-        pairs = result["arrivals"]
-        simulated, measured = zip(*pairs, strict=True)
-        left.plot(measured, simulated, "o", ms=4, alpha=0.6, label=_name(result))
-        wrong = sorted(100 * (s / m - 1) for s, m in pairs)
-        right.step(wrong, [(i + 1) / len(wrong) for i in range(len(wrong))])
-    ends = [f(pair[1] for r in results for pair in r["arrivals"]) for f in (min, max)]
+    figure = Figure(figsize=(13, 5), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    shown = [result for result in results if result["arrivals"]]
+    colours = [f"C{n % 10}" for n in range(len(shown))]
+    for n, (result, colour) in enumerate(zip(shown, colours, strict=True)):
+        style = {"color": colour, "marker": "os^"[n // 10]}
+        simulated, measured = zip(*result["arrivals"], strict=True)
+        left.plot(measured, simulated, ls="", ms=4, alpha=0.6, label=_name(result), **style)
+        wrong = sorted(100 * (s / m - 1) for s, m in result["arrivals"])
+        shares = [(i + 1) / len(wrong) for i in range(len(wrong))]
+        middle.step(wrong, shares, color=colour, ls=["-", "--", ":"][n // 10])
+    ends = [f(pair[1] for r in shown for pair in r["arrivals"]) for f in (min, max)]
     left.plot(ends, ends, "k-", lw=0.8, zorder=0)
     left.set(xlabel="measured, s", ylabel="simulated, s", title="From order to arrival")
     left.set(xscale="log", yscale="log")
-    left.legend(fontsize=7)
-    right.axvline(0, color="k", lw=0.8, zorder=0)
-    right.set(xlabel="error, %", ylabel="share of updates", title="Error, cumulative", xlim=(-6, 6))
+    left.legend(fontsize=6)
+    middle.axvline(0, color="k", lw=0.8, zorder=0)
+    middle.set(xlabel="error, %", ylabel="share of updates", title="Error, cumulative")
+    middle.set_xlim(-10, 10)
+    names = [_name(result) for result in results]
+    for kind, title, marker in (("plain", "rates alone", "x"), ("stated", "given", "o")):
+        right.plot([100 * r[kind]["mean_round"] for r in results], names, marker, label=title)
+    fitted = [r for r in results if "calibrated" in r]
+    errors = [100 * r["calibrated"]["mean_round"] for r in fitted]
+    right.plot(errors, [_name(r) for r in fitted], "s", mfc="none", label="calibrated")
+    right.axvline(5, color="0.6", lw=0.8, ls="--")
+    right.set(xlabel="mean error of a round, %", title="Rounds", xscale="symlog")
+    right.invert_yaxis()
+    right.legend(fontsize=7)
     save(figure, path)
 
 
-if __name__ == "__main__":  # python -m testbed.tables RESULTS.json PICTURE
+def fill(document: Path, text: str) -> None:
+    """Put `text` between the marks of a document."""
+    before, rest = document.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    document.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+if __name__ == "__main__":
     told = json.loads(Path(sys.argv[1]).read_text())["results"]
-    print(tables(told))
     picture(told, Path(sys.argv[2]))
+    if len(sys.argv) > 3:
+        fill(Path(sys.argv[3]), tables(told))
+    else:
+        print(tables(told))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from tiny import TINY, RunTiny
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.errors import InputError, RunError
+from tests.tiny import TINY, RunTiny
 
 # The same examples every time: what explores is `make soak`.
 settings.register_profile("same", derandomize=True)

@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.environments import NotInstalled, environment
 from benchmarks.report import known, leave
 from benchmarks.workloads import export, scenario
 from simfl.runs.run import Options, run
@@ -128,22 +129,11 @@ class Peer:
 
 def install(name, venvs):
     """Return the Python of a simulator's environment, or why there is none."""
-    folder = venvs / name
-    python = folder / "bin" / "python"
-    if (folder / "ready").exists():
-        return python, None
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--constraint"]
     try:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        subprocess.run(
-            [*pip, str(ROOT / "constraints.txt"), *PACKAGES[name]],
-            check=True, capture_output=True, text=True,
-        )
-    except subprocess.CalledProcessError as error:
-        said = [line for line in (error.stderr or "").splitlines() if "ERROR" in line]
-        return None, (said or [f"pip install {' '.join(PACKAGES[name])} failed"])[-1][:200]
-    (folder / "ready").touch()
-    return python, None
+        programs = environment(venvs / name, PACKAGES[name], ROOT / "constraints.txt")
+    except NotInstalled as error:
+        return None, str(error)[:200]
+    return programs / "python", None
 
 
 def prepare(name, rounds, folder):

@@ -50,7 +50,7 @@ class Device:
         uplink: bit/s.
         latency_s: before each transfer, its half of `constant_s` included.
         constant_s: of each training, whatever its size.
-        residuals: by phase, the median of its relative errors' absolute values.
+        errors: by phase, the relative errors of its participations that ended it.
     """
 
     client: str
@@ -60,7 +60,12 @@ class Device:
     uplink: float
     latency_s: float
     constant_s: float = 0.0
-    residuals: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, Floats] = field(default_factory=dict, compare=False)
+
+    @property
+    def residuals(self) -> dict[str, float]:
+        """By phase, the median of the errors' absolute values."""
+        return {phase: float(np.median(np.abs(error))) for phase, error in self.errors.items()}
 
 
 def measurements(path: Path) -> pd.DataFrame:
@@ -135,9 +140,8 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
     constant_s, slowness = _line(units, seconds)
     latency_s, down, up, errors = _links(rows, latency_s)
     errors["compute"] = (constant_s + units * slowness) / seconds - 1
-    residuals = {phase: float(np.median(np.abs(error))) for phase, error in errors.items()}
     latency_s += constant_s / 2
-    return Device(client, group, 1 / slowness, 1 / down, 1 / up, latency_s, constant_s, residuals)
+    return Device(client, group, 1 / slowness, 1 / down, 1 / up, latency_s, constant_s, errors)
 
 
 def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
@@ -207,10 +211,8 @@ def fleet(devices: Sequence[Device], count: int | None = None) -> list[dict[str,
     Raises:
         InputError: `count` is too small for every group to have a device.
     """
-    names = list(dict.fromkeys(device.group for device in devices))
-    members = {name: [d for d in devices if d.group == name] for name in names}
     groups: list[tuple[str, list[Device]]] = []
-    for name, mine in members.items():
+    for name, mine in _members(devices).items():
         if len(mine) >= MANY:
             groups.append((name, mine))
         else:
@@ -222,15 +224,34 @@ def fleet(devices: Sequence[Device], count: int | None = None) -> list[dict[str,
     return [_group(name, mine, int(n)) for (name, mine), n in zip(groups, counts, strict=True)]
 
 
+def _members(devices: Sequence[Device]) -> dict[str, list[Device]]:
+    names = list(dict.fromkeys(device.group for device in devices))
+    return {name: [device for device in devices if device.group == name] for name in names}
+
+
+def distributed(devices: Sequence[Device]) -> list[list[Device]]:
+    """Return the groups of devices that `fleet` takes for samples of a distribution."""
+    return [members for members in _members(devices).values() if len(members) >= MANY]
+
+
+def lognormal(values: Floats) -> tuple[float, float]:
+    """Return median and sigma of the log-normal distribution that `values` are a sample of."""
+    logs = np.log(values)
+    return math.exp(float(np.mean(logs))), float(np.std(logs, ddof=1))
+
+
 def _group(name: str, devices: Sequence[Device], count: int) -> dict[str, Any]:
     def drawn(value: Callable[[Device], float], unit: str) -> Any:
         values = np.array([value(device) for device in devices])
         median = f"{np.median(values):.6g} {unit}"
         if len(devices) == 1 or (values <= 0).any() or np.ptp(values) <= 1e-6 * values.max():
             return median
-        sigma = float(np.std(np.log(values), ddof=1))
-        middle = f"{math.exp(float(np.mean(np.log(values)))):.6g} {unit}"
-        return {"distribution": "lognormal", "median": middle, "sigma": round(sigma, 4)}
+        middle, sigma = lognormal(values)
+        return {
+            "distribution": "lognormal",
+            "median": f"{middle:.6g} {unit}",
+            "sigma": round(sigma, 4),
+        }
 
     return {
         "name": name,

@@ -22,6 +22,10 @@ def calibrate_command(
     count: Annotated[
         int | None, typer.Option("--count", min=1, help="Devices of the fleet (default: measured).")
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", help="Draw the errors, and the distributions, to this file."),
+    ] = None,
     latency: Annotated[
         str, typer.Option("--latency", help="One-way, where it can't be told from the rates.")
     ] = "0 s",
@@ -32,9 +36,13 @@ def calibrate_command(
     from simfl.build.calibrate import calibrated, fleet, measurements
     from simfl.core.units import DURATION, parse_quantity
     from simfl.errors import InputError
+    from simfl.report import calibration_picture
+    from simfl.report.savefig import check_picture, save
 
     if out is not None and not out.parent.is_dir():
         raise InputError(f"--out: the folder {out.parent} does not exist")
+    if picture is not None:
+        check_picture(picture, "--picture")
     devices = calibrated(measurements(file), parse_quantity(latency, DURATION))
     groups = fleet(devices, count)
     typer.echo(
@@ -51,6 +59,9 @@ def calibrate_command(
     else:
         out.write_text(text)
         typer.echo(f"Fleet: {out}")
+    if picture is not None:
+        save(calibration_picture.picture(devices), picture)
+        typer.echo(f"Picture: {picture}")
 
 
 def _line(device: "Device") -> str:

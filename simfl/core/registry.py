@@ -87,6 +87,9 @@ class Registry(Generic[C]):
             ``simfl.components.selectors``; its last word names the entry-point group under which
             plugins advertise modules or classes, e.g. ``simfl.selectors``.
         default: the member meant by a mapping without a `name`, and by nothing at all, if any.
+
+    Attributes:
+        classes: name -> class, of those imported so far.
     """
 
     def __init__(self, kind: str, package: str, default: str | None = None) -> None:
@@ -95,7 +98,7 @@ class Registry(Generic[C]):
         self.plural = package.rpartition(".")[2]
         self.group = f"simfl.{self.plural}"
         self.default = default
-        self._classes: dict[str, type[C]] = {}
+        self.classes: dict[str, type[C]] = {}
         self._loaded = False
         self._installed: frozenset[type[C]] = frozenset()  # what any process finds by name
 
@@ -107,14 +110,14 @@ class Registry(Generic[C]):
         """
 
         def bind(component: type[T]) -> type[T]:
-            known = self._classes.get(name, component)
+            known = self.classes.get(name, component)
             if _home(known) != _home(component):
                 raise InputError(
                     f"{self.kind} {name!r} is registered twice: by {_home(known)} and by "
                     f"{_home(component)}"
                 )
             component.name = name
-            self._classes[name] = cast(type[C], component)
+            self.classes[name] = cast(type[C], component)
             return component
 
         return bind
@@ -137,13 +140,13 @@ class Registry(Generic[C]):
                 raise InputError(
                     f"plugin {plugin.value!r}, installed for {self.group}, {_failure(error)}"
                 ) from error
-        self._installed = frozenset(self._classes.values())
+        self._installed = frozenset(self.classes.values())
         self._loaded = True
 
     def names(self) -> list[str]:
         """Return the registered names, sorted."""
         self.load()
-        return sorted(self._classes)
+        return sorted(self.classes)
 
     def get(self, name: str) -> type[C]:
         """Return the class registered as `name`, or the one at ``module:Class``.
@@ -153,10 +156,10 @@ class Registry(Generic[C]):
             InputError: the module or its class can't be imported.
         """
         self.load()
-        if name in self._classes:
-            return self._classes[name]
+        if name in self.classes:
+            return self.classes[name]
         if ":" not in name:
-            raise NameNotFound(self.kind, name, self._classes)
+            raise NameNotFound(self.kind, name, self.classes)
         try:
             named = named_class(name)
         except InputError as error:

@@ -143,10 +143,9 @@ def survey(builder: Builder) -> FleetFacts:
     selector = builder.scenario.selection
     timeline = Timeline()
     server = builder.server(timeline, _Asking(Choosing(selector.fresh(), builder.seeds)))
-    fleet, prices = builder.fleet, builder.settings.prices
+    fleet = builder.fleet
     round_s = server.nominal_round_s(everybody=True)
-    down_s = fleet.transfer_s(prices.down_bytes, fleet.downlink_bps)
-    up_s = fleet.transfer_s(prices.up_bytes, fleet.uplink_bps)
+    down_s, compute_s, up_s = server.nominal_phases_s()
     columns = {
         "compute": fleet.rate,
         "downlink": fleet.downlink_bps,
@@ -155,7 +154,7 @@ def survey(builder: Builder) -> FleetFacts:
         "samples": fleet.samples.astype(np.float64),
         "round": round_s,
         "download_s": down_s,
-        "compute_s": np.maximum(round_s - down_s - up_s, 0.0),
+        "compute_s": compute_s,
         "upload_s": up_s,
     }
     policy = builder.scenario.rounds.policy

@@ -11,16 +11,20 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def check_picture(path: Path) -> None:
+def check_picture(path: Path, option: str = "--out") -> None:
     """Refuse a file name that no picture can be written to, before the work is done.
+
+    Args:
+        path: where it is to go.
+        option: which gave it.
 
     Raises:
         InputError: the ending is not one of `FORMATS`, or there is no such folder.
     """
     if path.suffix.lower() not in FORMATS:
-        raise InputError(f"--out: {path} must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+        raise InputError(f"{option}: {path} must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     if not path.parent.is_dir():
-        raise InputError(f"--out: the folder {path.parent} does not exist")
+        raise InputError(f"{option}: the folder {path.parent} does not exist")
 
 
 def save(figure: "Figure", path: Path) -> None:

@@ -165,13 +165,3 @@ class Fleet:
     def transfer_s(self, size: int, bps: Floats) -> Floats:
         """Return `(n,)` seconds to move `size` bytes alone on every link, latency included."""
         return self.latency_s + 8 * size / bps
-
-    def round_s(self, download: int, units: Floats, upload: int) -> Floats:
-        """Return `(n,)` seconds of a whole participation with every link to itself.
-
-        The sums run in the order in which a device's process makes them, so that a deadline taken
-        from these numbers ties with the device to the last bit.
-        """
-        elapsed = self.transfer_s(download, self.downlink_bps)
-        elapsed = elapsed + units / self.rate
-        return elapsed + self.transfer_s(upload, self.uplink_bps)

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.errors import ScenarioError
+from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import Options, run
+from simfl.runs.run import run
 from simfl.scenario import Document, Scenario
 from simfl.sim.battery import Batteries
 

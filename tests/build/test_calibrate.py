@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from simfl import Scenario
-from simfl.build.calibrate import Device, calibrated, fleet, measurements
+from simfl.build.calibrate import MANY, Device, calibrated, fleet, measurements
 from simfl.cli import main
 from simfl.errors import InputError
+from simfl.report.calibration_picture import picture
 
 Truth = dict[str, float]
 PHONE: Truth = {"compute": 80.0, "down": 8e6, "up": 2e6, "latency": 0.04, "constant": 0.3}
@@ -93,6 +94,19 @@ def test_many_devices_become_a_log_normal_distribution() -> None:
     assert float(group["compute"]["median"].split()[0]) == pytest.approx(80, rel=0.1)
 
 
+def test_the_picture_shows_every_error_and_what_rates_are_drawn_from() -> None:
+    devices = many(MANY)
+    errors, medians, rates = picture(devices).axes
+    for number, phase in enumerate(("download", "compute", "upload")):
+        assert len(errors.lines[number].get_xdata()) == 20 * MANY
+        residuals = sorted(100 * device.residuals[phase] for device in devices)
+        np.testing.assert_allclose(medians.lines[number].get_ydata(), residuals)
+    dots, drawn, *_ = rates.lines
+    assert len(dots.get_xdata()) == MANY
+    assert np.interp(1.0, drawn.get_xdata(), drawn.get_ydata()) == pytest.approx(50, abs=0.1)
+    assert len(picture(devices[: MANY - 1]).axes) == 2
+
+
 def test_few_devices_stand_for_themselves_and_share_the_count() -> None:
     devices = many(3)
     groups = fleet(devices, 10)
@@ -153,6 +167,11 @@ def test_the_command_writes_a_fleet_that_a_scenario_takes(
         | yaml.safe_load(out.read_text())
     )
     assert scenario.devices == 5
+    drawn = tmp_path / "errors.png"
+    assert main(["calibrate", str(path), "--picture", str(drawn)]) == 0
+    assert drawn.stat().st_size > 0
+    assert main(["calibrate", str(path), "--picture", str(tmp_path / "errors.txt")]) == 2
+    assert "--picture: " in capsys.readouterr().err
     nowhere = tmp_path / "nowhere" / "fleet.yaml"
     assert main(["calibrate", str(path), "--out", str(nowhere)]) == 2
     assert "nowhere does not exist" in capsys.readouterr().err

@@ -12,8 +12,9 @@ from simfl.components.models.base import models
 from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
+from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import Options, run
+from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.flat import Layout
 from simfl.training.memory import saved_bytes, training_bytes

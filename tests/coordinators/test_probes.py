@@ -5,18 +5,19 @@ import numpy as np
 from simfl.components.aggregators import aggregators
 from simfl.components.compressors import compressors
 from simfl.components.filters import filters
-from simfl.components.selectors.base import History, Probe, Selector, View
+from simfl.components.selectors.base import History, Probe, Report, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.training import GlobalModel, TrainingCoordinator, UpdatePath
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Arrival, Evaluation
+from simfl.training.executors.base import Executor
 
 
 class Asking(Selector):
     """Asks client 0 once."""
 
-    report: str = "loss"
+    report: Report = "loss"
 
     def probe(self, view, reports, rng):
         return None if reports else Probe(self.report, np.array([0]))
@@ -25,7 +26,7 @@ class Asking(Selector):
         return np.array([0])
 
 
-class PlusOne:
+class PlusOne(Executor):
     """Training adds one; a loss is the model itself."""
 
     def train(self, batch):
@@ -35,7 +36,7 @@ class PlusOne:
         return np.full(len(clients), float(params[0]))
 
 
-def learner(report: str) -> TrainingCoordinator:
+def learner(report: Report) -> TrainingCoordinator:
     return TrainingCoordinator(
         Choosing(Asking(report=report), Seeds(0)),
         PlusOne(),
@@ -71,7 +72,9 @@ def test_a_loss_is_that_of_the_model_sent() -> None:
     assert learn.answer(probe, [0], [1.0], asked).values.tolist() == [1]
     # The next question is about the present model; models that nobody needs are forgotten.
     later = view(4, 1)
-    assert learn.answer(learn.next_probe(later, ()), [0], [1.0], later).values.tolist() == [3]
+    again = learn.next_probe(later, ())
+    assert again is not None
+    assert learn.answer(again, [0], [1.0], later).values.tolist() == [3]
     work(learn, 3)
     assert list(learn.state_dict()["models"]) == [4]
 
@@ -80,6 +83,7 @@ def test_an_update_starts_from_the_model_sent() -> None:
     learn = learner("update")
     asked = view(1, 0)
     probe = learn.next_probe(asked, ())
+    assert probe is not None
     work(learn, 0)
     reports = learn.answer(probe, [0], [1.0], asked)
     assert reports.values.tolist() == [[1.0]]

@@ -34,7 +34,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "somebodys_own.py").write_text(MINE)
     monkeypatch.syspath_prepend(tmp_path)
     selectors.load()
-    monkeypatch.setattr(selectors, "_classes", dict(selectors._classes))
+    monkeypatch.setattr(selectors, "classes", dict(selectors.classes))
     monkeypatch.delitem(sys.modules, "somebodys_own", raising=False)
     return "somebodys_own"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tiny import TINY
 
+from examples import components
 from simfl import Scenario, resume, run
 from simfl.errors import ScenarioError
 from simfl.testing.aggregators import AggregatorContract
@@ -12,6 +12,7 @@ from simfl.testing.availability import AvailabilityContract
 from simfl.testing.contract import ComponentContract
 from simfl.testing.networks import NetworkContract
 from simfl.testing.policies import PolicyContract
+from tests.tiny import TINY
 
 FOLDER = Path(__file__).parents[2] / "examples"
 CHANGES = (
@@ -40,9 +41,6 @@ def test_all_at_once(tmp_path: Path) -> None:
 
 
 def suites() -> dict[str, type[ComponentContract]]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        import components
     contracts = {
         components.Nesterov: AggregatorContract,
         components.FirstFew: PolicyContract,

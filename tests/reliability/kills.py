@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tiny import TINY
 
 from simfl import Options, Scenario
 from simfl.cli.errors import guarded
 from simfl.runs.folder import is_finished, is_run
-from simfl.runs.run import Job, resume, run_one
+from simfl.runs.job import Job
+from simfl.runs.run import resume, run_one
+from tests.tiny import TINY
 
 FLEET = {
     **TINY["fleet"],
@@ -71,7 +72,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 # Children are forked off a process that has imported everything already.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["kills", "simfl.components", "simfl.build.builder"])
+_CONTEXT.set_forkserver_preload([__name__, "simfl.components", "simfl.build.builder"])
 
 
 def scenario(name: str, rounds: int = 12) -> Scenario:
@@ -85,8 +86,9 @@ def scenario(name: str, rounds: int = 12) -> Scenario:
 
 def options(name: str) -> Options:
     """Return how a scenario is run; with a checkpoint at every event that allows one."""
-    where: Any = ("processes", 2) if name == "two workers" else ("inline", None)
-    return Options(*where, checkpoint_every_s=0.0)
+    if name == "two workers":
+        return Options("processes", 2, checkpoint_every_s=0.0)
+    return Options("inline", checkpoint_every_s=0.0)
 
 
 def go_on(name: str, folder: Path) -> int:

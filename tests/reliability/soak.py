@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, settings
 
 from simfl import Options, Scenario
 from simfl.runs.check import check
+from simfl.runs.job import Job
 from simfl.runs.lock import LOCK
-from simfl.runs.run import Job, resume, run_one
+from simfl.runs.run import resume, run_one
 
 SOAKS = "SIMFL_SOAK" in os.environ
 """Whether this is `make soak`."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from soak import cases
 
 from simfl.cli import main
+from tests.reliability.soak import cases
 
 REPOSITORY = Path(__file__).parents[2]
 SCENARIOS = sorted((REPOSITORY / "scenarios").rglob("*.yaml"))

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soak import SOAKS, broken, ended
-from tiny import TINY
 
 from simfl import Options, Scenario
 from simfl.cli import main
 from simfl.runs import checkpoint
 from simfl.runs.folder import is_run
-from simfl.runs.run import Job, run_one
+from simfl.runs.job import Job
+from simfl.runs.run import run_one
+from tests.reliability.soak import SOAKS, broken, ended
+from tests.tiny import TINY
 
 SMALL = {**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}, "aggregation": "fedadam"}
 
@@ -39,7 +40,7 @@ class Disk:
             patch.setattr(io, "open", self.open)
             yield
 
-    def _claim(self) -> bool:
+    def claim(self) -> bool:
         """Count a write; return whether all of it fits, and raise if nothing of it does."""
         self.writes += 1
         if self.writes > self._room + 1:
@@ -47,7 +48,7 @@ class Disk:
         return self.writes <= self._room
 
     def write(self, descriptor: int, data: Any) -> int:
-        fits = self._claim()
+        fits = self.claim()
         return self._write(descriptor, data if fits else data[: len(data) // 2])
 
     def open(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
@@ -71,7 +72,7 @@ class File:
         return getattr(self._file, name)
 
     def write(self, data: Any) -> int:
-        if not self._disk._claim():
+        if not self._disk.claim():
             self._file.write(data[: len(data) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return int(self._file.write(data))

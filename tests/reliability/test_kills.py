@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from kills import SCENARIOS, go_on, killed, lasting, moments
-from soak import broken, cases, ended
 
 from simfl.runs.folder import is_run
+from tests.reliability.kills import SCENARIOS, go_on, killed, lasting, moments
+from tests.reliability.soak import broken, cases, ended
 
 KILLS = cases(short=6, full=300)
 

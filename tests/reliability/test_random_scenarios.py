@@ -7,11 +7,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from soak import EAGER, GROWING, Cut, broken, ended, interrupted, random_cases
 
 from simfl import Options, Scenario
-from simfl.runs.run import Job, resume, run_one
+from simfl.runs.job import Job
+from simfl.runs.run import resume, run_one
 from simfl.testing.scenarios import scenarios
+from tests.reliability.soak import EAGER, GROWING, Cut, broken, ended, interrupted, random_cases
 
 
 @random_cases(short=15, full=1000)

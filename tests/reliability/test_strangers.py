@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soak import Cut
-from tiny import TINY
 
 from simfl import Options, Scenario, run
 from simfl.cli import main
 from simfl.errors import ScenarioError
-from simfl.runs.run import Job, run_one
+from simfl.runs.job import Job
+from simfl.runs.run import run_one
+from tests.reliability.soak import Cut
+from tests.tiny import TINY
 
 EVIL = """
 from pathlib import Path

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_runs import made_run
 
 from simfl.report import write_report
 from simfl.runs.result import RunResult
+from tests.made_runs import made_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [

@@ -59,6 +59,14 @@ def test_one_devices_round_in_closed_form() -> None:
     assert math.isnan(group.in_time)
 
 
+def test_phases_are_the_clocks_protocols_and_shared_links_included() -> None:
+    network = {"overhead": "10%", "server_uplink": "500 kbit/s"}
+    (group,) = facts(network=network).groups
+    bits = 1.1 * 8 * PARAMETERS_BYTES
+    assert group.phases["download"] == pytest.approx(0.02 + bits / 5e5)
+    assert group.phases["upload"] == pytest.approx(0.02 + bits / 1e5)
+
+
 @given(
     st.lists(st.floats(0.1, 100), min_size=1, max_size=7),
     st.integers(1, 7),

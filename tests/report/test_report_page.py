@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_runs import made_run
 
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.report.charts.anatomy import Anatomy
 from simfl.runs.result import RunResult, by_variant
+from tests.made_runs import made_run
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

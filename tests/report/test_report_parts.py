@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import made_run, reaches
 
 from simfl.core.rows import Outcome
 from simfl.report import formats, words
@@ -20,6 +19,7 @@ from simfl.report.words import Standing
 from simfl.runs.result import OUTCOMES, by_variant, find_runs
 from simfl.runs.statistics import Figure, Times, paired_ratio
 from simfl.runs.summary import gini
+from tests.made_runs import made_run, reaches
 
 
 def test_every_outcome_is_told_and_has_a_colour() -> None:

@@ -1,6 +1,6 @@
 """Components that do what they must not, from round 2 on, until they are mended."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +30,7 @@ class FaultySelector(Uniform):
         if Mended.yes or view.round < 2:
             return chosen
         return {
-            "raises": lambda: {}["nothing"],
+            "raises": lambda: dict[str, Any]()["nothing"],
             "unknown": lambda: [99],
             "negative": lambda: [-1],
             "too many": lambda: view.available,

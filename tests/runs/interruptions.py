@@ -15,8 +15,9 @@ import numpy as np
 
 from simfl import Options, Scenario
 from simfl.runs.folder import CHECKPOINT, CLIENTS, EVENTS, ROUNDS
+from simfl.runs.job import Job
 from simfl.runs.lock import LOCK
-from simfl.runs.run import Job, resume, run_one
+from simfl.runs.run import resume, run_one
 
 GROWING = (EVENTS, ROUNDS, CLIENTS)
 ENDED = (*GROWING, "summary.json", "model.pt")

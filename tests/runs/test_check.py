@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import TINY
 
 from simfl import Options, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.runs.check import check
 from simfl.runs.laws import LAWS
+from tests.tiny import TINY
 
 BUSY = {
     **TINY,

@@ -8,7 +8,7 @@ import pytest
 from simfl.errors import RunError
 from simfl.runs.checkpoint import FILE, load, run_name, save
 from simfl.runs.folder import CHECKPOINT, PROVENANCE, SCENARIO
-from simfl.testing.selectors import same
+from simfl.testing.contract import same
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import math
 from pathlib import Path
 
 import pytest
-from made_runs import made_run, reaches
 
 from simfl.errors import InputError
 from simfl.report.comparison import WIDTH, render
-from simfl.runs.compare import Comparison, compare
+from simfl.runs.compare import Cell, Comparison, compare
 from simfl.runs.statistics import Figure, Ratio
+from tests.made_runs import made_run, reaches
 
 
 @pytest.fixture
@@ -29,15 +29,16 @@ def _runs(top: Path):
     return find_runs([top])
 
 
-def cells(comparison: Comparison, variant: str) -> dict[str, object]:
+def cells(comparison: Comparison, variant: str) -> dict[str, Cell]:
     return {column.key: comparison.cell(variant, column) for column in comparison.columns}
 
 
 def test_fedacs_table_from_its_own_rounded_entries(three: Comparison) -> None:
     ours, base, ideal = (cells(three, name) for name in ("ours", "base", "IID"))
     for key in ("rounds_speedup_to_65%", "time_speedup_to_65%"):
-        assert isinstance(ours[key], Ratio)
-        assert ours[key].value == pytest.approx(2.08, abs=0.005)
+        speedup = ours[key]
+        assert isinstance(speedup, Ratio)
+        assert speedup.value == pytest.approx(2.08, abs=0.005)
     improvements = [c["relative_improvement"] for c in (ours, base, ideal)]
     assert all(isinstance(figure, Figure) for figure in improvements)
     means = [figure.mean for figure in improvements if isinstance(figure, Figure)]

@@ -5,17 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interruptions import EAGER, ENDED, ended
-from tiny import TINY
 
 from simfl import Options, Scenario
 from simfl.cli import main
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError
 from simfl.runs.check import check
 from simfl.runs.folder import read_json
 from simfl.runs.forks import fork
-from simfl.runs.run import Job, resume, run_one
+from simfl.runs.job import Job
+from simfl.runs.run import resume, run_one
 from simfl.runs.verify import verify
+from simfl.training.executors.inline import Inline
+from tests.runs.interruptions import EAGER, ENDED, ended
+from tests.tiny import TINY
 
 FLEET = {
     **TINY["fleet"],
@@ -181,14 +184,14 @@ def test_an_interrupted_fork_ends_the_same(tmp_path: Path, name: str) -> None:
 def test_the_state_is_taken_over_from_a_checkpoint_before_the_instant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from simfl.training.executors.inline import Inline
-
     whole = ran(tmp_path)
-    trained: list[int] = []
-    train = Inline.train
-    monkeypatch.setattr(
-        Inline, "train", lambda self, batch: trained.append(1) or train(self, batch)
-    )
+    trained, train = list[int](), Inline.train
+
+    def counted(self: Inline, batch: OrderBatch) -> list[WorkResult]:
+        trained.append(len(batch.orders))
+        return train(self, batch)
+
+    monkeypatch.setattr(Inline, "train", counted)
     there = fork(whole, instant(whole, 0.97), ["rounds.stop.rounds=9"])
     resume(there, Options("inline"))
     assert (there / "checkpoint").exists()

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interruptions import random_scenario, resumed
-from tiny import TINY
+
+from tests.runs.interruptions import random_scenario, resumed
+from tests.tiny import TINY
 
 SMALLER: dict[str, Any] = {
     **TINY,

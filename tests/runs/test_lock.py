@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny import TINY
 
 from simfl import Options, Scenario
 from simfl.errors import InputError
 from simfl.runs.lock import LOCK, locked
 from simfl.runs.run import jobs, resume, run, run_one
+from tests.tiny import TINY
 
 HOLD = """
 import sys, time

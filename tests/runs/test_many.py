@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import TINY
 
 from simfl import Options, Scenario, run
 from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
@@ -21,6 +20,7 @@ from simfl.runs.job import Job
 from simfl.runs.many import Watch
 from simfl.runs.pool import portable
 from simfl.runs.progress import Progress
+from tests.tiny import TINY
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")
 FLAKY = {"name": "on_off", "on": "9 s", "off": "3 s"}
@@ -86,7 +86,7 @@ def test_what_is_done_in_no_time_needs_no_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["raise", "kill"])
 def test_the_others_are_finished_and_a_failed_run_is_resumed(tmp_path: Path, what: str) -> None:
     danger = tmp_path / "danger"
-    selection = {"name": "dangerous:Dangerous", "danger": str(danger)}
+    selection = {"name": "tests.runs.dangerous:Dangerous", "danger": str(danger)}
     whole = scenario({"bad": {"selection": selection}, "good": {}, "too": {"rounds.clients": 3}})
     run(whole, tmp_path / "expected", Options(jobs=1))
     danger.write_text(what)
@@ -103,7 +103,7 @@ def test_the_others_are_finished_and_a_failed_run_is_resumed(tmp_path: Path, wha
 def test_several_failures_are_all_told(tmp_path: Path) -> None:
     danger = tmp_path / "danger"
     danger.write_text("ouch")
-    selection = {"name": "dangerous:Dangerous", "danger": str(danger)}
+    selection = {"name": "tests.runs.dangerous:Dangerous", "danger": str(danger)}
     bad = scenario({"a": {"selection": selection}, "b": {"selection": selection}, "c": {}})
     for count in (1, 2):
         with pytest.raises(ComponentError) as caught:

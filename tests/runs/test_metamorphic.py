@@ -12,7 +12,7 @@ from simfl import Options, RunResult, Scenario, run
 from simfl.build.builder import Builder
 from simfl.training.executors import executors
 
-DATA = {
+DATA: dict[str, Any] = {
     "name": "meta",
     "data": {
         "dataset": {"name": "synthetic_images", "samples": 300, "test_samples": 40, "size": 6}
@@ -175,7 +175,7 @@ def test_a_faster_network_never_lengthens_a_synchronous_round(
         ]
 
     network = {"server_uplink": "100 kbit/s", "server_downlink": "60 kbit/s"} if shared else {}
-    more = {"network": network} if shared else {}
+    more: dict[str, Any] = {"network": network} if shared else {}
     before = (20, 10)
     after = {"downlink": (60, 10), "uplink": (20, 30), "both": (60, 30)}[faster]
     slow = simulate(tmp_path, "slow", scenario(fleet(*before), rounds=12, **more))

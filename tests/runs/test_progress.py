@@ -5,13 +5,13 @@ import time
 from pathlib import Path
 
 import pytest
-from tiny import TINY
 
 from simfl import Options, Scenario
 from simfl.runs import progress
 from simfl.runs.job import Job
 from simfl.runs.progress import Progress
 from simfl.runs.run import run_one
+from tests.tiny import TINY
 
 
 def test_what_a_silent_run_waits_for_is_told(

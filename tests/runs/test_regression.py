@@ -1,9 +1,9 @@
 """Data sets of numbers, and losses that know no right answer."""
 
 import pytest
-from tiny import RunTiny
 
 from simfl.errors import InputError
+from tests.tiny import RunTiny
 
 REGRESSION = {
     "data.dataset": {"name": "synthetic_regression", "clients": 8, "outputs": 2},

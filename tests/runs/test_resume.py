@@ -8,11 +8,10 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from tiny import TINY
 
 from simfl import Options, Scenario
 from simfl.cli import main as cli
@@ -20,6 +19,7 @@ from simfl.errors import RunError
 from simfl.runs.checkpoint import FILE, PREVIOUS, load, save
 from simfl.runs.folder import CHECKPOINT
 from simfl.runs.run import jobs, resume, run_one
+from tests.tiny import TINY
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")
 EAGER = Options(checkpoint_every_s=0.0)
@@ -142,7 +142,7 @@ def test_a_resumed_run_does_not_train_again_what_was_aggregated(
     [job] = jobs(scenario({"rounds.stop.rounds": 6}), tmp_path / "cut")
     with pytest.raises(Stopped):
         run_one(job, EAGER, listeners=[stop_after(70)])
-    trained = []
+    trained: list[tuple[int, int]] = []
     train = Inline.train
 
     def spy(self, batch):
@@ -215,7 +215,8 @@ def test_a_damaged_checkpoint_is_told_of_and_the_run_goes_on_from_further_back(
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2] if damage is None else damage)
     assert contents(resume(folder).folder) == expected
-    assert [record.args[0].name for record in caplog.records] == list(names)
+    files = [cast(tuple[Path], record.args)[0] for record in caplog.records]
+    assert [file.name for file in files] == list(names)
     assert all("it is damaged" in record.getMessage() for record in caplog.records)
 
 

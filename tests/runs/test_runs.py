@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny import TINY, RunTiny
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError
+from tests.tiny import TINY, RunTiny
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
 DEADLINE = {"rounds.policy": {"name": "synchronous", "deadline": {"stragglers": "50%"}}}
@@ -59,10 +59,13 @@ def test_changing_the_selector_leaves_everything_else_as_it_was(run_tiny: RunTin
     ]
     everyone = np.arange(8)
     for now in np.linspace(0, 3600, 50):
-        online = [b.fleet.online(everyone, now) for b in built]
-        assert np.array_equal(*online)
+        here, there = (b.fleet.online(everyone, now) for b in built)
+        assert np.array_equal(here, there)
     assert np.array_equal(built[0].fleet.rate, built[1].fleet.rate)
-    assert np.array_equal(built[0].federation.label_counts, built[1].federation.label_counts)
+    labels = [b.federation.label_counts for b in built]
+    assert labels[0] is not None
+    assert labels[1] is not None
+    assert np.array_equal(labels[0], labels[1])
     assert events(one, "selected")[0]["clients"] != events(other, "selected")[0]["clients"]
 
 

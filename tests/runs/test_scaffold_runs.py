@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny import TINY, RunTiny
 
 from simfl import Options, Scenario
 from simfl.components.aggregators.scaffold import Scaffold
 from simfl.core.work import WorkResult
 from simfl.errors import ScenarioError
 from simfl.training.executors.inline import Inline
+from tests.tiny import TINY, RunTiny
 
 SCAFFOLD = {"aggregation": "scaffold"}
 PLAIN = {"aggregation": {"name": "fedavg", "weighting": "uniform"}}
@@ -64,7 +64,9 @@ def test_processes_change_no_byte(run_tiny: RunTiny) -> None:
 def test_a_broken_update_changes_no_control_variate(
     run_tiny: RunTiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken, heard, seen = [], set(), []
+    broken: list[int] = []
+    heard: set[int] = set()
+    seen: list[bool] = []
     train, aggregate = Inline.train, Scaffold.aggregate
 
     def breaking(self: Inline, *args: Any) -> list[WorkResult]:

@@ -68,7 +68,8 @@ def test_same_values_have_an_interval_of_no_width() -> None:
 
 def test_a_mean_over_those_that_got_there_is_not_told() -> None:
     whole, some = Figure.of([1.0, 3.0]), Figure.of([1.0, 3.0, None])
-    assert (whole.mean, whole.std, whole.missing) == (2.0, pytest.approx(2**0.5), 0)
+    assert (whole.mean, whole.missing) == (2.0, 0)
+    assert whole.std == pytest.approx(2**0.5)
     assert math.isnan(some.mean)
     assert (some.median, some.missing, some.seeds, some.interval) == (3.0, 1, 3, None)
     assert Figure.of([None, 5.0, 1.0, 4.0]).median == 4.5
@@ -78,7 +79,8 @@ def test_a_mean_over_those_that_got_there_is_not_told() -> None:
 def test_a_ratio_is_the_geometric_mean_over_the_seeds_that_both_have() -> None:
     ratio = paired_ratio(Times({0: 2.0, 1: 32.0, 5: 1.0}, {}), Times({0: 1.0, 1: 4.0, 7: 1.0}, {}))
     assert ratio is not None
-    assert (ratio.value, ratio.seeds) == (pytest.approx(4.0), 2)
+    assert ratio.value == pytest.approx(4.0)
+    assert ratio.seeds == 2
     assert paired_ratio(Times({0: 1.0}, {}), Times({1: 1.0}, {})) is None
 
 
@@ -86,7 +88,9 @@ def test_a_ratio_is_the_geometric_mean_over_the_seeds_that_both_have() -> None:
 def test_ratios_turn_round_and_know_no_units(pairs: list[tuple[float, float]], unit: float) -> None:
     a, b = (took(*column) for column in zip(*pairs, strict=True))
     there, back = paired_ratio(a, b), paired_ratio(b, a)
-    scaled = paired_ratio(*(took(*(unit * c for c in t.reached.values())) for t in (a, b)))
+    scaled = paired_ratio(
+        *(took(*(unit * c for c in column)) for column in zip(*pairs, strict=True))
+    )
     assert there is not None and back is not None and scaled is not None  # noqa: PT018
     assert there.value * back.value == pytest.approx(1)
     assert scaled.value == pytest.approx(there.value)
@@ -131,10 +135,12 @@ def test_censored_costs_count_as_far_as_all_were_followed() -> None:
     assert (ratio.value, ratio.horizon) == (1.0, 50.0)  # nothing is known after 50
     quick = paired_ratio(took(5.0, 5.0), never)
     assert quick is not None
-    assert (quick.value, quick.horizon) == (pytest.approx(0.1), 50.0)
+    assert quick.value == pytest.approx(0.1)
+    assert quick.horizon == 50.0
     assert quick.distinguishable
 
 
 def test_differences_are_paired() -> None:
     figure = paired_difference({0: 0.5, 1: 0.9, 2: 0.1}, {0: 0.4, 1: 0.7, 3: 0.0})
-    assert (figure.mean, figure.seeds) == (pytest.approx(0.15), 2)
+    assert figure.mean == pytest.approx(0.15)
+    assert figure.seeds == 2

@@ -3,22 +3,23 @@
 from pathlib import Path
 from typing import Any
 
-import faulty
 import pytest
-from tiny import TINY
 
 from simfl import Scenario, load
 from simfl.cli import main
 from simfl.errors import ComponentError, RunError
 from simfl.runs.run import resume, run
+from tests.runs import faulty
+from tests.tiny import TINY
 
+MODULE = faulty.__name__
 ENDED = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
 
 
 def scenario(path: str, name: str, fault: str | None = None) -> Scenario:
     import json
 
-    spec: dict[str, Any] = {"name": f"faulty:{name}"} | ({"fault": fault} if fault else {})
+    spec: dict[str, Any] = {"name": f"{MODULE}:{name}"} | ({"fault": fault} if fault else {})
     return Scenario.from_dict(TINY, overrides=[f"{path}={json.dumps(spec)}"])
 
 
@@ -50,7 +51,7 @@ def test_the_fault_is_told_and_once_mended_the_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, name: str, fault: str, words: str
 ) -> None:
     faulty_one = scenario(path, name, fault)
-    with pytest.raises(ComponentError, match=rf"(?s)'faulty:{name}'.*{words}") as told:
+    with pytest.raises(ComponentError, match=rf"(?s)'{MODULE}:{name}'.*{words}") as told:
         run(faulty_one, tmp_path / "cut")
     folder = tmp_path / "cut/default/seed-0"
     assert f"of virtual time; once that is mended, `simfl resume {folder}`" in str(told.value)
@@ -87,5 +88,7 @@ def test_the_command_line_does_not_call_it_internal(
     command = ["run", str(file), "--out", str(tmp_path / "o"), "-q", "--allow-code"]
     assert main(command) == 1
     error = capsys.readouterr().err
-    assert error.startswith("error: selector 'faulty:FaultySelector', choosing clients in round 2")
+    assert error.startswith(
+        f"error: selector '{MODULE}:FaultySelector', choosing clients in round 2"
+    )
     assert "internal" not in error

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import RunTiny
 
 from simfl import Options
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.runs.verify import Difference, verify
+from tests.tiny import RunTiny
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -1,14 +1,15 @@
 """Whatever a scenario says: it is accepted, or refused with words for its author."""
 
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_scenario import FULL, MINIMAL
 
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario, expand
+from tests.scenario.test_scenario import FULL, MINIMAL
 
 BASES = [MINIMAL, Document.parse(FULL).data]
 
@@ -32,7 +33,7 @@ odd = st.recursive(
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = data.items() if isinstance(data, dict) else []
+    inner: Iterable[tuple[Any, Any]] = data.items() if isinstance(data, dict) else []
     inner = enumerate(data) if isinstance(data, list) else inner
     return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
 

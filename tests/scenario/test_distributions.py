@@ -168,7 +168,7 @@ def test_no_device_computes_backwards() -> None:
     assert held.values(np.full(5, 0.5), SIZES).min() == 1.0
 
 
-EVERY = [
+EVERY: list[dict[str, Any]] = [
     {"distribution": "normal", "mean": "3 s", "std": "2 s", "min": "1 s", "max": "8 s"},
     {"distribution": "normal", "mean": "3 s", "std": "0 s"},
     {"distribution": "lognormal", "median": "2 s", "sigma": 0.5, "max": "5 s"},

@@ -7,12 +7,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from test_scenario import FULL, MINIMAL
 
 from simfl.scenario import Document, Scenario
 from simfl.scenario.catalogue import catalogue
 from simfl.scenario.kinds import KINDS, registry
 from simfl.scenario.schema import scenario_schema
+from tests.scenario.test_scenario import FULL, MINIMAL
 
 SCHEMA = scenario_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -1,7 +1,6 @@
 """YAML: what text means, whichever parser splits it, and that nothing in a file can hurt."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,11 @@ SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
 
 
 @pytest.fixture(params=PARSERS, autouse=True)
-def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test holds with both parsers."""
     if PARSERS[request.param] is None:
         pytest.skip("PyYAML was built without its C parser")
     monkeypatch.setattr(language, "PARSER", PARSERS[request.param])
-    return
 
 
 def read(text: str) -> Any:

@@ -139,6 +139,9 @@ class FakeCoordinator:
         losses = {a.order.client: 1.0 for a in arrivals if a.order.key not in self.broken}
         return Aggregated(losses=losses, discarded=bad)
 
+    def keeps(self, order):
+        return True
+
     def evaluate(self, round_):
         self.evaluations.append(round_)
         return None if self.accuracy is None else Evaluation(self.accuracy(round_), 0.5)

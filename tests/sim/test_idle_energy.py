@@ -2,14 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
 
 from simfl.components.selectors.base import Probe
 from simfl.sim.fleet import Power
 from simfl.sim.server.settings import Stop
+from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
 
 IDLE = Power(idle=0.5)
 SAME = Power(idle=2.0, download=2.0, compute=2.0, upload=2.0)
@@ -46,7 +47,7 @@ def test_who_is_chosen_anew_no_longer_waits():
 
 
 def test_who_has_answered_waits_for_the_others():
-    coordinator = FakeCoordinator(probes=[lambda _: Probe("update", [0, 1])])
+    coordinator = FakeCoordinator(probes=[lambda _: Probe("update", np.array([0, 1]))])
     world = make(make_fleet(2, [1, 0.5], power=IDLE), coordinator=coordinator)
     (facts,) = [facts for _, kind, facts in world.events if kind == "probed"]
     assert facts["energy_j"] == 0.5 * 10
@@ -89,7 +90,7 @@ def test_every_joule_of_a_fleet_that_is_always_on_is_in_one_column(data):
     rates = data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0, 10 / 3]), min_size=n, max_size=n))
     policy = data.draw(st.sampled_from(POLICIES))
     asks = policy in POLICIES[:3] and data.draw(st.booleans())  # rounds that wait for answers
-    probes = [lambda _: Probe("loss", list(range(n)))] if asks else []
+    probes = [lambda _: Probe("loss", np.arange(n))] if asks else []
     world = make(
         make_fleet(n, rates, 8000.0, 4000.0, 0.5, power=SAME),
         policy,

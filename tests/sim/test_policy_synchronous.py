@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from sim_world import INF, FakeCoordinator, make, make_fleet
 
 from simfl.sim.policies import policies
 from simfl.sim.server.settings import Stop
+from tests.sim.sim_world import INF, FakeCoordinator, make, make_fleet
 
 
 def over(share="150%", **options):

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
 
 from simfl.scenario.rounds import Rounds
 from simfl.sim.server.settings import Stop
+from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
 
 DAY = 1000.0
 """Of the tests' phones, seconds: the last tenth of it is the night, when they charge."""

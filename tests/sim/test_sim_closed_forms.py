@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sim_world import FakeCoordinator, make, make_fleet
 
 from simfl.sim.server.deadlines import percentile
 from simfl.sim.server.settings import Stop
+from tests.sim.sim_world import FakeCoordinator, make, make_fleet
 
 positive = st.floats(1e-3, 1e6, allow_nan=False)
 

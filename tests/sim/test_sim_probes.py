@@ -1,19 +1,23 @@
 """What it costs to ask: bytes, time and joules, to the last byte; and who answers."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from sim_world import ALWAYS, INF, FakeCoordinator, lowest, make, make_fleet
 
 from simfl.components.selectors.base import Probe
 from simfl.sim.fleet import Power
 from simfl.sim.server.settings import Stop
+from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, lowest, make, make_fleet
 
 LINKS = {"downlink": 8000, "uplink": 8000}
 POWER = Power(download=1, compute=10, upload=100)
 
 
 def asking(*probes, choose=lowest):
-    return FakeCoordinator(choose, probes=[lambda view, probe=probe: probe for probe in probes])
+    return FakeCoordinator(
+        choose, probes=[partial(lambda probe, view: probe, probe) for probe in probes]
+    )
 
 
 def probed(world):
@@ -141,6 +145,8 @@ def test_nobody_is_at_work_and_asked_at_the_same_time(policy):
 def test_what_participants_measure_is_charged():
     world = make(make_fleet(1, **LINKS, validation=6), wants=("loss", "squared_loss", "gradient"))
     (row,) = world.clients
+    assert row.download_end_s is not None
+    assert row.compute_end_s is not None
     assert row.compute_end_s - row.download_end_s == pytest.approx(10 + 6 / 3 + 10)
     assert row.upload_bytes == 1000 + 4 + 4 + 1000
 
@@ -168,5 +174,7 @@ def test_the_run_ends_while_a_tier_waits_for_those_who_left_while_being_asked():
     policy = {"name": "tiered", "tiers": 2}
     world = make(fleet, policy, coordinator=coordinator)
     assert [facts["answered"] for facts in probed(world)] == [[], [1]]
-    assert world.selections == [(pytest.approx(10 / 3 / 2), [1])]
+    ((selected_s, clients),) = world.selections
+    assert selected_s == pytest.approx(10 / 3 / 2)
+    assert clients == [1]
     assert world.outcomes == {"arrived": 1}

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from sim_world import ALWAYS, INF, NEVER, FakeCoordinator, make, make_fleet
 
 from simfl.components.selectors.base import Probe
 from simfl.errors import InputError, RunError
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.server.settings import Stop
+from tests.sim.sim_world import ALWAYS, INF, NEVER, FakeCoordinator, make, make_fleet
 
 ASYNC = [
     {"name": "fedbuff", "buffer": 2},

@@ -1,6 +1,7 @@
 """Timers that nobody needs any more don't pile up, and change nothing."""
 
 import weakref
+from functools import partial
 
 import simpy
 
@@ -21,13 +22,17 @@ def test_forgetting_changes_no_order() -> None:
     def happened(forgetful: bool) -> list[tuple[float, int]]:
         timeline = Timeline()
         seen: list[tuple[float, int]] = []
+
+        def note(number: int, _: object) -> None:
+            seen.append((timeline.now, number))
+
         for number in range(6000):
             timer = timeline.at(float(number * 7919 % 50))
             if number % 3:
                 if forgetful:
                     timeline.forget(timer)
             else:
-                timer.callbacks.append(lambda _, n=number: seen.append((timeline.now, n)))
+                timer.callbacks.append(partial(note, number))
         timeline.run()
         return seen
 

@@ -1,5 +1,9 @@
 """What the comparison tells of two runs of which it is known how they differ."""
 
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -7,9 +11,13 @@ pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[
 
 from testbed.compare import NOISE_S, errors
 from testbed.journals import Run
+from testbed.tables import BEGIN, END, fill, tables
+from testbed.wire import HEADERS, PER_ANSWERED_BYTE, PER_MESSAGE, SEGMENT, composition
 
 
-def made(last_s: float = 3.0, outcome: str = "arrived", wire: tuple[int, int] = (1, 1)) -> Run:
+def made(
+    last_s: float = 3.0, outcome: str = "arrived", wire: tuple[int, ...] = (1, 1, 0, 0, 0)
+) -> Run:
     """Return a run of one round and two clients; the second ends at `last_s`."""
     rows = [
         {"client": 0, "upload_end_s": 2.9, "outcome": "arrived"},
@@ -45,9 +53,43 @@ def test_who_is_late_in_one_alone_is_another_outcome() -> None:
     assert errors(made(outcome="late"), made(), 0.0, [0]).outcomes == 0
 
 
-def test_bytes_are_those_of_messages_headers_and_answers() -> None:
-    received, sent = 1000 * 1.1 + 2000 * 0.033, 2000 * 1.1 + 1000 * 0.055
-    real = made(wire=(round(1000 * received), round(1000 * sent)))
-    found = errors(real, made(), 0.1, [0])
-    assert found.down == pytest.approx(1 / 1000 - 1, abs=1e-6)
-    assert found.up == pytest.approx(1 / 1000 - 1, abs=1e-6)
+def test_bytes_are_those_of_messages_headers_answers_and_nothing_sent_twice() -> None:
+    down, up = 2 * 1000, 2 * 500
+    sent = down * 1.1 + up * PER_ANSWERED_BYTE + 2 * PER_MESSAGE
+    received = up * 1.1 + down * PER_ANSWERED_BYTE + 2 * PER_MESSAGE
+    again = 3
+    wire = (round(received), round(sent) + again * (SEGMENT + HEADERS), 0, 0, again)
+    found = errors(made(wire=wire), made(), 0.1, [0])
+    assert found.down == pytest.approx(0, abs=1e-3)
+    assert found.up == pytest.approx(0, abs=1e-3)
+
+
+def test_what_packets_and_bytes_were_is_told_apart() -> None:
+    booked, answers, twice = 2 * 1000, 7, 2
+    packets = 2 * 1000 / SEGMENT + answers + twice
+    size = booked + 55 + HEADERS * packets + SEGMENT * twice
+    parts = composition(made(wire=(0, size, 0, packets, twice)))["down"]  # type: ignore[arg-type]
+    assert parts["frames"] == pytest.approx(55 / booked)
+    assert parts["answers"] == pytest.approx(HEADERS * answers / booked)
+    assert parts["again"] == pytest.approx(twice * (SEGMENT + HEADERS) / booked)
+
+
+def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[str, Any]:
+    """Return what the comparison would tell of a scenario whose rounds are so far off."""
+    found = asdict(errors(made(), made(), 0.0, [0])) | {"mean_round": given, "down": down, "up": 0}
+    fitted = {"calibrated": found | {"mean_round": calibrated}}
+    kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0}
+    return {"name": name, "plain": found, "stated": found} | fitted | kept
+
+
+def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
+    text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
+    assert "| fine | 1.0% | 1.0% | 0.1% |" in text
+    assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
+    assert "rounds within 2%: 1 of 2; not far (3.0%). In the mean 1.6%, not within 1%." in text
+    assert "bytes down within 1%: 1 of 2; not far (2.0%)." in text
+    assert "bytes up within 1%: 2 of 2." in text
+    document = tmp_path / "document.md"
+    document.write_text(f"before\n{BEGIN}old{END}\nafter\n")
+    fill(document, text)
+    assert document.read_text() == f"before\n{BEGIN}\n{text}\n{END}\nafter\n"

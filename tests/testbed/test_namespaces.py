@@ -10,13 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from testbed import namespaces
+from testbed import namespaces, quotas
 from testbed.namespaces import PREFIX, Namespaces, Refused
 
 ROOT = Path(__file__).parents[2]
 RATE = (8e6, 4e6)
-HOLD = "import time; from testbed.namespaces import Namespaces as N\n"
-HOLD += "with N((1e7, 1e7), [(8e6, 4e6)]): print('up', flush=True); time.sleep(60)"
+HOLD = """
+import subprocess, time
+from testbed.namespaces import PREFIX, Namespaces
+with Namespaces((1e7, 1e7), [(8e6, 4e6)], shares=[0.2]):
+    inside = ["ip", "netns", "exec", PREFIX + "c0", "sleep", "60"]
+    alone = {"start_new_session": True, "stdout": subprocess.DEVNULL}
+    print(subprocess.Popen(inside, **alone).pid, flush=True)
+    time.sleep(60)
+"""
+"""Holds a testbed, and has a process in it that outlives its parent."""
 
 
 def test_without_root_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +38,18 @@ def test_without_tc_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda tool: None if tool == "tc" else tool)
     with pytest.raises(Refused, match="needs `tc`: apt-get install iproute2"):
         namespaces.check()
+
+
+def test_a_group_gets_its_share_of_each_period(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotas, "CPU", tmp_path)
+    quotas.make(f"{PREFIX}c0", 0.25)
+    group = tmp_path / f"{PREFIX}c0"
+    quota, period = (int((group / f"cpu.cfs_{x}_us").read_text()) for x in ("quota", "period"))
+    assert quota == period / 4
+    with pytest.raises(ValueError, match=r"1.0% of a core is less than the kernel can give"):
+        quotas.make(f"{PREFIX}c1", 0.01)
 
 
 def ip(*words: str) -> str:
@@ -47,15 +67,39 @@ needs_root = pytest.mark.skipif(
 )
 
 
-def hold() -> "subprocess.Popen[str]":
-    """Return a process that holds a testbed until it is killed."""
+def hold() -> tuple["subprocess.Popen[str]", int]:
+    """Return a process that holds a testbed until it is killed, and one inside."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD], env=environment, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "up\n"
-    return process
+    return process, int(process.stdout.readline())
+
+
+def groups() -> list[str]:
+    """Return the testbed's groups of processes."""
+    return [path.name for path in quotas.CPU.glob(f"{PREFIX}*")]
+
+
+def runs(process: int) -> bool:
+    """Return whether a process is there, and not only its entry in the table."""
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@pytest.mark.slow
+@needs_root
+def test_a_training_thread_is_kept_to_its_share_and_leaves_the_group() -> None:
+    with Namespaces((1e7, 1e7), [RATE], shares=[0.2]) as network:
+        with quotas.within(network.group(0)):
+            began, spent = time.monotonic(), time.thread_time()
+            while time.monotonic() - began < 1.0:
+                pass
+            share = (time.thread_time() - spent) / (time.monotonic() - began)
+        tasks = (quotas.CPU / network.group(0) / "tasks").read_text()
+    assert share < 0.25  # a busy machine may give less
+    assert tasks == ""
 
 
 @pytest.mark.slow
@@ -76,15 +120,23 @@ def test_nothing_is_left_and_nothing_else_is_touched() -> None:
 @pytest.mark.slow
 @needs_root
 def test_who_is_terminated_cleans_up_and_who_is_killed_is_cleaned_up_after() -> None:
-    process = hold()
+    process, inside = hold()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     assert PREFIX not in ip("netns", "list")
-    process = hold()
+    assert not groups()
+    assert not runs(inside)
+    process, inside = hold()
     process.kill()
     process.communicate(timeout=30)
     assert PREFIX in ip("netns", "list")
-    time.sleep(0.1)
+    assert groups() == [f"{PREFIX}c0"]
+    assert runs(inside)
+    before = links()
     with Namespaces(RATE, []):
         assert f"{PREFIX}c0" not in ip("netns", "list")
+        assert not groups()
+    time.sleep(0.1)
+    assert not runs(inside)
     assert PREFIX not in ip("netns", "list")
+    assert links() == before

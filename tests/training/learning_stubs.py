@@ -1,5 +1,8 @@
 """Small models, data and a plain PyTorch reference, shared by the tests of execution."""
 
+import multiprocessing
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import nn
@@ -11,8 +14,9 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import OrderBatch, Plan, WorkOrder
 from simfl.training import local
 from simfl.training.data import Partitioned
-from simfl.training.flat import build, flatten, initial_params, load
-from simfl.training.kernels import Lane
+from simfl.training.flat import Layout, build, flatten, initial_params, load
+from simfl.training.kernels import Lane, LinearKernel
+from simfl.training.kernels.stages import stages_of
 from simfl.training.passes import coreset_segment, full_segment
 from simfl.training.task import Task
 
@@ -37,7 +41,8 @@ class Perceptron(Model):
     bias: bool = True
 
     def build(self, shape, classes):
-        layers, width = [nn.Flatten()], int(np.prod(shape))
+        width = int(np.prod(shape))
+        layers: list[nn.Module] = [nn.Flatten()]
         for units in self.hidden:
             layers.append(nn.Linear(width, units, bias=self.bias))
             after = [getattr(nn, self.activation)()]
@@ -148,9 +153,16 @@ class Everything(Coreset):
         return np.arange(len(labels)), np.ones(len(labels))
 
 
+@dataclass(frozen=True)
+class InMemory(Task):
+    """A task whose samples are at hand."""
+
+    data: Partitioned
+
+
 def make_task(
     model, sizes, shape=(20,), classes=5, training=None, seed=0, tokens=False, **options
-) -> Task:
+) -> InMemory:
     """Return a task over random data with so many samples per client."""
     rng = np.random.default_rng(seed)
     total = int(sum(sizes)) + 3
@@ -163,7 +175,7 @@ def make_task(
     data = Partitioned(x, y, [np.sort(r) for r in rows], [np.zeros(0, np.int64)] * len(sizes))
     if training is None:
         training = LocalTraining(8, Sgd(lr=0.1))
-    return Task(model, shape, classes, data, training, **options)
+    return InMemory(model, shape, classes, data, training, **options)
 
 
 def make_orders(sizes, plan=None, base=0, round_=1) -> list[WorkOrder]:
@@ -173,6 +185,20 @@ def make_orders(sizes, plan=None, base=0, round_=1) -> list[WorkOrder]:
         WorkOrder(client, 0, round_, base, plan, 1234567 + 987654321 * client)
         for client in range(len(sizes))
     ]
+
+
+def stack(model, shape, classes, seed=0) -> nn.Sequential:
+    """Return the module of a `model` that stacks layers."""
+    module = build(model, shape, classes, seed)
+    assert isinstance(module, nn.Sequential)
+    return module
+
+
+def linear_kernel(module, shape, device="cpu") -> LinearKernel:
+    """Return the kernel of a `module` of linear and elementwise layers."""
+    stages = stages_of(module, shape)
+    assert stages is not None
+    return LinearKernel(Layout.of(module), stages, torch.device(device))
 
 
 def initial(task, seed=1):
@@ -212,8 +238,8 @@ def torch_rows(loss, outputs, targets):
     if loss.name == "cross_entropy":
         own = nn.CrossEntropyLoss(reduction="none", label_smoothing=loss.label_smoothing)
         return own(outputs, targets)
-    own = {"mean_squared_error": nn.MSELoss, "binary_cross_entropy": nn.BCEWithLogitsLoss}
-    each = own[loss.name](reduction="none")(outputs, targets.view_as(outputs).float())
+    classes = {"mean_squared_error": nn.MSELoss, "binary_cross_entropy": nn.BCEWithLogitsLoss}
+    each = classes[loss.name](reduction="none")(outputs, targets.view_as(outputs).float())
     return each.mean(1)
 
 
@@ -255,6 +281,12 @@ def reference(task, base, order, coreset=None, correction=None):
                 torch.nn.utils.clip_grad_norm_(module.parameters(), training.optimizer.clip)
             optimizer.step()
     return flatten(module), losses / seen if seen else float("nan")
+
+
+def worker_pids() -> list[int]:
+    """Return the process ids of the workers that this process has."""
+    workers = [p for p in multiprocessing.active_children() if p.name == "simfl-worker"]
+    return sorted(worker.pid for worker in workers if worker.pid is not None)
 
 
 def close(a, b, tolerance=1e-5):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Perceptron, initial, make_orders, make_task, train
 from torch.nn import functional as F
 
 from simfl.components.local_training import Augmentation, LocalTraining
@@ -13,6 +12,7 @@ from simfl.scenario import Scenario
 from simfl.training.augment import Augmenter
 from simfl.training.flat import build, load
 from simfl.training.passes import Purpose, Segment, full_segment
+from tests.training.learning_stubs import Perceptron, initial, make_orders, make_task, train
 
 PADDING = 2
 

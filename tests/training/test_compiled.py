@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learning_stubs import Convolutional, Perceptron, initial, lanes_of, make_orders, make_task
 from torch import nn
 
 from simfl.components.local_training import LocalTraining
@@ -19,6 +18,14 @@ from simfl.training.flat import build
 from simfl.training.kernels import choose_kernel, library
 from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel
 from simfl.training.kernels.network import network_of
+from tests.training.learning_stubs import (
+    Convolutional,
+    Perceptron,
+    initial,
+    lanes_of,
+    make_orders,
+    make_task,
+)
 
 SIZES = [20, 7, 33]
 
@@ -32,11 +39,19 @@ class Layers(Model):
         return nn.Sequential(*self.layers)
 
 
+def compiled(module, shape):
+    """Return the kernel of a module that has one."""
+    kernel = compiled_kernel(module, shape)
+    assert kernel is not None
+    return kernel
+
+
 @st.composite
 def networks(draw):
     """A network of convolutions, pooling and linear layers, the shape of its input, its classes."""
     channels, side = draw(st.sampled_from([1, 3])), draw(st.integers(9, 14))
-    shape, layers, before = (channels, side, side), [], channels
+    shape, before = (channels, side, side), channels
+    layers: list[nn.Module] = []
     for _ in range(draw(st.integers(0, 2))):
         outputs, kernel = draw(st.integers(1, 70)), draw(st.sampled_from([1, 2, 3]))
         padding = draw(st.integers(0, kernel - 1))
@@ -70,7 +85,7 @@ def test_logits_of_any_network_are_those_of_torch(network, seed):
     x = torch.randn(7, *shape, generator=torch.Generator().manual_seed(seed))
     params = torch.cat([p.detach().flatten() for p in module.parameters()])
     rows = np.array([3, 0, 6, 6, 1])
-    found = compiled_kernel(module, shape).logits(params, x, rows)
+    found = compiled(module, shape).logits(params, x, rows)
     with torch.no_grad():
         torch.testing.assert_close(found, module(x[rows]), rtol=1e-4, atol=1e-5)
 
@@ -86,7 +101,7 @@ def test_a_step_of_any_network_is_that_of_torch(network, seed):
     [order] = make_orders([6], Plan(steps=1))
     start = torch.cat([p.detach().flatten() for p in module.parameters()])
     [lane] = lanes_of(task, [order], start.numpy())
-    found = compiled_kernel(module, shape).run([lane], task.data.x, task.data.y, task.training)
+    found = compiled(module, shape).run([lane], task.data.x, task.data.y, task.training)
     optimizer = torch.optim.SGD(module.parameters(), lr=float(lane.segment.rates[0]))
     rows = torch.from_numpy(lane.segment.rows)
     loss = nn.functional.cross_entropy(module(task.data.x[rows]), task.data.y[rows])
@@ -110,7 +125,7 @@ def test_every_instruction_set_computes_the_same_bits(model, monkeypatch):
     shape = (1, 28, 28)
     task = make_task(model, SIZES, shape)
     lanes = lanes_of(task, make_orders(SIZES, Plan(steps=2)), initial(task))
-    kernel = compiled_kernel(build(model, shape, task.classes), shape)
+    kernel = compiled(build(model, shape, task.classes), shape)
     native = ctypes.CDLL(library.path())
     found = []
     for level in library.levels(native):
@@ -129,7 +144,7 @@ def test_a_label_beyond_the_classes_is_refused(label):
     lanes = lanes_of(task, make_orders([8], Plan(full_epochs=1)), initial(task))
     labels = task.data.y.clone()
     labels[3] = label
-    kernel = compiled_kernel(build(task.model, (20,), task.classes), (20,))
+    kernel = compiled(build(task.model, (20,), task.classes), (20,))
     with pytest.raises(InputError, match="from 0 to 4"):
         kernel.run(lanes, task.data.x, labels, task.training)
 
@@ -158,3 +173,9 @@ def test_what_it_can_not_run_is_left_to_others(layers):
 def test_shared_weights_are_left_to_others():
     twice = nn.Linear(6, 6)
     assert network_of(nn.Sequential(twice, nn.ReLU(), twice), (6,)) is None
+
+
+def test_a_layer_of_many_weights_is_left_to_pytorch():
+    with torch.device("meta"):
+        assert network_of(nn.Linear(2048, 1024), (2048,)) is not None
+        assert network_of(nn.Linear(2048, 1025), (2048,)) is None

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import (
+
+from simfl.components.aggregators.base import Contribution
+from simfl.components.aggregators.fedavg import FedAvg
+from simfl.components.aggregators.scaffold import Scaffold
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import Plan, WorkOrder
+from simfl.training.flat import build
+from simfl.training.kernels.vmap import VmapKernel
+from simfl.training.measure import measure
+from tests.training.learning_stubs import (
     Convolutional,
     FirstRows,
     Logistic,
@@ -18,17 +29,6 @@ from learning_stubs import (
     reference,
     train,
 )
-
-from simfl.components.aggregators.base import Contribution
-from simfl.components.aggregators.fedavg import FedAvg
-from simfl.components.aggregators.scaffold import Scaffold
-from simfl.components.local_training import LocalTraining
-from simfl.components.optimizers.sgd import Sgd
-from simfl.components.schedules.exponential import Exponential
-from simfl.core.work import Plan, WorkOrder
-from simfl.training.flat import build
-from simfl.training.kernels.vmap import VmapKernel
-from simfl.training.measure import measure
 
 SIZES = [40, 7, 64, 1, 33, 8, 20]
 MODELS = {

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Logistic, Perceptron, Reader, make_task
 from torch import nn
 from torch.nn import functional as F
 
@@ -9,6 +8,7 @@ from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.errors import InputError
 from simfl.training.features import CHUNK, sample_features
 from simfl.training.flat import build
+from tests.training.learning_stubs import Logistic, Perceptron, Reader, make_task, stack
 
 M = CHUNK + 5
 
@@ -47,14 +47,16 @@ def test_last_layer_gradient_is_that_of_autograd(model, shape, tokens):
 
 def test_logit_and_input_gradients():
     x, y = data()
-    module = build(Perceptron(), (20,), 5).eval()
+    module = stack(Perceptron(), (20,), 5).eval()
     logits = module(x).detach()
     delta = (torch.softmax(logits, 1) - F.one_hot(y, 5)).detach().numpy()
     assert np.allclose(
         sample_features("logit_gradient", module, CrossEntropy(), x, y), delta, atol=1e-6
     )
     to_input = sample_features("input_gradient", module, CrossEntropy(), x, y)
-    assert np.allclose(to_input, delta @ module[-1].weight.detach().numpy(), atol=1e-6)
+    assert np.allclose(
+        to_input, delta @ module[-1].get_parameter("weight").detach().numpy(), atol=1e-6
+    )
     with torch.no_grad():
         hidden = module[:-1](x)
     outer = np.einsum("mc,mh->mch", delta, hidden.numpy()).reshape(M, -1)

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Convolutional, Perceptron, Reader
 from torch import nn
 
 from simfl.errors import InputError
@@ -15,6 +14,7 @@ from simfl.training.flat import (
     state_dict,
     training_flops,
 )
+from tests.training.learning_stubs import Convolutional, Perceptron, Reader
 
 MODELS = [(Perceptron(), (20,)), (Convolutional(), (1, 8, 8)), (Reader(), (6,))]
 

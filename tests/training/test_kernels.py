@@ -1,31 +1,19 @@
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from learning_stubs import (
-    Chained,
-    Convolutional,
-    Logistic,
-    Perceptron,
-    Reader,
-    Residual,
-    close,
-    initial,
-    lanes_of,
-    make_orders,
-    make_task,
-    reference,
-)
 from torch import nn
 
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
-from simfl.training.flat import Layout, build
+from simfl.training.flat import build
 from simfl.training.kernels import (
     CompiledKernel,
+    Kernel,
     LinearKernel,
     LoopKernel,
     VmapKernel,
@@ -36,18 +24,30 @@ from simfl.training.kernels.stages import stages_of
 from simfl.training.kernels.steps import batch_width
 from simfl.training.kernels.vmap import can_vmap
 from simfl.training.passes import full_segment
+from tests.training.learning_stubs import (
+    Chained,
+    Convolutional,
+    Logistic,
+    Perceptron,
+    Reader,
+    Residual,
+    close,
+    initial,
+    lanes_of,
+    linear_kernel,
+    make_orders,
+    make_task,
+    reference,
+    stack,
+)
 
 SIZES = [20, 7, 33, 1, 64]
 TRAINING = LocalTraining(8, Sgd(lr=0.05, momentum=0.5, weight_decay=0.001), proximal=0.1)
 
 
-def linear(module, shape):
-    return LinearKernel(Layout.of(module), stages_of(module, shape), torch.device("cpu"))
-
-
-KERNELS = {
+KERNELS: dict[str, Callable[..., Kernel | None]] = {
     "compiled": compiled_kernel,
-    "linear": linear,
+    "linear": linear_kernel,
     "loop": lambda module, shape: LoopKernel(module),
     "vmap": lambda module, shape: VmapKernel(module, 5),
 }
@@ -67,6 +67,7 @@ def test_every_kernel_equals_torch_sgd(kind, model, shape):
     base, orders = initial(task), make_orders(SIZES, Plan(steps=50))
     module = build(task.model, task.shape, task.classes)
     kernel = KERNELS[kind](module, shape)
+    assert kernel is not None
     lanes = lanes_of(task, orders, base)
     progress = kernel.run(lanes, task.data.x, task.data.y, TRAINING)
     for lane, order in enumerate(orders):
@@ -114,7 +115,7 @@ def test_what_is_a_linear_stack():
 
     first, last = nn.Linear(6, 4), nn.Linear(4, 3)
     assert [s.weight for s in stages(first, nn.ReLU(), last)] == ["0.weight", "2.weight"]
-    assert stages_of(first, (6,))[0].weight == "0.weight"
+    assert [s.weight for s in stages_of(first, (6,)) or ()] == ["0.weight"]
     nested = stages(
         nn.Flatten(), nn.Sequential(first, nn.Tanh()), nn.Identity(), last, shape=(2, 3)
     )
@@ -155,7 +156,7 @@ class Coupled(nn.Module):
 
 def test_vmap_refuses_what_it_would_compute_otherwise():
     assert can_vmap(build(Residual(), (20,), 5), (20,))
-    assert can_vmap(build(Convolutional(), (1, 8, 8), 5)[:-2], (1, 8, 8))
+    assert can_vmap(stack(Convolutional(), (1, 8, 8), 5)[:-2], (1, 8, 8))
     assert not can_vmap(build(Convolutional(dropout=0.5), (1, 8, 8), 5), (1, 8, 8))
     assert not can_vmap(build(Reader(), (6,), 5), (6,))
     assert not can_vmap(Coupled(), (6,))
@@ -181,8 +182,6 @@ def test_lanes_of_a_gpu_are_as_many_as_its_memory_allows(monkeypatch):
     card = SimpleNamespace(total_memory=8 * 2**30)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _device: card)
     module = nn.Sequential(nn.Linear(2000, 100))
-    layout, stages = Layout.of(module), stages_of(module, (2000,))
-    there = LinearKernel(layout, stages, torch.device("cuda"))
-    here = LinearKernel(layout, stages, torch.device("cpu"))
+    there, here = (linear_kernel(module, (2000,), device) for device in ("cuda", "cpu"))
     assert there.most_lanes(1000) == 2**30 // (8 * 200_100 + 1000)
     assert here.most_lanes(1000) == 2**23 // (8 * 200_100 + 1000)

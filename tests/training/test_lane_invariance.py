@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import (
+
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import Plan
+from simfl.training.flat import build
+from simfl.training.kernels.vmap import LANES, VmapKernel
+from tests.training.learning_stubs import (
     Chained,
     Convolutional,
     FirstRows,
@@ -17,13 +24,6 @@ from learning_stubs import (
     make_task,
     train,
 )
-
-from simfl.components.local_training import LocalTraining
-from simfl.components.optimizers.sgd import Sgd
-from simfl.components.schedules.exponential import Exponential
-from simfl.core.work import Plan
-from simfl.training.flat import build
-from simfl.training.kernels.vmap import LANES, VmapKernel
 
 # Sizes around batch boundaries, ragged, with last batches of one sample.
 RAGGED = [1, 2, 7, 8, 9, 16, 17, 33, 63, 64, 65, 100, 3, 129, 5, 70]

@@ -3,22 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from learning_stubs import (
-    Chained,
-    Convolutional,
-    Everything,
-    FirstRows,
-    Logistic,
-    Perceptron,
-    Reader,
-    Residual,
-    close,
-    initial,
-    make_orders,
-    make_task,
-    reference,
-    train,
-)
 from torch import nn
 from torch.nn import functional as F
 
@@ -30,10 +14,25 @@ from simfl.components.schedules.exponential import Exponential
 from simfl.core.work import Plan
 from simfl.errors import InputError
 from simfl.training.features import sample_features
-from simfl.training.flat import Layout, build, load
-from simfl.training.kernels.linear import LinearKernel
-from simfl.training.kernels.stages import stages_of
+from simfl.training.flat import build, load
 from simfl.training.passes import Purpose, stream
+from tests.training.learning_stubs import (
+    Chained,
+    Convolutional,
+    Everything,
+    FirstRows,
+    Logistic,
+    Perceptron,
+    Reader,
+    Residual,
+    close,
+    initial,
+    linear_kernel,
+    make_orders,
+    make_task,
+    reference,
+    train,
+)
 
 SIZES = [40, 7, 64, 1, 33, 8, 20]
 MODELS = {
@@ -217,11 +216,7 @@ def test_dropout_masks_follow_from_the_seed_alone():
 
 
 def test_dropout_leaves_out_the_right_share():
-    kernel = LinearKernel(
-        Layout.of(Perceptron(dropout=0.3).build((20,), 5)),
-        stages_of(Perceptron(dropout=0.3).build((20,), 5), (20,)),
-        torch.device("cpu"),
-    )
+    kernel = linear_kernel(Perceptron(dropout=0.3).build((20,), 5), (20,))
     masks = kernel.draw_masks(np.random.default_rng(0), 50, 8)
     assert masks.shape == (50, 8 * (16 + 12))
     assert np.mean(masks == 0) == pytest.approx(0.3, abs=0.02)

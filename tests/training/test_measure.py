@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Convolutional, Logistic, Perceptron, Reader, initial, make_task
 from torch.nn import functional as F
 
 from simfl.errors import InputError
@@ -11,6 +10,14 @@ from simfl.training import measure as module_under_test
 from simfl.training.data import Partitioned
 from simfl.training.flat import build, load
 from simfl.training.measure import measure, profile_layer
+from tests.training.learning_stubs import (
+    Convolutional,
+    Logistic,
+    Perceptron,
+    Reader,
+    initial,
+    make_task,
+)
 
 SIZES = [40, 7, 0, 64, 1, 300, 8]
 CASES = [
@@ -80,8 +87,8 @@ def test_profiles_are_mean_pre_activations_of_the_first_hidden_layer():
         assert profile == pytest.approx(expected.numpy(), abs=1e-6)
         assert (profile < 0).any()  # before the ReLU
     assert np.isnan(profiles[2]).all()
-    convolutional = setup(*CASES[1])
-    assert measure(*convolutional[:1], "fc1_profile", convolutional[1], [0]).shape == (1, 10)
+    task, params, _ = setup(*CASES[1])  # convolutional
+    assert measure(task, "fc1_profile", params, [0]).shape == (1, 10)
 
 
 def test_what_can_not_be_measured():

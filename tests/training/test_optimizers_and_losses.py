@@ -3,21 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from learning_stubs import (
-    Convolutional,
-    FirstRows,
-    Logistic,
-    Perceptron,
-    Residual,
-    close,
-    initial,
-    lanes_of,
-    make_orders,
-    make_task,
-    reference,
-    torch_rows,
-    train,
-)
 
 from simfl.components.local_training import LocalTraining
 from simfl.components.losses.base import Loss, losses
@@ -32,11 +17,26 @@ from simfl.components.schedules.cosine import Cosine
 from simfl.core.work import Plan
 from simfl.training.data import Partitioned
 from simfl.training.evaluate import evaluate
-from simfl.training.flat import Layout, build, flatten, load
-from simfl.training.kernels import LinearKernel, LoopKernel, VmapKernel
+from simfl.training.flat import build, flatten, load
+from simfl.training.kernels import LoopKernel, VmapKernel
 from simfl.training.kernels.compiled import compiled_kernel
-from simfl.training.kernels.stages import stages_of
 from simfl.training.measure import measure
+from tests.training.learning_stubs import (
+    Convolutional,
+    FirstRows,
+    Logistic,
+    Perceptron,
+    Residual,
+    close,
+    initial,
+    lanes_of,
+    linear_kernel,
+    make_orders,
+    make_task,
+    reference,
+    torch_rows,
+    train,
+)
 
 SIZES = [20, 7, 33, 1, 64]
 RAGGED = [1, 2, 7, 8, 9, 16, 17, 33, 63, 64, 65, 100, 3, 129, 5, 70]
@@ -81,7 +81,7 @@ def kernel_of(kind, task):
         return LoopKernel(module)
     if kind == "vmap":
         return VmapKernel(module, task.classes)
-    return LinearKernel(Layout.of(module), stages_of(module, task.shape), torch.device("cpu"))
+    return linear_kernel(module, task.shape)
 
 
 def assert_equals_torch(kind, training):
@@ -185,7 +185,7 @@ def test_accuracies():
 
 def test_another_optimizer_and_another_loss_are_one_class_each(monkeypatch):
     for registry in (optimizers, losses):  # afterwards nobody knows them
-        monkeypatch.setattr(registry, "_classes", {n: registry.get(n) for n in registry.names()})
+        monkeypatch.setattr(registry, "classes", {n: registry.get(n) for n in registry.names()})
 
     @optimizers.register("test_bounded")
     class Bounded(Optimizer):
@@ -224,5 +224,5 @@ def _bounded_steps(task, base, segment):
         parts = torch.autograd.grad(error, list(module.parameters()))
         with torch.no_grad():
             for parameter, gradient in zip(module.parameters(), parts, strict=True):
-                parameter -= 0.02 * gradient / (gradient.abs() + 0.1)
+                parameter.sub_(0.02 * gradient / (gradient.abs() + 0.1))
     return flatten(module)

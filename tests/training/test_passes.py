@@ -55,6 +55,7 @@ def test_coreset_batches_carry_their_weights():
     training = LocalTraining(2, Sgd(lr=1.0), Exponential(decay=0.5, per="epoch"), lr_epochs=5)
     segment = coreset_segment(order(plan), rows, weights, training, done=50)
     assert segment.sizes.tolist() == [2, 2, 1] * 3
+    assert segment.weights is not None
     assert dict(zip(segment.rows, segment.weights, strict=True)) == dict(
         zip(rows, weights, strict=True)
     )

@@ -1,16 +1,22 @@
 import pytest
 import torch
-from learning_stubs import Convolutional, Logistic, Perceptron, Residual, make_task
 from torch import nn
 from torch.nn import functional as F
 
-from simfl.training.flat import build
 from simfl.training.program import hasten, program_of
+from tests.training.learning_stubs import (
+    Convolutional,
+    Logistic,
+    Perceptron,
+    Residual,
+    make_task,
+    stack,
+)
 
 
 @pytest.mark.parametrize("spoiled", [False, True])
 def test_hastened_layers_compute_the_same_bits(spoiled):
-    plain, hasty = (build(Convolutional(), (1, 8, 8), 5, seed=2) for _ in range(2))
+    plain, hasty = (stack(Convolutional(), (1, 8, 8), 5, seed=2) for _ in range(2))
     hasten(hasty)
     assert [type(layer) for layer in hasty][1:3] == [nn.MaxPool2d, nn.ReLU]
     assert hasty[2].inplace
@@ -21,7 +27,7 @@ def test_hastened_layers_compute_the_same_bits(spoiled):
         x[:3] = 0
         with torch.no_grad():
             for module in (plain, hasty):
-                module[0].bias.fill_(-0.01)
+                module[0].get_parameter("bias").fill_(-0.01)
     y = torch.arange(6) % 5
     results = []
     for module in (plain, hasty):
@@ -35,7 +41,7 @@ def test_hastened_layers_compute_the_same_bits(spoiled):
 def test_a_rectifier_that_something_else_sees_is_left_alone():
     layers = nn.Sequential(nn.Sigmoid(), nn.ReLU(), nn.Tanh(), nn.ReLU(), nn.MaxPool2d(2))
     hasten(layers)
-    assert [type(layer) for layer in layers[-2:]] == [nn.MaxPool2d, nn.ReLU]
+    assert [type(layer) for layer in list(layers)[-2:]] == [nn.MaxPool2d, nn.ReLU]
     assert not layers[1].inplace
 
 

@@ -122,7 +122,7 @@ class Oort(Selector):
         if len(ids) <= k:
             self._exploited = ids
             return ids
-        score, slow = self._scores(view)
+        score, slow = self.scores(view)
         tried = ids[np.isfinite(score[ids])]
         allowed = np.setdiff1d(tried, self._blacklisted(view))
         self._exploited = self._exploit(score, allowed, int(k * (1 - self._exploring)), rng)
@@ -152,7 +152,7 @@ class Oort(Selector):
         exploited = np.intersect1d(outcome.arrived, self._exploited)
         self._earned = [*self._earned[-2 * self.window + 1 :], float(utility[exploited].sum())]
 
-    def _scores(self, view: View) -> tuple[Floats, Floats]:
+    def scores(self, view: View) -> tuple[Floats, Floats]:
         """Return `(n,)` scores, NaN for clients never tried, and `(n,)` factors for slowness."""
         history, duration = view.history, view.history.duration_s
         known = duration[np.isfinite(duration)]

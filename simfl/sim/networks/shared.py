@@ -11,9 +11,10 @@ from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
-from simfl.core.units import LinkRate, Ratio
+from simfl.core.units import Duration, LinkRate, Ratio
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.lines import Lines
+from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
 from simfl.sim.timeline import Timeline
@@ -70,6 +71,12 @@ class Shared(Network):
         description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it "
         "takes time on every link, and is not booked",
     )
+    polling: Duration = Field(
+        0.0,
+        ge=0,
+        description="how often devices ask whether there is work, and the server whether there are "
+        "updates, such as 3 s for Flower; 0: everybody is told at once",
+    )
 
     @property
     @override
@@ -114,7 +121,7 @@ class Shared(Network):
         gross = 1 + self.overhead  # bytes on the wire for each byte of a model
         down = [bps / gross for bps in (self.server_uplink, *(cell.downlink for cell in within))]
         up = [bps / gross for bps in (self.server_downlink, *(cell.uplink for cell in within))]
-        return _SharedLinks(
+        links = _SharedLinks(
             timeline,
             {"down": downlink_bps / gross, "up": uplink_bps / gross},
             latency_s,
@@ -125,6 +132,7 @@ class Shared(Network):
             variation,
             plain=gross == 1,
         )
+        return PolledLinks(timeline, links, self.polling) if self.polling else links
 
 
 class _SharedLinks(Links):

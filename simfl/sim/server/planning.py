@@ -12,7 +12,7 @@ from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
-from simfl.sim.networks.base import Links
+from simfl.sim.networks.base import Direction, Links
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.settings import SCALAR_BYTES, Settings
 from simfl.sim.server.state import RunState
@@ -151,12 +151,8 @@ class Planner:
     def _holds_model(self, client: int) -> bool:
         return self._versions.get(client) == self._state.version
 
-    def nominal_round_s(self) -> Floats:
-        """Return `(n,)` how long the full workload takes each device, links to itself.
-
-        The sums run in the order in which a device's process makes them, so that a deadline taken
-        from these numbers ties with the device to the last bit.
-        """
+    def nominal_phases_s(self) -> tuple[Floats, Floats, Floats]:
+        """Return `(n,)` each: the full workload's download, training and upload, links alone."""
         samples, plan = self._fleet.samples, self._state.settings.nominal
         if plan.steps is None:
             units = plan.full_epochs * samples.astype(np.float64)
@@ -164,15 +160,19 @@ class Planner:
             sizes, index = np.unique(samples, return_inverse=True)
             size = self._state.settings.batch_size
             units = np.array([plan.units(int(n), size) for n in sizes])[index]
-        download, units = self._state.settings.prices.down_bytes, units + self._extra_units
+        units = units + self._extra_units
+        down_s = self._transfer_s("down", self._state.settings.prices.down_bytes)
+        return down_s, units / self._fleet.rate, self._transfer_s("up", self._upload_bytes)
+
+    def _transfer_s(self, direction: Direction, size: int) -> Floats:
+        """Return `(n,)` how long `size` bytes take each device, links to itself."""
         if self._links.lone:
-            return self._fleet.round_s(download, units, self._upload_bytes)
+            fleet = self._fleet
+            bps = fleet.downlink_bps if direction == "down" else fleet.uplink_bps
+            return fleet.transfer_s(size, bps)
         # The server's links or a cell's are shared, and may be the narrowest.
         devices, expected_s = range(len(self._fleet)), self._links.expected_s
-        down_s = np.array([expected_s(i, "down", download) for i in devices])
-        up_s = np.array([expected_s(i, "up", self._upload_bytes) for i in devices])
-        times: Floats = (down_s + units / self._fleet.rate) + up_s
-        return times
+        return np.array([expected_s(device, direction, size) for device in devices])
 
 
 def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:

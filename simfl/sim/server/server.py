@@ -175,8 +175,16 @@ class Server:
         Args:
             everybody: give `(n,)`, the devices without samples too.
         """
-        times = self._planner.nominal_round_s()
+        down_s, compute_s, up_s = self.nominal_phases_s()
+        times: Floats = (down_s + compute_s) + up_s
         return times if everybody else times[self.candidates.able]
+
+    def nominal_phases_s(self) -> tuple[Floats, Floats, Floats]:
+        """Return `(n,)` each: the full workload's download, training and upload, links to itself.
+
+        Summed in this order they tie with a device's process to the last bit.
+        """
+        return self._planner.nominal_phases_s()
 
     def conduct(
         self, rounds: Waits, server_time_s: float, until_s: float = math.inf

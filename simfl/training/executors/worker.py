@@ -53,12 +53,6 @@ class Worker:
             for fd in fds:
                 send_handle(self.channel, fd, self._process.pid)
 
-    @property
-    def pid(self) -> int | None:
-        """Its process id."""
-        pid: int | None = self._process.pid
-        return pid
-
     def ask(self, batch: OrderBatch, offered: Container[int]) -> None:
         """Send orders, with those of their bases that it has not seen.
 

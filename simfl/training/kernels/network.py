@@ -13,6 +13,8 @@ from simfl.training.flat import Layout
 PAD, PANEL = 8, 64
 """Columns of a matrix of weights: a multiple of `PAD`, in panels of `PANEL` (vectors.h)."""
 MOST_LAYERS, MOST_AFTER = 16, 4
+MOST_WEIGHTS = 2**21
+"""Of one linear layer: turning larger ones for the way back costs more than it saves."""
 ELEMENTWISE = {nn.ReLU: 1, nn.Sigmoid: 2, nn.Tanh: 3, nn.Dropout: 4}
 """Layers between linear ones -> their number in network.h."""
 
@@ -229,4 +231,9 @@ def _fits(spec: NetworkSpec, module: nn.Module) -> bool:
     layers = len(spec.convolutions) + len(spec.linears)
     shared = len({id(weight) for weight in weights}) < layers
     small = len(spec.convolutions) <= MOST_LAYERS and 0 < len(spec.linears) <= MOST_LAYERS
-    return small and not shared and all(len(layer.after) <= MOST_AFTER for layer in spec.linears)
+    return (
+        small
+        and not shared
+        and all(len(layer.after) <= MOST_AFTER for layer in spec.linears)
+        and all(layer.inputs * layer.outputs <= MOST_WEIGHTS for layer in spec.linears)
+    )

@@ -1,6 +1,7 @@
 """Every aggregator: contracts, and the published formulas by hand."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,8 +84,8 @@ def test_order_and_base_are_untouched(name: str, n: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", MEANS, ids=str)
-def test_in_a_synchronous_round_they_are_fedavg(name: object) -> None:
-    options = {"weighting": "samples"} | ({"name": name} if isinstance(name, str) else dict(name))
+def test_in_a_synchronous_round_they_are_fedavg(name: str | dict[str, Any]) -> None:
+    options = {"weighting": "samples"} | ({"name": name} if isinstance(name, str) else name)
     rng = np.random.default_rng(0)
     arrived = [contribution(rng.normal(size=6), 1 + 7 * i, i, steps=5) for i in range(5)]
     assert aggregate(options, arrived) == pytest.approx(aggregate("fedavg", arrived), rel=1e-6)

@@ -79,8 +79,8 @@ def test_state_goes_on_where_it_was() -> None:
     one, other = scaffold(), scaffold()
     model = one.aggregate(np.zeros(1, np.float32), [arrived(0, 0, -1.0, 0.5)])
     other.load_state_dict(one.state_dict())
-    rounds = [s.aggregate(model, [arrived(1, -1.0, 0.3, 0.5)]) for s in (one, other)]
-    assert np.array_equal(*rounds)
+    here, there = (s.aggregate(model, [arrived(1, -1.0, 0.3, 0.5)]) for s in (one, other))
+    assert np.array_equal(here, there)
     assert [correction(one, k) for k in range(3)] == [correction(other, k) for k in range(3)]
     assert one.fresh().correction(0) is None
 

@@ -59,7 +59,8 @@ def options(request: pytest.FixtureRequest) -> dict[str, object]:
 
 
 def changes(one: OnlineSchedule, device: int, count: int) -> list[float]:
-    times, now = [], 0.0
+    times: list[float] = []
+    now = 0.0
     while len(times) < count:
         now = one.next_change_s(device, now)
         if now == math.inf:

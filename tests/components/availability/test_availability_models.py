@@ -3,6 +3,7 @@
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ d,0,40,1
 """
 
 
-def replay(folder: Path, device: int, **options: object) -> list[float]:
+def replay(folder: Path, device: int, **options: Any) -> list[float]:
     (folder / "t.csv").write_text(CSV)
     one = schedule("trace", 8, folder, file="t.csv", shuffle=False, shift=False, **options)
     times, now = [], 0.0

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tiny import RunTiny
 
 from simfl.errors import InputError
+from tests.tiny import RunTiny
 
 MODULE = """\
 from typing import Literal

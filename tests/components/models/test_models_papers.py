@@ -1,4 +1,5 @@
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from simfl.errors import InputError
 MNIST, CIFAR, TEXT = (1, 28, 28), (3, 32, 32), (80,)
 
 # docs/algorithms.md, E: name, options, shape, classes, parameters
-PUBLISHED = [
+PUBLISHED: list[tuple[str, dict[str, Any], tuple[int, ...], int, int]] = [
     ("fedcor_mlp", {}, MNIST, 10, 52_500),
     ("fedcor_cnn", {}, CIFAR, 10, 122_570),
     ("dp3s_cnn", {}, MNIST, 10, 431_080),

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import TINY, RunTiny
 
 from simfl import Scenario
 from simfl.components.models.base import models
 from simfl.errors import InputError
 from simfl.scenario.checks import complaints
+from tests.tiny import TINY, RunTiny
 
 MODULE = """\
 import torch

@@ -1,6 +1,7 @@
 """Every registered optimizer under the contract, which catches faulty ones."""
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import pytest
 from torch import Tensor
@@ -51,10 +52,12 @@ class DecaysWithoutTheRate(AdamW):
 
 
 class RemembersBeyond(Sgd):
+    lr_sum: ClassVar[float] = 0.0
+
     def update(
         self, params: Tensor, gradient: Tensor, rates: Tensor, memory: Memory, step: int
     ) -> None:
-        type(self).lr_sum = getattr(type(self), "lr_sum", 0.0) + 0.1
+        type(self).lr_sum += 0.1
         params.sub_(rates * gradient / type(self).lr_sum)
 
 

@@ -35,7 +35,7 @@ def test_the_picture_shows_every_label_of_every_client(classes, tmp_path):
     axes = figure.axes[0]
     assert len(axes.collections) == classes
     last = axes.collections[-1].get_paths()
-    tops = [path.vertices[:, 1].max() for path in last]
+    tops = [np.asarray(path.vertices)[:, 1].max() for path in last]
     assert tops == counts.sum(axis=1).tolist()
     figure.savefig(tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 1000

@@ -66,12 +66,15 @@ def test_two_digits_without_a_generator_seed_follow_the_run(mnist_pooled, deal):
 def test_even_sizes_closed_form():
     mixtures = np.array([[0.8, 0.5, 0.1], [0.2, 0.5, 0.9]])
     sizes = even_sizes(mixtures, np.array([60.0, 40.0]))
+    assert sizes is not None
     np.testing.assert_allclose(sizes, np.array([1900, 1300, 500]) / 37, rtol=1e-12)
 
 
 def test_even_sizes_of_pure_clients_are_the_class_sizes():
     demand = np.arange(100.0, 200.0, 10.0)
-    np.testing.assert_allclose(even_sizes(np.eye(10), demand), demand)
+    sizes = even_sizes(np.eye(10), demand)
+    assert sizes is not None
+    np.testing.assert_allclose(sizes, demand)
 
 
 @settings(deadline=None, max_examples=40)
@@ -82,6 +85,7 @@ def test_even_sizes_are_optimal_under_the_bound(seed):
     mixtures = rng.dirichlet(np.full(3, 0.5), size=8).T
     demand = mixtures @ (1 + rng.gamma(0.3, 100, size=8))  # some sizes x >= 1 exist
     sizes = even_sizes(mixtures, demand)
+    assert sizes is not None
     np.testing.assert_allclose(mixtures @ sizes, demand, rtol=1e-6)
     assert sizes.min() >= 1 - 1e-9
     free = sizes > 1 + 1e-6
@@ -178,7 +182,7 @@ def test_skewness_h_is_half_and_half(xi, balanced, deal):
 @pytest.mark.parametrize("xi", [-0.1, 1.1, "h", None])
 def test_skewness_refuses_other_degrees(xi):
     with pytest.raises(ValidationError):
-        partitions.get("skewness")(xi=xi)
+        partitions.get("skewness").model_validate({"xi": xi})
 
 
 @pytest.mark.parametrize(("labels", "variance"), [("equally", 0), ("independently", 9)])

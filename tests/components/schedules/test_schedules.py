@@ -1,14 +1,19 @@
 """Learning rates by round, against PyTorch's schedulers."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from pydantic import ValidationError
+from torch.optim import SGD
+from torch.optim.lr_scheduler import LRScheduler
 
 from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.schedules.exponential import Exponential
 
 ROUNDS = 12
-PEERS = {
+PEERS: dict[str, tuple[dict[str, Any], Callable[[SGD], LRScheduler]]] = {
     "constant": ({}, lambda o: torch.optim.lr_scheduler.ConstantLR(o, 1.0)),
     "step": (
         {"milestones": [3, 7], "factor": 0.3},

@@ -21,7 +21,7 @@ ONES = np.ones(3)
 
 def embeddings(sigma: Floats) -> Floats:
     """X with X^T X = sigma."""
-    return np.linalg.cholesky(sigma).T
+    return np.linalg.cholesky(sigma).T.astype(np.float64)
 
 
 def dense(posterior: Posterior, n: int) -> Floats:
@@ -87,7 +87,7 @@ def random_case(seed: int, missing: bool) -> tuple[Floats, Floats, Floats]:
     if missing:
         samples[rng.random(samples.shape) < 0.3] = np.nan
         samples[2] = np.nan
-    return X, samples, 0.9 ** np.arange(4)
+    return X, samples, 0.9 ** np.arange(4.0)
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -137,7 +137,7 @@ def test_scores_as_the_authors_code_reckons_them() -> None:
     clipped = np.minimum(utility, 5.0)  # the element int(5 * .6) of the sorted list
     bonus = np.sqrt(0.1 * np.log(2) / 1)
     expected = (clipped - 0.999) / (9.0 - 0.999) + bonus
-    assert selector._scores(server.view(2))[0] == pytest.approx(expected, rel=1e-12)
+    assert selector.scores(server.view(2))[0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("arithmetic", "drawn"), [("paper", {3, 4}), ("code", {2, 3, 4})])

@@ -12,7 +12,7 @@ def fleet(n: int = 15, tiers: int = 3) -> FakeServer:
     server = FakeServer.random(n)
     server.samples[:] = 10
     server.duration_s = np.arange(1.0, n + 1)
-    server.loss = 1.0 + np.arange(n) * tiers // n
+    server.loss = 1.0 + np.arange(float(n)) * tiers // n
     server.decay = 1.0
     return server
 

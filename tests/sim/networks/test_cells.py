@@ -1,13 +1,12 @@
 """Cells on the timeline: shared by a group's devices, below the server's link or without one."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from counting import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from simfl.sim.networks import networks
 from simfl.sim.networks.base import Links, Transfer
 from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.timeline import Timeline
+from tests.counting import calls
 
 HOME = {"home": {"downlink": "1 kB/s", "uplink": "500 B/s"}}
 SERVERS = [{}, {"server_uplink": "1 GB/s", "server_downlink": "1 GB/s"}]
@@ -29,7 +29,7 @@ def bind(
     cells: Sequence[int],
     latency: float = 0.0,
     bps: float = math.inf,
-    **options: object,
+    **options: Any,
 ) -> Links:
     network = networks.parse({"name": "shared", "cells": HOME, **options})
     n = len(cells)
@@ -45,8 +45,12 @@ def bind(
 def ends(timeline: Timeline, transfers: list[Transfer]) -> list[float]:
     """Return when each transfer fires, after letting the clock run dry."""
     times = [math.inf] * len(transfers)
+
+    def note(i: int) -> Callable[[object], None]:
+        return lambda _: times.__setitem__(i, timeline.now)
+
     for i, transfer in enumerate(transfers):
-        transfer.callbacks.append(lambda _, i=i: times.__setitem__(i, timeline.now))
+        transfer.callbacks.append(note(i))
     timeline.run()
     return times
 
@@ -54,7 +58,7 @@ def ends(timeline: Timeline, transfers: list[Transfer]) -> list[float]:
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("n", [1, 2, 30])
 def test_n_equal_transfers_in_a_cell_take_n_times_bytes_over_capacity(
-    n: int, server: dict[str, str]
+    n: int, server: dict[str, Any]
 ) -> None:
     timeline = Timeline()
     links = bind(timeline, [0] * n, latency=0.25, **server)
@@ -96,7 +100,7 @@ def test_a_cell_is_the_bottleneck_by_hand() -> None:
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_an_aborted_transfer_speeds_the_others_of_its_cell_up(server: dict[str, str]) -> None:
+def test_an_aborted_transfer_speeds_the_others_of_its_cell_up(server: dict[str, Any]) -> None:
     timeline = Timeline()
     links = bind(timeline, [0, 0], **server)
     leaving, staying = (links.transfer(i, "down", 1000) for i in (0, 1))
@@ -111,7 +115,7 @@ def test_an_aborted_transfer_speeds_the_others_of_its_cell_up(server: dict[str, 
 def test_bytes_are_conserved_whatever_is_aborted(seed: int, limited: bool) -> None:
     """The cell is busy throughout, so what moved is its capacity times the time."""
     timeline, rng = Timeline(), np.random.default_rng(seed)
-    server = {"server_uplink": "2 kB/s"} if limited else {}
+    server: dict[str, Any] = {"server_uplink": "2 kB/s"} if limited else {}
     links = bind(timeline, [0] * 20, **server)
     transfers = [links.transfer(i, "down", 100_000) for i in range(20)]
     moved = []
@@ -197,7 +201,7 @@ def test_a_scenario_with_a_cell() -> None:
 @pytest.mark.parametrize(
     ("network", "words"),
     [
-        (CAFE["network"], "fleet.cell: the network has no cell 'caffe'; did you mean 'cafe'?"),
+        (CAFE["network"], "fleet[0].cell: the network has no cell 'caffe'; did you mean 'cafe'?"),
         ({}, "the network has no cell 'caffe'; it has no cells"),
         ({"cells": {"caffe": {"down": "1 Mbit/s"}}}, "network.cells.caffe.down: unknown key"),
         ({"cells": {"caffe": {"downlink": 5}}}, "data rate"),

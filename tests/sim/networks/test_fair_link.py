@@ -1,14 +1,15 @@
 """A fairly shared link against hand computations and against a slow, obvious simulation."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
-from counting import bytes_kept, calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.sim.networks.fair_link import FairLink, Flow
+from tests.counting import bytes_kept, calls
 
 Start = tuple[float, float, float]
 """When a flow starts, its bits, its limit."""
@@ -29,7 +30,8 @@ def ends_brute(
 ) -> tuple[list[float], dict[int, float]]:
     """Return when each flow ends and the bits moved by aborted ones, updating all at each event."""
     left = [bits for _, bits, _ in starts]
-    ends, moved, active, now = [math.inf] * len(starts), {}, set(), 0.0
+    active: set[int] = set()
+    ends, moved, now = [math.inf] * len(starts), {}, 0.0
     todo = sorted([(at, 1, i) for i, (at, _, _) in enumerate(starts)]
                   + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
     while todo or active:
@@ -174,7 +176,7 @@ def churn(n: int, limits: list[float]) -> None:
 )
 def test_an_event_costs_little_more_among_many_flows(limits: list[float]) -> None:
     """It is O(log n); work that grew with the flows would be ten times as much."""
-    few, many = (calls(lambda n=n: churn(n, limits)) / n for n in (100, 1000))
+    few, many = (calls(partial(churn, n, limits)) / n for n in (100, 1000))
     assert many < 2 * few
 
 

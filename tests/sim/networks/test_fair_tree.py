@@ -95,7 +95,8 @@ def ends_brute(
 ) -> tuple[list[float], dict[int, float]]:
     """The same by `fill`, updating everything at each event."""
     left = [bits for _, bits, _, _ in starts]
-    ends, moved, active, now = [INF] * len(starts), {}, set(), 0.0
+    active: set[int] = set()
+    ends, moved, now = [INF] * len(starts), {}, 0.0
     todo = sorted([(each[0], 1, i) for i, each in enumerate(starts)]
                   + [(at, 0, i) for i, at in aborts.items()])  # fmt: skip
     while todo or active:

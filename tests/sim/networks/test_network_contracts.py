@@ -95,7 +95,7 @@ class DrawsForItself(SimpleLinks):
 class OneEach(SimpleLinks):
     """A device that was cut off never gets another transfer through."""
 
-    seen = ()
+    seen: tuple[int, ...] = ()
 
     def transfer(self, device, direction, size):
         again = device in self.seen

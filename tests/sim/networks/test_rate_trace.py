@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +30,7 @@ def write(tmp_path: Path) -> Write:
     return call
 
 
-def bind(
-    timeline: Timeline, n: int, folder: Path, bps: float = math.inf, **options: object
-) -> Links:
+def bind(timeline: Timeline, n: int, folder: Path, bps: float = math.inf, **options: Any) -> Links:
     network = networks.parse({"name": "shared", **options})
     every = np.full(n, bps)
     zeros = np.zeros(n, dtype=np.int64)
@@ -41,17 +41,17 @@ def bind(
 def ends(timeline: Timeline, links: Links, sizes: list[int], starts: list[float]) -> list[float]:
     times = [math.inf] * len(sizes)
 
-    def start(i: int) -> None:
+    def start(i: int, _: object) -> None:
         transfer = links.transfer(i, "down", sizes[i])
         transfer.callbacks.append(lambda _: times.__setitem__(i, timeline.now))
 
     for i, at in enumerate(starts):
-        timeline.at(at).callbacks.append(lambda _, i=i: start(i))
+        timeline.at(at).callbacks.append(partial(start, i))
     timeline.run(until=1e5)
     return times
 
 
-def shared(where: str, rates: dict[str, str]) -> dict[str, object]:
+def shared(where: str, rates: dict[str, str]) -> dict[str, Any]:
     """Return a network with a link of 1 kB/s that varies: the server's, or a cell's."""
     if where == "server":
         return {"server_uplink": "1 kB/s", "rates": rates}

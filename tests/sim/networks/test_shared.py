@@ -1,6 +1,8 @@
 """The shared network on the timeline: closed forms, ties, aborts, conservation of bytes."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from simfl.sim.timeline import Timeline
 
 
 def bind(
-    timeline: Timeline, n: int = 3, latency: float = 0.0, bps: float = 8000.0, **options: object
+    timeline: Timeline, n: int = 3, latency: float = 0.0, bps: float = 8000.0, **options: Any
 ) -> Links:
     network = networks.parse({"name": "shared", **options})
     return network.bind(timeline, np.full(n, bps), np.full(n, bps / 2), np.full(n, latency))
@@ -20,8 +22,12 @@ def bind(
 def ends(timeline: Timeline, transfers: list[Transfer]) -> list[float]:
     """Return when each transfer fires, after letting the clock run dry."""
     times = [math.inf] * len(transfers)
+
+    def note(i: int) -> Callable[[object], None]:
+        return lambda _: times.__setitem__(i, timeline.now)
+
     for i, transfer in enumerate(transfers):
-        transfer.callbacks.append(lambda _, i=i: times.__setitem__(i, timeline.now))
+        transfer.callbacks.append(note(i))
     timeline.run()
     return times
 
@@ -97,8 +103,9 @@ def test_an_upload_that_lands_on_the_deadline_wins_the_tie() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"server_uplink": "8 kbit/s"}])
-def test_abort_returns_whole_bytes(options: dict[str, str]) -> None:
-    timeline, fired = Timeline(), []
+def test_abort_returns_whole_bytes(options: dict[str, Any]) -> None:
+    timeline = Timeline()
+    fired: list[object] = []
     links = bind(timeline, latency=1.0, bps=8000.0, **options)
     transfer = links.transfer(0, "down", 1000)
     transfer.callbacks.append(fired.append)
@@ -112,7 +119,7 @@ def test_abort_returns_whole_bytes(options: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"server_uplink": "8 kbit/s"}])
-def test_abort_after_the_end_returns_everything(options: dict[str, str]) -> None:
+def test_abort_after_the_end_returns_everything(options: dict[str, Any]) -> None:
     timeline = Timeline()
     links = bind(timeline, bps=8000.0, **options)
     transfer = links.transfer(0, "down", 1000)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from learning_stubs import Logistic, initial, make_orders, make_task
 
 from simfl.core.work import OrderBatch
 from simfl.training.executors import auto
 from simfl.training.executors.auto import Auto, sharing
 from simfl.training.executors.inline import Inline
+from simfl.training.task import Task
+from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
 
 SIZES = [30, 50, 20, 40]
 
@@ -20,12 +21,13 @@ def test_workers_are_hired_when_there_are_cores(
 
     monkeypatch.setattr(auto, "PATIENCE_S", 0.0)
     monkeypatch.setattr(auto, "WORTH_S", 0.0)
-    hired = []
-    monkeypatch.setattr(
-        Processes, "start", lambda self, task, start=Processes.start: (
-            hired.append(self.workers), start(self, task)
-        )
-    )  # fmt: skip
+    hired, start = [], Processes.start
+
+    def starting(self: Processes, task: Task) -> None:
+        hired.append(self.workers)
+        start(self, task)
+
+    monkeypatch.setattr(Processes, "start", starting)
     task, orders = make_task(Logistic(), SIZES), make_orders(SIZES)
     batch, alone, executor = OrderBatch({0: initial(task)}, orders), Inline(), Auto()
     alone.start(task)

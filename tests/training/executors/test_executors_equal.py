@@ -5,7 +5,16 @@ import signal
 
 import numpy as np
 import pytest
-from learning_stubs import (
+
+from simfl.components.local_training import LocalTraining
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
+from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
+from simfl.errors import RunError
+from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.inline import Inline
+from simfl.training.executors.processes import Processes
+from tests.training.learning_stubs import (
     Convolutional,
     FirstRows,
     Logistic,
@@ -14,16 +23,8 @@ from learning_stubs import (
     initial,
     make_orders,
     make_task,
+    worker_pids,
 )
-
-from simfl.components.local_training import LocalTraining
-from simfl.components.optimizers.sgd import Sgd
-from simfl.components.schedules.exponential import Exponential
-from simfl.core.work import OrderBatch, Plan, WorkOrder
-from simfl.errors import RunError
-from simfl.training.executors.base import Executor, executors
-from simfl.training.executors.inline import Inline
-from simfl.training.executors.processes import Processes
 
 SIZES = [40, 7, 0, 64, 1, 33, 8, 20, 90]
 MODELS = {
@@ -46,7 +47,7 @@ class Adversarial(Executor):
 
     def train(self, batch):
         rng = np.random.default_rng(self.seed)
-        found = {}
+        found: dict[int, WorkResult] = {}
         n = len(batch.orders)
         pieces = np.array_split(rng.permutation(n), rng.integers(1, n + 1))
         for piece in reversed(pieces):
@@ -55,8 +56,8 @@ class Adversarial(Executor):
                 found.update(zip(piece.tolist(), results, strict=True))
         return [found[at] for at in range(n)]
 
-    def measure(self, report, params, clients):
-        return self._inner.measure(report, params, clients)
+    def measure(self, report, params, clients, batch=None):
+        return self._inner.measure(report, params, clients, batch)
 
 
 def task_of(name):
@@ -132,14 +133,14 @@ def test_evaluations_are_equal_too(name):
             for data in (other.data, task.data, other.data):
                 one = inline.evaluate(task, params, data.x, data.y)
                 assert one == pair.evaluate(task, params, data.x, data.y)
-        os.kill(pair._pool[1].pid, signal.SIGKILL)  # its part is done here, then it is replaced
+        os.kill(worker_pids()[1], signal.SIGKILL)  # its part is done here, then it is replaced
         assert one == pair.evaluate(task, params, data.x, data.y)
         bases = {0: initial(task), 1: initial(task, seed=2)}
         results = pair.train(OrderBatch(bases, mixed_orders()))
-        other = pair.evaluate(task, params, data.x, data.y)
+        again = pair.evaluate(task, params, data.x, data.y)
     finally:
         pair.close()
-    assert one == other
+    assert one == again
     same(run(inline, task, mixed_orders()), results)
 
 

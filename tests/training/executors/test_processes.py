@@ -12,15 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from learning_stubs import Logistic, initial, make_orders, make_task
 
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
+from simfl.training.data import Partitioned
 from simfl.training.executors import patience
 from simfl.training.executors.groups import even_parts, lane_groups
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
 from simfl.training.executors.sharing import pack, unpack
+from tests.training.learning_stubs import Logistic, initial, make_orders, make_task, worker_pids
 
 SIZES = [12, 5, 9]
 
@@ -39,17 +40,24 @@ class Fatal(Logistic):
         return super().build(shape, classes)
 
 
-class Crowded:
-    """Data of which there is no memory for more than a few clients."""
+class Alone(Partitioned):
+    """Data of which there is no memory for more than one client."""
 
-    def __init__(self, data, most):
-        self._data, self._most = data, most
-        self.sizes = data.sizes
+    most = 1
 
     def training(self, clients):
-        if len(clients) > self._most:
+        if len(clients) > self.most:
             raise MemoryError("no room")
-        return self._data.training(clients)
+        return super().training(clients)
+
+
+class Nobody(Alone):
+    most = 0
+
+
+def cramped(task, kind):
+    data = task.data
+    return replace(task, data=kind(data.x, data.y, data.train_rows, data.validation_rows))
 
 
 def alive(pid):
@@ -72,9 +80,9 @@ def test_killed_or_stopped_worker_is_replaced_and_its_orders_are_done_again(
     base, orders = initial(task), make_orders(SIZES)
     executor = Processes(workers=1)
     executor.start(task)
-    killed = executor._pool[0].pid
+    [killed] = worker_pids()
     results = executor.train(OrderBatch({0: base}, orders))
-    replacement = executor._pool[0].pid
+    [replacement] = worker_pids()
     assert lives.read_text() == ""
     assert not alive(killed)
     assert alive(replacement)
@@ -84,7 +92,7 @@ def test_killed_or_stopped_worker_is_replaced_and_its_orders_are_done_again(
         assert one.params.tobytes() == other.params.tobytes()
     executor.close()
     assert not alive(replacement)
-    assert not [p for p in multiprocessing.active_children() if p.name == "simfl-worker"]
+    assert not worker_pids()
 
 
 @pytest.mark.slow
@@ -107,8 +115,9 @@ def test_errors_come_back_and_versions_are_forgotten():
     executor.start(task)
     first = executor.train(OrderBatch({0: base}, orders))
     again = executor.train(OrderBatch({1: first[0].params}, make_orders(SIZES, base=1)))
-    assert executor._pool[0]._versions == {1}
     assert not np.array_equal(first[0].params, again[0].params)
+    other = executor.train(OrderBatch({0: first[0].params}, orders))  # another version 0
+    assert np.array_equal(other[0].params, again[0].params)
     with pytest.raises(InputError, match="names no coreset"):
         executor.train(
             OrderBatch({0: base}, make_orders(SIZES, Plan(coreset_epochs=1, coreset_size=2)))
@@ -124,8 +133,8 @@ def test_no_orphans_when_the_parent_is_interrupted_or_killed(tmp_path, ending):
         textwrap.dedent(
             """
             import sys
-            sys.path[:0] = sys.argv[1:]
-            from learning_stubs import *
+            sys.path.insert(0, sys.argv[1])
+            from tests.training.learning_stubs import *
             from simfl.training.executors.processes import Processes
 
             if __name__ == "__main__":
@@ -133,19 +142,19 @@ def test_no_orphans_when_the_parent_is_interrupted_or_killed(tmp_path, ending):
                 executor = Processes(workers=2)
                 executor.start(task)
                 executor.train(OrderBatch({0: initial(task)}, make_orders([50, 50])))
-                print(*[worker.pid for worker in executor._pool], flush=True)
+                print(*worker_pids(), flush=True)
                 endless = make_orders([50, 50], Plan(full_epochs=10**5))
                 executor.train(OrderBatch({0: initial(task)}, endless))
             """
         )
     )
-    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
     parent = subprocess.Popen(
-        [sys.executable, script, *paths],
+        [sys.executable, script, Path(__file__).parents[3]],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    assert parent.stdout is not None
     pids = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(pids) == 2
     assert all(alive(pid) for pid in pids)
@@ -211,7 +220,7 @@ def test_a_worker_stopped_while_it_judges_is_done_without(tmp_path, monkeypatch)
     assert executor.evaluate(task, base, x, y) == expected
     monkeypatch.setattr(patience, "LEAST_S", 0.5)
     monkeypatch.setattr(patience, "UNKNOWN_S", 0.0001)
-    os.kill(executor._pool[1].pid, signal.SIGSTOP)
+    os.kill(worker_pids()[1], signal.SIGSTOP)
     assert executor.evaluate(task, base, x, y) == expected
     results = executor.train(OrderBatch({0: base}, make_orders(SIZES)))
     for one, other in zip(
@@ -236,7 +245,7 @@ def test_no_room_for_another_worker_is_told():
     executor = Processes(workers=2)
     executor.start(task)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    os.kill(executor._pool[0].pid, signal.SIGKILL)
+    os.kill(worker_pids()[0], signal.SIGKILL)
     base = initial(task)
     os.close(free := os.dup(0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
@@ -256,10 +265,10 @@ def test_out_of_memory_is_tried_again_in_halves(how):
     alone.start(task)
     expected = alone.train(OrderBatch({0: base}, orders))
     executor = Inline() if how == "inline" else Processes(workers=1)
-    executor.start(replace(task, data=Crowded(task.data, most=1)))
+    executor.start(cramped(task, Alone))
     for one, other in zip(executor.train(OrderBatch({0: base}, orders)), expected, strict=True):
         assert one.params.tobytes() == other.params.tobytes()
-    executor.start(replace(task, data=Crowded(task.data, most=0)))
+    executor.start(cramped(task, Nobody))
     with pytest.raises(RunError, match="client 0 does not fit into memory"):
         executor.train(OrderBatch({0: base}, orders))
     executor.close()

@@ -10,18 +10,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from learning_stubs import Logistic, initial, make_orders, make_task
 
 from simfl.components.selectors import selectors
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
-from simfl.runs.run import Options, run
+from simfl.runs.options import Options
+from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.executors import patience
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
+from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[3]
 SIZES = [40, 7, 0, 64, 1, 33, 8, 20, 90]
 
 slow = pytest.mark.slow
@@ -55,7 +56,7 @@ def cluster(monkeypatch):
     import ray
     from ray.cluster_utils import Cluster
 
-    paths = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
+    paths = [str(ROOT), str(Path(__file__).parent)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     node = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
@@ -200,13 +201,15 @@ class Stopped(Logistic):
     mark: str
 
     def build(self, shape, classes):
-        ray = sys.modules.get("ray")
-        at_work = ray and ray.is_initialized()
-        if at_work and ray.get_runtime_context().worker.mode == ray.WORKER_MODE:
-            file = Path(self.mark)
-            if not file.exists():
-                file.touch()
-                os.kill(os.getpid(), signal.SIGSTOP)
+        ray, file = sys.modules.get("ray"), Path(self.mark)
+        if (
+            ray
+            and ray.is_initialized()
+            and ray.get_runtime_context().worker.mode == ray.WORKER_MODE
+            and not file.exists()
+        ):
+            file.touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
         return super().build(shape, classes)
 
 
@@ -214,7 +217,7 @@ class Stopped(Logistic):
 @quiet
 def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
-    paths = [*sys.path, str(HERE), str(HERE.parent), str(HERE.parents[1])]
+    paths = [*sys.path, str(ROOT)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setattr(patience, "LEAST_S", 20.0)
     monkeypatch.setattr(patience, "UNKNOWN_S", 0.0)

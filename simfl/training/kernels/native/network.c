@@ -463,14 +463,46 @@ long NAMED(simfl_memory_, LEVEL)(const Network *n, int batch) {
     return lay_out(&m, n, batch, NULL);
 }
 
-/* Between the flat vector that everybody else knows and the numbers as they lie here. */
-static void take_in(float *here, const float *flat, const int32_t *index, long size) {
-    for (long i = 0; i < size; i++) here[i] = index[i] < 0 ? 0.0f : flat[index[i]];
+/* Rows of a matrix that are taken together: near ones in the flat vector, where columns are rows. */
+#define TAKEN 16
+
+/* Between one matrix here and the flat vector that everybody else knows, in tiles that fit the cache. */
+static void exchange(long terms, int columns, float *here, float *flat, const int32_t *index, int out) {
+    for (int panel = 0; panel < columns; panel += PANEL) {
+        int pitch = smaller(columns - panel, PANEL);
+        for (long first = 0; first < terms; first += TAKEN) {
+            long rows = terms - first < TAKEN ? terms - first : TAKEN, tile = terms * panel + first * pitch;
+            for (int o = 0; o < pitch; o++)
+                for (long at = tile + o; at < tile + rows * pitch; at += pitch) {
+                    int32_t place = index[at];
+                    if (!out) here[at] = place < 0 ? 0.0f : flat[place];
+                    else if (place >= 0) flat[place] = here[at];
+                }
+        }
+    }
 }
 
-static void hand_out(const float *here, float *flat, const int32_t *index, long size) {
-    for (long i = 0; i < size; i++)
-        if (index[i] >= 0) flat[index[i]] = here[i];
+/* The same for all parameters: `out` of here, or into. */
+static void exchange_all(const Network *n, float *here, float *flat, const int32_t *index, int out) {
+    long at = 0;
+    for (int i = 0; i < n->convolutions + n->linears; i++) {
+        const Convolution *c = &n->convolution[i];
+        const Linear *l = &n->linear[i - n->convolutions];
+        long terms = i < n->convolutions ? convolution_terms(c) : l->inputs;
+        int columns = padded(i < n->convolutions ? c->outputs : l->outputs);
+        exchange(terms, columns, here + at, flat, index + at, out);
+        at += terms * columns;
+        exchange(1, columns, here + at, flat, index + at, out);
+        at += columns;
+    }
+}
+
+static void take_in(const Network *n, float *here, const float *flat, const int32_t *index) {
+    exchange_all(n, here, (float *)flat, index, 0);
+}
+
+static void hand_out(const Network *n, const float *here, float *flat, const int32_t *index) {
+    exchange_all(n, (float *)here, flat, index, 1);
 }
 
 /* Train clients one after the other: see `Clients`. */
@@ -485,11 +517,13 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
         double loss = 0.0, square = 0.0;
         State state = {m.kept[0], m.kept[1]};
         const float *base = all->bases ? m.kept[2] : NULL, *offset = all->offsets ? m.kept[3] : NULL;
-        take_in(m.params, all->starts[client], index, size);
-        if (base) take_in(m.kept[2], all->bases[client], index, size);
-        if (offset) take_in(m.kept[3], all->offsets[client], index, size);
-        memset(state.first, 0, sizeof(float) * size);
-        memset(state.second, 0, sizeof(float) * size);
+        take_in(n, m.params, all->starts[client], index);
+        if (base) take_in(n, m.kept[2], all->bases[client], index);
+        if (offset) take_in(n, m.kept[3], all->offsets[client], index);
+        if (s->kind != SGD) {
+            memset(state.first, 0, sizeof(float) * size);
+            memset(state.second, 0, sizeof(float) * size);
+        }
         for (int step = 0; step < all->steps[client]; step++) {
             int count = (int)*sizes++;
             const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks);
@@ -507,7 +541,7 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
             weights += count;
             masks = masks ? masks + (long)count * n->masks : NULL;
         }
-        hand_out(m.params, all->results[client], index, size);
+        hand_out(n, m.params, all->results[client], index);
         all->losses[client] = loss;
         all->squares[client] = square;
     }
@@ -519,7 +553,7 @@ void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const
                                 long count, float *logits) {
     Memory m;
     lay_out(&m, n, batch, memory);
-    take_in(m.params, flat, index, parameters(n));
+    take_in(n, m.params, flat, index);
     int outputs = n->linear[n->linears - 1].outputs, columns = padded(outputs);
     for (long done = 0; done < count; done += batch) {
         int now = count - done < batch ? (int)(count - done) : batch;

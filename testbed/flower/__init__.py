@@ -1,0 +1,1 @@
+"""The same scenario by Flower: its SuperLink, its SuperNodes, its FedAvg."""

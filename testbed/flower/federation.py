@@ -1,0 +1,192 @@
+"""The real run of a scenario by Flower, in the testbed's namespaces.
+
+What Flower does when is told by its own log, whose lines get an instant as they come, and by the
+app's journal.  Telemetry and the search for newer versions are off.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import torch
+
+from benchmarks.environments import environment
+from simfl import Scenario
+from simfl.build.builder import Builder
+from simfl.errors import InputError
+from simfl.scenario.distributions.base import Constant
+from testbed.journals import Run, accuracies, read
+from testbed.measure import compute_times, initial, rules, start, traffic, training
+from testbed.namespaces import Loopback, Namespaces
+
+HERE = Path(__file__).parent
+PACKAGES = ["flwr==1.30.0"]
+"""Of the last versions whose SuperNodes speak gRPC; 1.41 speaks HTTP."""
+LIMIT_S = 300.0
+UP = "Starting Flower SuperExec"
+POLLING_S, CONSTANT_S = 3.0, 0.5 * (1.0 + 0.5)
+FLEET, CONTROL, APPS = 9092, 9093, 9094
+"""Ports: the SuperLink's for nodes and for `flwr run`; the first SuperNode's for its apps."""
+PHASES = {
+    "Receiving: train": "received",
+    "Received successfully": "downloaded",
+    "Sending: train": "noticed",
+    "Sent successfully": "sent",
+}
+"""What a SuperNode logs -> what it tells of."""
+
+
+def measure(
+    builder: Builder, network: Namespaces | Loopback, folder: Path, data_dir: Path | None
+) -> Run:
+    """Run the scenario of `builder` by Flower; arguments as of the other `measure`.
+
+    Args:
+        builder: of the scenario.
+        network: between the processes.
+        folder: for journals, and for what Flower keeps.
+        data_dir: where data sets lie.
+
+    Raises:
+        NotInstalled: Flower can't be had.
+        InputError: the scenario asks for more than Flower's FedAvg of everybody.
+        RuntimeError: it did not end in time.
+    """
+    told, devices = rules(builder), len(builder.fleet)
+    if told.buffer or told.enough or told.deadline_s < float("inf"):
+        raise InputError("Flower runs synchronous rounds of everybody, with no deadline")
+    programs = environment(HERE.parents[1] / "build" / "flower", PACKAGES, ours=True)
+    _prepare(builder, folder, told.rounds)
+    host = network.address.split(":")[0]
+    variables = {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(HERE.parents[1]),
+        "SIMFL_TESTBED": str(folder),
+        "FLWR_HOME": str(folder / "flwr"),
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+    def begin(end: str, name: str, *words: str) -> BaseProcess:
+        def work() -> None:
+            _watch([str(programs / words[0]), *words[1:]], variables, folder, name, devices)
+
+        return start(network, end, work)
+
+    before = network.counters()
+    link = ("--insecure", "--fleet-api-address", f"0.0.0.0:{FLEET}")
+    processes = [begin("s", "superlink", "flower-superlink", *link)]
+    names = ["superlink", *(f"client-{number}" for number in range(devices))]
+    for number in range(devices):
+        node = ("--superlink", f"{host}:{FLEET}", "--node-config", f"partition-id={number}")
+        apps = ("--clientappio-api-address", f"127.0.0.1:{APPS + 1 + number}")
+        words = ("flower-supernode", "--insecure", *node, *apps)
+        processes.append(begin(f"c{number}", f"client-{number}", *words))
+    try:
+        logs = [folder / f"{name}.log" for name in names]
+        _until(lambda: all(UP in _text(log) for log in logs), folder, 60.0)
+        submit = begin("s", "run", "flwr", "run", str(HERE / "app"), "testbed")
+        processes.append(submit)
+        _until(lambda: '"done"' in _text(folder / "server.jsonl"), folder, LIMIT_S, submit)
+        wire = traffic(before, network.counters())
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+    with (folder / "server.jsonl").open("a") as journal:
+        journal.writelines(json.dumps(arrival) + "\n" for arrival in _arrivals(builder, folder))
+    return read(folder, devices, False, wire, accuracies(folder, builder, data_dir))
+
+
+def with_polling(scenario: Scenario) -> Scenario:
+    """Return the scenario with what Flower's sources say of its polling, and nothing measured.
+
+    Nodes ask and the server looks every 3 s.  A node begins an app's process up to 1 s after an
+    order, and looks every 0.5 s whether it is done: a constant, 0.75 s in the mean, half of which
+    goes before each transfer.
+    """
+    network = scenario.network.model_copy(update={"polling": POLLING_S})
+    fleet = []
+    for group in scenario.fleet:
+        if not isinstance(group.latency, Constant):
+            raise InputError("Flower's constant is added to a latency that is a number")
+        more = {"value": group.latency.value + CONSTANT_S / 2}
+        latency = group.latency.model_copy(update=more)
+        fleet.append(group.model_copy(update={"latency": latency}))
+    return scenario.model_copy(update={"network": network, "fleet": tuple(fleet)})
+
+
+def _prepare(builder: Builder, folder: Path, rounds: int) -> None:
+    """Write what the app is to do, and where `flwr run` finds the SuperLink."""
+    devices, compute_s, model = len(builder.fleet), compute_times(builder), initial(builder)
+    torch.save({"devices": devices, "rounds": rounds, "model": model}, folder / "server.pt")
+    for number in range(devices):
+        facts = {"training": training(builder, number), "compute_s": compute_s[number]}
+        facts |= {"devices": devices, "samples": int(builder.fleet.samples[number])}
+        torch.save(facts, folder / f"client-{number}.pt")
+    (folder / "flwr").mkdir()
+    (folder / "flwr" / "config.toml").write_text(
+        f'[superlink.testbed]\naddress = "127.0.0.1:{CONTROL}"\ninsecure = true\n'
+    )
+
+
+def _watch(
+    words: list[str], variables: dict[str, str], folder: Path, name: str, devices: int
+) -> None:
+    """Run a program of Flower's; keep its log, and write to the journal what it tells."""
+
+    def die_with_parent() -> None:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+    program = subprocess.Popen(
+        words, env=variables, cwd=folder, preexec_fn=die_with_parent, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+    )  # fmt: skip
+    assert program.stdout is not None
+    turns = 0
+    with (folder / f"{name}.log").open("w", buffering=1) as log:
+        for line in program.stdout:
+            now = time.monotonic()
+            log.write(f"{now:.4f} {line}")
+            for text, phase in PHASES.items():
+                if text in line and name.startswith("client-"):
+                    turns += phase == "received"
+                    order = devices * (turns - 1) + int(name.removeprefix("client-"))
+                    with (folder / f"{name}.jsonl").open("a") as journal:
+                        journal.write(json.dumps({"order": order, phase: now}) + "\n")
+    raise SystemExit(program.wait())
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def _until(
+    done: Callable[[], bool], folder: Path, limit_s: float, submit: BaseProcess | None = None
+) -> None:
+    """Wait; a `submit` that fails says that it will never be done."""
+    end = time.monotonic() + limit_s
+    while not done():
+        if time.monotonic() > end or (submit is not None and submit.exitcode):
+            logs = "\n".join(path.read_text()[-2000:] for path in sorted(folder.glob("*.log")))
+            raise RuntimeError(f"Flower failed, or was not done within {limit_s:g} s:\n{logs}")
+        time.sleep(0.1)
+
+
+def _arrivals(builder: Builder, folder: Path) -> Iterator[dict[str, object]]:
+    """Yield when updates had been sent, as the testbed's own server would note it."""
+    size = 4 * builder.model.parameters
+    for number in range(len(builder.fleet)):
+        for line in (folder / f"client-{number}.jsonl").read_text().splitlines():
+            if "sent" in (event := json.loads(line)):
+                yield {"event": "arrived", "at": event["sent"], "order": event["order"]} | {
+                    "bytes": size
+                }
