@@ -58,8 +58,31 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} can't be read: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}:1: is no JSON object")
+    return found
+
+
+_ORIGINS = {"variant": str, "seed": int, "time_only": bool, "device": str, "scenario_sha256": str}
+"""What every run's provenance says, and what kind of thing it is."""
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Return how the run in `folder` was made; `forks` is there, if only as an empty list.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    found = {"forks": [], **read_json(folder / PROVENANCE)}
+    wrong = [name for name, kind in _ORIGINS.items() if not isinstance(found.get(name), kind)]
+    forks = found["forks"]
+    sound = isinstance(forks, list) and all(
+        isinstance(fork, dict) and isinstance(fork.get("at_s"), float) for fork in forks
+    )
+    if wrong := [*wrong, *([] if sound else ["forks"])]:
+        raise InputError(f"{folder / PROVENANCE} is damaged: {wrong[0]} is not what it should be")
     return found
 
 
@@ -141,8 +164,8 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
         )
         if there == asked:
             asked = {"scenario.yaml": "written by another version"}
-    provenance = read_json(folder / PROVENANCE)
-    for number, fork in enumerate(provenance.get("forks", []), start=1):
+    provenance = read_provenance(folder)
+    for number, fork in enumerate(provenance["forks"], start=1):
         there[f"fork {number}"] = f"at {fork['at_s']:g} s"
     there["--time-only"] = provenance["time_only"]
     asked["--time-only"] = time_only

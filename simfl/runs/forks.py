@@ -21,14 +21,13 @@ from simfl.runs import checkpoint
 from simfl.runs.eventlog import decode, whole_lines
 from simfl.runs.folder import (
     EVENTS,
-    PROVENANCE,
     SCENARIO,
     check_ours,
     is_run,
     leaves,
     past_name,
     prepare,
-    read_json,
+    read_provenance,
     write_atomically,
 )
 from simfl.runs.lock import locked
@@ -49,7 +48,7 @@ Stage = tuple[float, Scenario]
 
 def stages(folder: Path) -> list[Stage]:
     """Return the scenarios of the run in `folder`, one unless it is a fork, in their order."""
-    forks = read_json(folder / PROVENANCE).get("forks", [])
+    forks = read_provenance(folder)["forks"]
     files = [*(past_name(number) for number in range(1, len(forks) + 1)), SCENARIO]
     instants = [0.0, *(fork["at_s"] for fork in forks)]
     return [
@@ -120,13 +119,17 @@ def fork(
     """
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
-    provenance, before = read_json(folder / PROVENANCE), stages(folder)
+    provenance, before = read_provenance(folder), stages(folder)
     lines = whole_lines(folder / EVENTS)
     events = [decode(line) for line in lines]
     shared = sum(event["t"] <= at_s for event in events)
     if shared == len(events):
         last_s = events[-1]["t"] if events else 0.0
         raise InputError(f"{folder} is recorded until {last_s:g} s; a fork begins before that")
+    if at_s <= 0:
+        raise InputError(
+            "a fork begins after 0 s; for other rules from the start, run the scenario"
+        )
     if at_s <= before[-1][0]:
         raise InputError(
             f"{folder} is a fork itself, from {before[-1][0]:g} s on; fork it later than that, or "
@@ -141,7 +144,7 @@ def fork(
     origin = {
         "of": str(folder),
         "variant": provenance["variant"],
-        "at_s": at_s,
+        "at_s": float(at_s),
         "set": list(changes),
         "events": shared,
         "events_sha256": sha256(past).hexdigest(),
@@ -150,8 +153,8 @@ def fork(
     told = {
         **{key: value for key, value in provenance.items() if key != "host_s"},
         "variant": name,
-        "forks": [*provenance.get("forks", []), origin],
-        "oracle": provenance["oracle"] or scenario.selection.oracle,
+        "forks": [*provenance["forks"], origin],
+        "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
     _refuse_what_is_there(folder, there, overwrite)

@@ -13,13 +13,13 @@ from simfl.runs.eventlog import whole_lines
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
-    PROVENANCE,
     ROUNDS,
     SCENARIO,
     SUMMARY,
     is_finished,
     past_name,
     read_json,
+    read_provenance,
 )
 from simfl.scenario.yaml import read_yaml
 
@@ -63,14 +63,14 @@ class Records:
         """
         scenario, lines = (folder / SCENARIO).read_bytes(), whole_lines(folder / EVENTS)
         data, _ = read_yaml(scenario.decode(), SCENARIO)
-        provenance = _mapping(folder / PROVENANCE)
-        past = [past_name(n) for n in range(1, len(provenance.get("forks", [])) + 1)]
+        provenance = read_provenance(folder)
+        past = [past_name(n) for n in range(1, len(provenance["forks"]) + 1)]
         return cls(
             lines=lines,
             events=_events(lines),
             rounds=_table(folder / ROUNDS),
             clients=_table(folder / CLIENTS),
-            summary=_mapping(folder / SUMMARY) if is_finished(folder) else None,
+            summary=read_json(folder / SUMMARY) if is_finished(folder) else None,
             provenance=provenance,
             scenario=data,
             scenario_bytes=scenario,
@@ -145,13 +145,6 @@ def _events(lines: Sequence[str]) -> list[Row]:
             raise ValueError(f"{EVENTS}:{number}: is no event: {line[:80]!r}")
         events.append(event)
     return events
-
-
-def _mapping(path: Path) -> Row:
-    data = read_json(path)
-    if not isinstance(data, dict):
-        raise ValueError(f"{path.name}:1: is no JSON object")
-    return data
 
 
 def _table(path: Path) -> list[Row]:

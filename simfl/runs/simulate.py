@@ -18,7 +18,7 @@ from simfl.runs.folder import (
     PROVENANCE,
     SUMMARY,
     Recorder,
-    read_json,
+    read_provenance,
     write_atomically,
     write_json,
 )
@@ -72,7 +72,7 @@ def simulate(
             write_atomically(folder / name, data)
         oracle = any(b.scenario.selection.oracle for b in (builder, *(b for _, b in forks)))
         write_json(folder / SUMMARY, _summary(builder, server, summary, recorder, oracle))
-        provenance = read_json(folder / PROVENANCE)
+        provenance = read_provenance(folder)
         host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
         write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
     return RunResult(folder)

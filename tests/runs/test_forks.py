@@ -18,7 +18,7 @@ from simfl.runs.run import resume, run_one
 from simfl.runs.verify import verify
 from simfl.training.executors.inline import Inline
 from tests.runs.interruptions import EAGER, ENDED, ended
-from tests.tiny import TINY
+from tests.tiny import TINY, RunTiny
 
 FLEET = {
     **TINY["fleet"],
@@ -79,7 +79,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("share", [0.0, 0.45, 0.9])
+@pytest.mark.parametrize("share", [0.05, 0.45, 0.9])
 def test_without_a_change_the_end_is_the_same(tmp_path: Path, share: float) -> None:
     whole = ran(tmp_path)
     there = fork(whole, instant(whole, share), [])
@@ -243,7 +243,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert "is the run itself" in capsys.readouterr().err
     for outside in ("../../../out", "/out", "=1+1"):
         assert main([*command, "--name", outside]) == 2
-    for wrong, words in (("6 parsecs", "--at"), ("1 h", "is recorded until")):
+    for wrong, words in (("6 parsecs", "--at"), ("0 s", "after 0 s"), ("1 h", "is recorded until")):
         assert main(["fork", str(whole), "--at", wrong]) == 2
         assert words in capsys.readouterr().err
 
@@ -256,3 +256,19 @@ def test_a_clock_alone_can_be_forked(tmp_path: Path) -> None:
     assert shares(there, whole, at_s)
     assert broken(there) == []
     assert verify(there) is None
+
+
+@pytest.mark.parametrize(
+    "forks", [5, [1], [{}], [{"at_s": "x"}], {"a": 1}, [{"at_s": 1.0}], "abc", None]
+)
+@pytest.mark.parametrize("command", ["check", "verify", "fork --at 500ms"])
+def test_a_damaged_provenance_is_told(
+    run_tiny: RunTiny, capsys: pytest.CaptureFixture, command: str, forks: object
+) -> None:
+    folder = run_tiny(None, Options(time_only=True)).folder
+    file = folder / "provenance.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "forks": forks}))
+    assert main([*command.split(), str(folder)]) == (1 if command == "check" else 2)
+    out, err = capsys.readouterr()
+    assert "provenance.json" in out + err or "past-1.yaml" in out + err
+    assert "internal error" not in out + err
