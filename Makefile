@@ -8,10 +8,12 @@ export OMP_NUM_THREADS ?= 1
 
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 PIP := pip install --quiet --disable-pip-version-check
+OFFLINE = $(if $(wildcard wheels),--no-index --find-links wheels)
 # PyTorch's CPU builds where their index can be had; elsewhere the plain index has to do.
 FIND_CPU := -c "import signal, urllib.request as u; signal.alarm(4); u.urlopen('$(CPU_INDEX)/torch/', timeout=3)"
+CPU_BUILDS = $$($(PYTHON) $(FIND_CPU) >/dev/null 2>&1 && echo --extra-index-url $(CPU_INDEX))
 
-.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers testbed golden screenshots lock dist clean
+.PHONY: help demo test test-all test-pythons test-minimum soak coverage check format bench bench-peers papers-quick testbed golden screenshots lock wheels dist clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -19,9 +21,8 @@ help: ## list the targets
 
 .venv/ready: pyproject.toml constraints.txt setup.py $(wildcard simfl/training/kernels/native/*)
 	$(PYTHON) -m venv .venv
-	@extra=; if $(BIN)/python $(FIND_CPU) >/dev/null 2>&1; then extra="--extra-index-url $(CPU_INDEX)"; fi; \
-	set -x; $(BIN)/$(PIP) --constraint constraints.txt $$extra torch torchvision
-	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/$(PIP) $(OFFLINE) --constraint constraints.txt $(CPU_BUILDS) torch torchvision
+	$(BIN)/$(PIP) $(OFFLINE) --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 demo: .venv/ready ## simulate the quickstart and compare its four variants
@@ -69,6 +70,12 @@ lock: ## write constraints.txt anew: every version of a fresh environment, PyTor
 	build/lock/bin/$(PIP) --constraint build/pins.txt --editable '.[dev]'
 	build/lock/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
+BUILT_BY := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])
+wheels: ## download the lock into wheels/; where that folder is, .venv is installed from it alone
+	$(PYTHON) -m pip download --quiet --disable-pip-version-check --constraint constraints.txt \
+	  $(CPU_BUILDS) --dest wheels torch torchvision $$($(PYTHON) -c '$(BUILT_BY)') '.[dev]'
+	rm -f wheels/simfl-*
+
 dist: .venv/ready ## wheel and source distribution, into dist/
 	$(BIN)/python -c "from setuptools import build_meta as b; b.build_sdist('dist'); b.build_wheel('dist')"
 
@@ -86,9 +93,13 @@ bench: .venv/ready ## the benchmarks of docs/performance.md, side by side in one
 	$(BIN)/python -m benchmarks.training --rounds 7
 	$(BIN)/python -m benchmarks.overhead
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.opening
 
 bench-peers: .venv/ready ## other simulators beside simfl, each in an environment of its own
 	$(BIN)/python -m benchmarks.peers
+
+papers-quick: .venv/ready ## a reduced form of every table of the papers, within 30 minutes; SIMFL_DATA: the data
+	$(BIN)/simfl reproduce all --quick --quiet
 
 testbed: .venv/ready ## real federations beside their simulations: docs/validation.md (Linux, root, 11 minutes)
 	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'
@@ -102,4 +113,4 @@ golden: .venv/ready ## rewrite the golden event logs; read the diff like code
 	SIMFL_GOLDEN=write $(BIN)/pytest tests/runs/test_golden.py
 
 clean: ## remove what was built and run
-	rm -rf .venv build dist .coverage* *.egg-info runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist wheels .coverage* *.egg-info runs .pytest_cache .mypy_cache .ruff_cache

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchmarks.report import leave
 
@@ -22,7 +22,9 @@ SCENARIOS = Path(__file__).parent.parent / "scenarios"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
-def measure(scenario: str, changes: list[str], time_only: bool) -> dict[str, Any]:
+def measure(
+    scenario: str, changes: list[str], time_only: bool, log: Literal["full", "rounds", "none"]
+) -> dict[str, Any]:
     """Run a scenario here; return what it cost."""
     began, cpu_began = time.perf_counter(), time.process_time()
     from simfl.runs.job import Job
@@ -42,9 +44,10 @@ def measure(scenario: str, changes: list[str], time_only: bool) -> dict[str, Any
 
     with tempfile.TemporaryDirectory() as folder:
         document = Document.load(SCENARIOS / scenario).set(*changes)
-        options = Options(time_only=time_only)
+        options = Options(time_only=time_only, log=log)
         result = run(document, Path(folder) / "runs", options, listen=listen)[0]
-        summary, participations = result.summary, len(result.clients)
+        summary = result.summary
+        participations = sum(summary["participations"].values())
         log_bytes = (result.folder / "events.jsonl").stat().st_size
     done = summary["rounds"]
     in_rounds = rounds[-1] - rounds[0]
@@ -63,9 +66,55 @@ def measure(scenario: str, changes: list[str], time_only: bool) -> dict[str, Any
     }
 
 
-def apart(scenario: str, changes: list[str], time_only: bool) -> dict[str, Any]:
+def policies(rounds: int) -> list[dict[str, Any]]:
+    """Return what a participation costs under each policy, and with less recorded."""
+    synchronous = "rounds.policy=synchronous"
+    buffered = "rounds.policy={name: fedbuff, buffer: 100}"
+    ways = {
+        "synchronous": ([synchronous], rounds, "full"),
+        "synchronous, --log rounds": ([synchronous], rounds, "rounds"),
+        "synchronous, --log none": ([synchronous], rounds, "none"),
+        "fedbuff": ([buffered], rounds, "full"),
+        "fedasync": (["rounds.policy=fedasync"], 100 * rounds, "full"),
+    }
+    rows = []
+    for label, (changes, ends, log) in ways.items():
+        size = ["fleet.count=100000", "rounds.clients=100", f"rounds.stop={{rounds: {ends}}}"]
+        found = apart("million.yaml", [*size, *changes], time_only=True, log=log)
+        kept = ("per_participation_us", "participations", "peak_mb", "log_mb")
+        rows.append({"policy": label} | {key: found[key] for key in kept})
+        print(rows[-1], file=sys.stderr)
+    return rows
+
+
+def shared_links() -> list[dict[str, Any]]:
+    """Return what a round costs whose transfers share the server's link and those of cells."""
+    cells = {f"cell-{i}": {"downlink": "200 Mbit/s", "uplink": "100 Mbit/s"} for i in range(20)}
+    server = {"server_uplink": "2 Gbit/s", "server_downlink": "1 Gbit/s"}
+    rows = []
+    for chosen in (100, 1_000, 10_000):
+        group = {
+            "compute": {"distribution": "lognormal", "median": "50 samples/s", "sigma": 0.6},
+            "downlink": {"distribution": "lognormal", "median": "20 Mbit/s", "sigma": 0.8},
+            "uplink": {"distribution": "lognormal", "median": "5 Mbit/s", "sigma": 0.8},
+            "count": -(-chosen // len(cells)),
+        }
+        fleet = [group | {"name": name, "cell": name} for name in cells]
+        changes = [
+            f"fleet={json.dumps(fleet)}",
+            f"network={json.dumps(server | {'cells': cells})}",
+            f"rounds={json.dumps({'clients': chosen, 'stop': {'rounds': 2}})}",
+        ]
+        found = apart("million.yaml", changes, time_only=True)
+        rows.append({"transfers at once": chosen, "per_round_s": found["per_round_s"]})
+        print(rows[-1], file=sys.stderr)
+    return rows
+
+
+def apart(scenario: str, changes: list[str], time_only: bool, log: str = "full") -> dict[str, Any]:
     """Do `measure` in a process of its own."""
     call = [sys.executable, "-m", "benchmarks.scale", "--one", scenario, json.dumps(changes)]
+    call += ["--log", log]
     done = subprocess.run(
         [*call, "--time-only"] if time_only else call, capture_output=True, text=True, check=False
     )
@@ -82,9 +131,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="leave out the whole day")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--time-only", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--log", default="full", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(measure(given.one[0], json.loads(given.one[1]), given.time_only)))
+        name, changes = given.one[0], json.loads(given.one[1])
+        print(json.dumps(measure(name, changes, given.time_only, given.log)))
         return
     fleets = []
     for size in SIZES:
@@ -106,6 +157,8 @@ def main() -> None:
         "scale",
         {
             "100 per round (130 asked) out of fleets of different sizes, virtual time only": fleets,
+            "100 at once out of 100,000, by policy": policies(given.rounds),
+            "Everybody at once, behind 20 cells and the server's link": shared_links(),
             "Whole scenarios": whole,
         },
         ["Seconds are CPU time of one process (wall_s: by the clock on the wall)."],

@@ -1,7 +1,7 @@
 """simfl: event-driven simulation of federated learning on heterogeneous edge devices.
 
->>> from simfl import Scenario, load, run  # doctest: +SKIP
->>> results = run(Scenario.load("scenario.yaml"))  # doctest: +SKIP
+>>> from simfl import load, run  # doctest: +SKIP
+>>> results = run("scenario.yaml")  # doctest: +SKIP
 >>> results[0].rounds.accuracy.max()  # doctest: +SKIP
 """
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from simfl.components.partitions.base import Partition
     from simfl.components.selectors.base import Selector
     from simfl.components.workloads.base import Workload
+    from simfl.report.notebook import run
     from simfl.runs.compare import compare
+    from simfl.runs.flower import run_flower
     from simfl.runs.options import Options
     from simfl.runs.result import RunResult, load
-    from simfl.runs.run import resume, run
+    from simfl.runs.run import resume
     from simfl.scenario import Scenario
     from simfl.sim.networks.base import Network
     from simfl.sim.policies.base import RoundPolicy
@@ -49,7 +51,8 @@ _HOMES = {
     "compare": "simfl.runs.compare",
     "load": "simfl.runs.result",
     "resume": "simfl.runs.run",
-    "run": "simfl.runs.run",
+    "run": "simfl.report.notebook",
+    "run_flower": "simfl.runs.flower",
 }
 __all__ = [
     "Aggregator",
@@ -72,6 +75,7 @@ __all__ = [
     "load",
     "resume",
     "run",
+    "run_flower",
 ]
 
 

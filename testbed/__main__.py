@@ -16,7 +16,7 @@ from benchmarks.environments import NotInstalled
 from simfl import Options
 from simfl.errors import SimflError
 from testbed.compare import VARIANTS, compare, variants
-from testbed.namespaces import Refused, check
+from testbed.namespaces import NoQuotas, Refused, check
 from testbed.tables import tables
 
 HERE = Path(__file__).parent
@@ -45,7 +45,7 @@ def main() -> int:
                 load = os.getloadavg()[0]
                 try:
                     result = compare(scenario, folder, variant, arguments.loopback)
-                except NotInstalled as error:
+                except (NotInstalled, NoQuotas) as error:
                     print(f"{scenario.stem} {variant} is left out: {error}", file=sys.stderr)
                     continue
                 results.append({**result, "load": [load, os.getloadavg()[0]]})

@@ -63,8 +63,7 @@ class Client:
 
     def _serve(self, began: float, order: Facts, model: Floats) -> None:
         def note(**facts: Any) -> None:
-            self.journal.write(json.dumps({"order": order["order"], **facts}) + "\n")
-            self.journal.flush()
+            print(json.dumps({"order": order["order"], **facts}), file=self.journal, flush=True)
 
         note(downloaded=began)
         delta = self.train(model, order["order"])

@@ -14,6 +14,7 @@ from simfl.build.builder import Builder
 from simfl.build.calibrate import Device, calibrated, fleet
 from simfl.errors import InputError
 from simfl.scenario.fleet import Group
+from simfl.sim.networks.shared import Shared
 from testbed.flower import federation as flower
 from testbed.journals import Run
 from testbed.measure import measure, shares
@@ -115,8 +116,7 @@ def _table(each: Run, rounds: Sequence[int]) -> pd.DataFrame:
 
 def _both(simulated: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
     """Return the participations that are in both, columns ending in `_s` and `_r`."""
-    options = {"left_index": True, "right_index": True, "suffixes": ("_s", "_r")}
-    return simulated.merge(real, **options)
+    return simulated.merge(real, left_index=True, right_index=True, suffixes=("_s", "_r"))
 
 
 def _phase(both: pd.DataFrame, phase: str) -> float:
@@ -139,7 +139,15 @@ def _same_order(a: pd.DataFrame, b: pd.DataFrame, number: int) -> bool:
 
 
 def _outcomes(table: pd.DataFrame, number: int) -> dict[tuple[int, int], str]:
-    return dict(table[table["round"] == number].outcome.items())
+    outcome = table[table["round"] == number].outcome
+    return dict(zip(outcome.index.tolist(), outcome.tolist(), strict=True))
+
+
+def _server(scenario: Scenario) -> tuple[float, float]:
+    """Return the server's downlink and uplink in bit/s."""
+    network = scenario.network
+    assert isinstance(network, Shared)
+    return network.server_downlink, network.server_uplink
 
 
 def compare(
@@ -157,9 +165,9 @@ def compare(
     if scenario.data.dataset.needs_files and data_dir is None:
         scenario = Scenario.load(path, ["data.dataset=synthetic_images"])
     builder = Builder(scenario, data_dir, False, Options().make_executor())
-    devices, network = builder.fleet, scenario.network
+    devices = builder.fleet
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
-    server, size = (network.server_downlink, network.server_uplink), 4 * builder.model.parameters
+    server, size = _server(scenario), 4 * builder.model.parameters
     given = flower.with_polling(scenario) if variant == "flower" else scenario
     quotas = shares(builder) if variant == "cpu-quota" else ()
     ends = (
@@ -176,8 +184,7 @@ def compare(
 
 def variants(path: Path) -> tuple[str, ...]:
     """Return the variants that a scenario is compared in: its own, and both kinds of queues."""
-    network = Scenario.load(path).network
-    if min(network.server_downlink, network.server_uplink) < float("inf"):
+    if min(_server(Scenario.load(path))) < float("inf"):
         return ("", "fair-queue")
     return SPECIAL.get(path.stem, ("",))
 
@@ -214,6 +221,7 @@ def told(
         },
         "arrivals": [] if "received_s" in real.clients else _pairs(real, stated, every),
         "waits": waits(real),
+        "swap": first_swap(real, stated),
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),
     }
@@ -221,6 +229,27 @@ def told(
         again = simulate(fitted, data_dir, False, 0.0)
         result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
     return result
+
+
+def first_swap(real: Run, simulated: Run) -> dict[str, float]:
+    """Return where updates first arrive in another order than simulated; nothing if nowhere.
+
+    Returns:
+        after how many arrivals, and how many seconds apart the two were measured and simulated;
+        those that are simulated to arrive at the same instant may come as they like.
+    """
+    every = range(len(real.rounds))
+    mine, theirs = (
+        table[table.outcome == "arrived"].upload_end_s.sort_values(kind="stable")
+        for table in (_table(each, every) for each in (simulated, real))
+    )
+    for place, (first, other) in enumerate(zip(mine.index, theirs.index, strict=False)):
+        if first not in theirs or other not in mine:
+            continue
+        measured_s, simulated_s = theirs[first] - theirs[other], mine[other] - mine[first]
+        if min(measured_s, simulated_s) > 0:
+            return {"after": place, "measured_s": measured_s, "simulated_s": simulated_s}
+    return {}
 
 
 def waits(real: Run) -> dict[str, float]:
@@ -247,8 +276,7 @@ def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | Non
     None where somebody never sent an update, where a link is shared, or where clients are killed:
     `simfl calibrate` knows nothing of these.
     """
-    network = scenario.network
-    shared = min(network.server_uplink, network.server_downlink) < float("inf")
+    shared = min(_server(scenario)) < float("inf")
     if shared or any(group.availability.name != "always" for group in scenario.fleet):
         return None
     units = builder.settings.nominal.units

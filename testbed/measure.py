@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from testbed import quotas
 from testbed.client import Client
 from testbed.journals import Run, accuracies, began_at, read
 from testbed.messages import Floats
-from testbed.namespaces import Counters, Loopback, Namespaces, Refused
+from testbed.namespaces import Counters, Loopback, Namespaces, NoQuotas, Refused
 from testbed.server import Rules, Server
 from testbed.training import Training
 
@@ -85,7 +86,8 @@ def measure(
             np.save(folder / "models.npy", np.stack(serving.models))
 
     def client(number: int) -> None:
-        train, least_s = training(builder, number), compute_s[number]
+        train: Callable[[Floats, int], Floats] = training(builder, number)
+        least_s = compute_s[number]
         if network.limited:
             train, least_s = limited(train, network.group(number)), 0.0
         with open(folder / f"client-{number}.jsonl", "a") as journal:
@@ -95,7 +97,7 @@ def measure(
     before = network.counters()
     processes = {"s": start(network, "s", server)}
     for number in range(len(fleet)):
-        processes[f"c{number}"] = start(network, f"c{number}", lambda n=number: client(n))
+        processes[f"c{number}"] = start(network, f"c{number}", partial(client, number))
     try:
         _outages(processes, network, builder, folder, client)
     finally:
@@ -132,14 +134,14 @@ def shares(builder: Builder) -> list[float]:
     """Return what share of one of this machine's cores computes as each device does.
 
     Raises:
-        Refused: that is more than there is.
+        NoQuotas: that is more than there is.
     """
     torch.set_num_threads(1)
     train = training(builder, 0)
     speed = quotas.speed(train, initial(builder), train.steps * train.size)
     result = [float(rate) / speed for rate in builder.fleet.rate]
     if sum(result) > len(os.sched_getaffinity(0)) or max(result) > 1:
-        raise Refused("the devices compute faster than this machine can")
+        raise NoQuotas("the devices compute faster than this machine can")
     return result
 
 
@@ -188,7 +190,7 @@ def _outages(
         end = f"c{number}"
         changes.remove((change_s, number, back))
         if back:
-            processes[end] = start(network, end, lambda n=number: client(n))
+            processes[end] = start(network, end, partial(client, number))
             changes.append((fleet.leaves_s(number, change_s), number, False))
         else:
             processes[end].kill()

@@ -30,11 +30,11 @@ BURST_S = 0.003
 """What passes at once after a pause, in seconds at the rate; two packets at least, and no less than
 `BURST_SHARE` of a message: where it is less than a busy machine stalls for, the rate is missed."""
 BURST_SHARE = 0.0025
-LEAF_BYTES = 16_000
-"""Of a client's own queue at the server's links: a share of theirs, and room for a few packets.
-What waits there has passed the client's own link, and moves on as fast as the server's allows."""
 SEND_BYTES, LARGE = 32_768, 1 << 20
 """Of a socket's send buffer: a client's, or what its rate moves in `QUEUE_S`; and the server's."""
+LEAF_BYTES = 2 * 1514 + SEND_BYTES
+"""Of a client's own queue at the server's links: room for all that the client can have under way,
+so that nothing is lost.  What waits there has passed the client's own link already."""
 
 
 Counters = dict[str, tuple[int, ...]]
@@ -43,6 +43,10 @@ Counters = dict[str, tuple[int, ...]]
 
 class Refused(RuntimeError):
     """This machine can't have a testbed, or has one already."""
+
+
+class NoQuotas(Refused):
+    """This machine can't give processes shares of a core, or not such shares."""
 
 
 def _run(*words: str, check: bool = True) -> str:
@@ -150,7 +154,7 @@ class Namespaces:
             try:
                 quotas.make(self.group(number), share)
             except (OSError, ValueError) as error:
-                raise Refused(f"no quotas of CPU (cgroup v1) here: {error}") from None
+                raise NoQuotas(f"no quotas of CPU (cgroup v1) here: {error}") from None
         hub = f"{PREFIX}hub"
         _run("ip", "netns", "add", hub)
         _run("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")

@@ -73,8 +73,7 @@ class Server:
         return b""
 
     def _note(self, event: str, **facts: Any) -> None:
-        self.journal.write(json.dumps({"event": event, **facts}) + "\n")
-        self.journal.flush()
+        print(json.dumps({"event": event, **facts}), file=self.journal, flush=True)
 
     def _next(self, until: float) -> tuple[str, int, Facts, Floats | None] | None:
         """Return the next event as (kind, client, facts, numbers); None at `until`."""
@@ -147,7 +146,7 @@ class Server:
             until = start + self.rules.deadline_s
             while pending and len(updates) < enough and (event := self._next(until)):
                 kind, client, facts, delta = event
-                if kind == "update" and facts["order"] > newest:
+                if delta is not None and facts["order"] > newest:
                     updates.append((facts, delta))
                 if kind == "left" or (kind == "update" and facts["order"] > newest):
                     pending.discard(client)
@@ -162,7 +161,7 @@ class Server:
         buffer: list[tuple[Facts, Floats]] = []
         while True:
             kind, client, facts, delta = self._next(float("inf")) or ("nothing", -1, {}, None)
-            if kind == "update":
+            if delta is not None:
                 buffer.append((facts, delta))
                 if len(buffer) == self.rules.buffer:
                     self._aggregate(self.version, start, buffer)

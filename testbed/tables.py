@@ -29,7 +29,7 @@ def tables(results: Sequence[Result]) -> str:
     for kind, title in SIMULATIONS.items():
         rows = [_row(result, result[kind]) for result in results if kind in result]
         parts.append(_table(title, COLUMNS, rows))
-    parts += [_composition(results), _waits(results), _learning(results)]
+    parts += [_swaps(results), _composition(results), _waits(results), _learning(results)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -48,7 +48,8 @@ def _verdict(results: Sequence[Result]) -> str:
         errors = [result[kind]["mean_round"] for kind in SIMULATIONS if kind in result]
         rows.append([_name(result), *(f"{error:.1%}" for error in errors)])
         rows[-1] += ["can't be"] * (4 - len(rows[-1]))
-    columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds"]
+        rows[-1].append(" to ".join(f"{load:.0f}" for load in result.get("load", ())))
+    columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds", "load average"]
     lines = [
         _target("given: rounds within 5%", results, "stated", "mean_round", 0.05, 0.02),
         _target("calibrated: rounds within 2%", results, "calibrated", "mean_round", 0.02, 0.01),
@@ -110,6 +111,17 @@ def _composition(results: Sequence[Result]) -> str:
     names = ("headers", "frames, broken off", "answers", "sent once more")
     columns = [f"{way}: {name}" for way in ("down", "up") for name in names]
     return _table("Bytes at the server's interface beyond those booked", columns, rows)
+
+
+def _swaps(results: Sequence[Result]) -> str:
+    rows = [
+        [_name(r), f"{r['stated']['orders']:.0%}", str(swap["after"])]
+        + [f"{1000 * swap[f'{way}_s']:.0f} ms" for way in ("simulated", "measured")]
+        for r in results
+        if (swap := r.get("swap")) and r["stated"]["orders"] < 1
+    ]
+    columns = ("order", "arrivals before", "simulated apart", "measured apart, the other way")
+    return _table("Where the order of arrivals first differs", columns, rows)
 
 
 def _waits(results: Sequence[Result]) -> str:

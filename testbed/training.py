@@ -39,5 +39,5 @@ class Training:
             gradients = torch.autograd.grad(loss, parameters)
             with torch.no_grad():  # torch.optim would import PyTorch's compiler, for seconds
                 for parameter, gradient in zip(parameters, gradients, strict=True):
-                    parameter -= self.lr * gradient
+                    parameter.sub_(self.lr * gradient)
         return parameters_to_vector(parameters).detach().numpy() - model

@@ -9,6 +9,9 @@ PER_BYTE = (1 + HEADERS / SEGMENT) * (1 + 9 / 16384) - 1
 """Added to every byte: headers of packets, and of HTTP/2's frames of 16 KiB."""
 PER_ANSWERED_BYTE = HEADERS / (2 * SEGMENT)
 """Every second packet is acknowledged (RFC 5681, 4.2): bytes that go the other way."""
+PER_LOST = 5.5 * HEADERS
+"""While a packet is missing every other one is acknowledged at once (RFC 5681, 4.2): bytes that go
+the other way for each that is sent once more; as counted in the homogeneous scenario."""
 PER_MESSAGE = 400
 """Bytes of HTTP/2's and gRPC's headers and of the JSON before the numbers, of a participation each
 way; as counted in the homogeneous scenario."""
@@ -29,7 +32,7 @@ def wire_errors(real: Run, simulated: Run, overhead: float) -> tuple[float, floa
     away = down * (1 + overhead) + up * PER_ANSWERED_BYTE + both
     broken_off = int(clients.upload_bytes.between(1, clients.upload_bytes.max() - 1).sum())
     up += SEND_BYTES * broken_off  # what the kernel has already is sent all the same
-    towards = up * (1 + overhead) + down * PER_ANSWERED_BYTE + both
+    towards = up * (1 + overhead) + down * PER_ANSWERED_BYTE + again * PER_LOST + both
     return away / (sent - again * (SEGMENT + HEADERS)) - 1, towards / received - 1
 
 

@@ -57,6 +57,7 @@ def test_the_wheel_runs_by_itself(dist: Path, tmp_path: Path) -> None:
         ["run", "mine.yaml", "--quiet", "--set", "rounds.stop={rounds: 1}"],
         ["list"],
         ["describe", "selectors", "fedcor"],
+        ["reproduce"],
     ):
         python("-c", main, *words, cwd=tmp_path, path=installed)
     assert len(list((tmp_path / "runs" / "mine").rglob("report.html"))) > 0
@@ -70,6 +71,18 @@ def test_the_source_distribution_is_whole(dist: Path) -> None:
     for file in (ROOT / "simfl").rglob("*.py"):
         assert file.relative_to(ROOT).as_posix() in names, file
     assert {"LICENSE", "README.md", "pyproject.toml"} <= names
+
+
+@pytest.mark.slow
+def test_the_source_distribution_works_where_it_is_unpacked(dist: Path, tmp_path: Path) -> None:
+    [archive] = dist.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        files.extractall(tmp_path, filter="data")
+    [source] = tmp_path.iterdir()
+    main = "import sys; from simfl.cli import main; sys.exit(main())"
+    for words in (["new", "mine.yaml", "--from", "edge_fleet"], ["validate", "mine.yaml"]):
+        python("-c", main, *words, cwd=tmp_path, path=source)
+    assert "schema" in (tmp_path / "mine.yaml").read_text()
 
 
 def test_new_from_a_scenario_that_comes_with_simfl(tmp_path: Path, capsys) -> None:

@@ -27,6 +27,7 @@ class ModelFacts:
         convex: whether it has no hidden layer.
         profile: width of FC-1 (0: it has none).
         takes_tokens: whether its inputs are whole numbers.
+        compiled: whether a CPU trains it by the compiled kernel.
     """
 
     parameters: int
@@ -36,11 +37,14 @@ class ModelFacts:
     convex: bool
     profile: int
     takes_tokens: bool
+    compiled: bool
 
 
 def model_facts(scenario: Scenario) -> ModelFacts:
     """Return what virtual time must know of the model of `scenario`."""
     from simfl.training.flat import Layout, build, forward_flops, takes_tokens, training_flops
+    from simfl.training.kernels.compiled import knows
+    from simfl.training.kernels.network import network_of
     from simfl.training.measure import profile_layer
     from simfl.training.program import is_convex
 
@@ -59,6 +63,7 @@ def model_facts(scenario: Scenario) -> ModelFacts:
         convex=is_convex(module),
         profile=profile,
         takes_tokens=takes_tokens(module),
+        compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
     )
 
 

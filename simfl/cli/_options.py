@@ -1,15 +1,22 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
+
+from simfl.cli import _complete
 
 if TYPE_CHECKING:
     from simfl.runs.options import Options
 
 Executor = Annotated[
-    str, typer.Option("--executor", help="Where to train: auto, inline, processes or ray.")
+    str,
+    typer.Option(
+        "--executor",
+        help="Where to train: auto, inline, processes or ray.",
+        autocompletion=_complete.executors,
+    ),
 ]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes that train (default: all cores).")
@@ -38,6 +45,16 @@ AllowCode = Annotated[
     bool,
     typer.Option("--allow-code", help="Import any module:Class that the scenario names; it runs."),
 ]
+Log = Annotated[
+    str,
+    typer.Option(
+        "--log",
+        help="What is recorded: full; rounds (no events of clients); none (nor rows of them).",
+    ),
+]
+CompressLog = Annotated[
+    bool, typer.Option("--compress-log", help="Write events.jsonl.zst instead of events.jsonl.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON.")]
 
@@ -50,6 +67,8 @@ def options(
     ray_address: str | None,
     time_only: bool = False,
     jobs: int | None = None,
+    log: str = "full",
+    compress_log: bool = False,
 ) -> "Options":
     """Return how to run; more than one worker means worker processes unless said otherwise."""
     from simfl.runs.options import Options
@@ -65,4 +84,6 @@ def options(
         time_only=time_only,
         data_dir=data_dir,
         executor_options=extra,
+        log=cast("Literal['full', 'rounds', 'none']", log),
+        compress_log=compress_log,
     )

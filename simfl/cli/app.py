@@ -9,15 +9,15 @@ import typer
 
 app = typer.Typer(
     name="simfl",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 _ORDER = (
-    "run", "resume", "fork", "verify", "check", "report", "compare", "validate", "fleet",
-    "partition", "new", "list_", "describe", "schema",
+    "run", "resume", "fork", "verify", "check", "report", "compare", "explain", "plot",
+    "watch", "tune", "validate", "fleet", "partition",
+    "export", "new", "data", "list_", "describe", "schema",
 )  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""
 _NOT_COMMANDS = ("app", "errors")

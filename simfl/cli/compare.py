@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli.app import app
 
 FORMATS = ("table", "markdown", "csv", "json", "latex")
@@ -25,7 +26,12 @@ def compare_command(
         str | None,
         typer.Option("--ideal", help="Variant whose accuracy is a relative improvement of 100%."),
     ] = None,
-    form: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "table",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", help=", ".join(FORMATS), autocompletion=_complete.one_of(*FORMATS)
+        ),
+    ] = "table",
 ) -> None:
     """Compare finished runs over seeds; with a baseline, seed by seed, with 95% intervals."""
     from simfl.core.units import Share

@@ -4,14 +4,17 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli._options import AllowCode
 from simfl.cli.app import app
 
 
 @app.command("describe")
 def describe(
-    kind: Annotated[str, typer.Argument(help="Such as selectors (or selector).")],
-    name: Annotated[str, typer.Argument(help="Such as fedcor.")],
+    kind: Annotated[
+        str, typer.Argument(help="Such as selectors (or selector).", autocompletion=_complete.kinds)
+    ],
+    name: Annotated[str, typer.Argument(help="Such as fedcor.", autocompletion=_complete.members)],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     allow_code: AllowCode = False,
 ) -> None:

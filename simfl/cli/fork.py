@@ -38,10 +38,10 @@ def fork_command(
 
     Who is at work then is called off, unless only rounds.stop is changed.
     """
-    from simfl.cli._progress import display
     from simfl.core.code import importing
     from simfl.core.units import DURATION, parse_quantity
     from simfl.errors import InputError, Interrupted, UnitError
+    from simfl.report.progress import display
     from simfl.runs.forks import fork
     from simfl.runs.run import resume_all
 

@@ -4,12 +4,16 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli.app import app
 
 
 @app.command("list")
 def list_(
-    kind: Annotated[str | None, typer.Argument(help="Only this kind, such as selectors.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Argument(help="Only this kind, such as selectors.", autocompletion=_complete.kinds),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List every component and class of devices that a scenario can name, one line each."""

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli.app import app
 
 
@@ -12,7 +13,12 @@ from simfl.cli.app import app
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="What to write.")],
     example: Annotated[
-        str | None, typer.Option("--from", help="A scenario that comes with simfl: quickstart, ...")
+        str | None,
+        typer.Option(
+            "--from",
+            help="A scenario that comes with simfl: quickstart, ...",
+            autocompletion=_complete.shipped,
+        ),
     ] = None,
 ) -> None:
     """Write a commented scenario to start from, and the schema by which editors complete it."""
@@ -25,11 +31,7 @@ def new(
 
     text = files("simfl.cli").joinpath("starter.yaml").read_text(encoding="utf-8")
     if example is not None:
-        shipped = {
-            Path(str(place)).stem: place
-            for place in files("simfl.cli.scenarios").iterdir()
-            if place.name.endswith(".yaml")
-        }
+        shipped = _complete.examples()
         if example not in shipped:
             raise NameNotFound("scenario", example, shipped)
         text = shipped[example].read_text(encoding="utf-8")

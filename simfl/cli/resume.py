@@ -27,9 +27,9 @@ def resume_command(
     as_json: shared.AsJson = False,
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
-    from simfl.cli._progress import display
     from simfl.core.code import importing
     from simfl.errors import Interrupted
+    from simfl.report.progress import display
     from simfl.runs.result import find_runs
     from simfl.runs.run import resume_all
 

@@ -51,15 +51,17 @@ def run_command(
         bool, typer.Option("--dry-run", help="Say what would be run, and what it would take.")
     ] = False,
     allow_code: shared.AllowCode = False,
+    log: shared.Log = "full",
+    compress_log: shared.CompressLog = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
     """Simulate a scenario: every variant, at every point of its sweep, with every seed."""
     from simfl.cli._plan import show_plan
-    from simfl.cli._progress import display
     from simfl.core.code import importing
     from simfl.errors import InputError, Interrupted
+    from simfl.report.progress import display
     from simfl.runs.run import jobs as jobs_of
     from simfl.runs.run import run
     from simfl.scenario import Document
@@ -73,7 +75,9 @@ def run_command(
         chosen = parse_seeds(seeds) if seeds is not None else None if seed is None else [seed]
     except ValueError as error:
         raise InputError(f"--seeds: {error}") from None
-    how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
+    how = shared.options(
+        executor, workers, device, data_dir, ray_address, time_only, jobs, log, compress_log
+    )
     document = Document.load(file).set(*(changes or ()))
     with importing("anything" if allow_code else "beside"):
         if dry_run:

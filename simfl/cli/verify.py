@@ -21,6 +21,7 @@ def verify_command(
     """Do a run again, elsewhere: exit code 0 if events and model are the same, else 1."""
     from simfl.core.code import importing
     from simfl.errors import RunError
+    from simfl.runs.folder import log_of
     from simfl.runs.verify import verify
 
     how = shared.options(executor, workers, "cpu", data_dir, ray_address)
@@ -29,4 +30,6 @@ def verify_command(
         difference = verify(folder, how)
     if difference is not None:
         raise RunError(f"{folder} does not come out the same: {difference}")
-    typer.echo(f"{folder}: the same, event by event, and so is its model")
+    log = log_of(folder)
+    much = "event by event" if log == "full" else f"as far as --log {log} has recorded it"
+    typer.echo(f"{folder}: the same, {much}, and so is its model")

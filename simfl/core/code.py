@@ -41,6 +41,20 @@ def beside(folder: Path | None) -> Iterator[None]:
         _folder.reset(before)
 
 
+def folder_beside() -> Path:
+    """Return where a scenario's files are that it names relatively, while it is read."""
+    return _folder.get() or Path()
+
+
+def file_of(named: object) -> Path | None:
+    """Return the file whose code defines `named`, or its class."""
+    module = sys.modules.get(getattr(named, "__module__", "")) or sys.modules.get(
+        type(named).__module__
+    )
+    file = getattr(module, "__file__", None)
+    return None if file is None else Path(file)
+
+
 def named_class(name: str) -> object:
     """Return what ``module:Class`` or ``path.py:Class`` names.
 
@@ -49,7 +63,7 @@ def named_class(name: str) -> object:
         Exception: whatever the module raises.
     """
     module, _, attribute = name.partition(":")
-    folder = (_folder.get() or Path()).resolve()
+    folder = folder_beside().resolve()
     if by_file := module.endswith(".py"):
         file = (folder / module).resolve()
         folder, module = file.parent, file.stem

@@ -5,6 +5,7 @@ draw, a device or a policy in one place can't shift the numbers seen in another.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -15,7 +16,8 @@ from typing_extensions import override
 Address = str | int
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 class _Key(ISeedSequence):
@@ -83,15 +85,23 @@ class Seeds:
             ids: `(n,)` identities, e.g. devices.
             counters: `(n,)` or scalar: the number of the draw, of each identity.
         """
-        with np.errstate(over="ignore"):
-            key = np.uint64(self.number(*address))
-            lane = _mix(np.asarray(ids).astype(np.uint64) + key)
-            bits = _mix(lane + np.asarray(counters).astype(np.uint64) * _GOLDEN)
-        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
+        steps = np.asarray(counters).astype(np.uint64).reshape(np.shape(counters) or 1) * _GOLDEN
+        bits = _mix(_mix(ids.astype(np.uint64) + _key(self, address)) + steps)
+        bits >>= _SHIFTS[3]
+        return bits.astype(np.float64) * 2.0**-53 + 2.0**-54
+
+
+@lru_cache(maxsize=1024)
+def _key(seeds: Seeds, address: tuple[Address, ...]) -> NDArray[np.uint64]:
+    """Return `(1,)` the key of an address that is asked about again and again."""
+    return np.array([seeds.number(*address)], dtype=np.uint64)
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    z = (z + _GOLDEN) & _MASK
-    z = ((z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)) & _MASK
-    z = ((z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)) & _MASK
-    return z ^ (z >> np.uint64(31))
+    z = z + _GOLDEN
+    z ^= z >> _SHIFTS[0]
+    z *= _FACTORS[0]
+    z ^= z >> _SHIFTS[1]
+    z *= _FACTORS[1]
+    z ^= z >> _SHIFTS[2]
+    return z

@@ -11,6 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
+from simfl.core.origins import how_to_get
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
 
@@ -40,7 +41,8 @@ def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
             yield text
     except (OSError, EOFError, UnicodeError, zlib.error, csv.Error) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"can't read {named}: {why}") from None
+        hint = how_to_get(path.name) if isinstance(error, FileNotFoundError) else ""
+        raise InputError(f"can't read {named}: {why}{hint}") from None
 
 
 @dataclass(frozen=True)

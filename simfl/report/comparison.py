@@ -22,6 +22,7 @@ TEXT: Mapping[str, Callable[[float], str]] = {
     "energy": formats.energy,
     "count": formats.count,
     "ratio": formats.ratio,
+    "number": lambda value: f"{value:.4g}" if math.isfinite(value) else formats.NOTHING,
 }
 NAMES = {
     "accuracy": "accuracy",
@@ -80,7 +81,12 @@ def _section(comparison: Comparison, columns: list[Column]) -> Section:
 
 
 def _head(column: Column) -> str:
-    return "relative improvement" if column.ideal is not None else NAMES[column.metric.name]
+    return "relative improvement" if column.ideal is not None else name_of(column)
+
+
+def name_of(column: Column) -> str:
+    """Return what a column is called; a loss names its own error."""
+    return NAMES.get(column.metric.name, column.metric.name.upper())
 
 
 def cell_text(column: Column, cell: Cell) -> str:

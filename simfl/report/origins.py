@@ -13,7 +13,7 @@ from simfl.runs.result import RunResult
 SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""
 
-_OF_ITS_OWN = {"variant", "seed", "scenario_sha256", "started", "host_s"}
+_OF_ITS_OWN = {"variant", "seed", "scenario_sha256", "started", "host_s", "factors", "assumed"}
 """What the provenance of each run says of it alone."""
 
 
@@ -22,12 +22,14 @@ class Origins:
     """The last section of a page.
 
     Attributes:
+        assumed: what was left to defaults that decide the result, as lines.
         tables: each with what is said before it.
         shared: versions and machine.
         scenarios: resolved scenarios: label, text.
         more: what is said at the end.
     """
 
+    assumed: Sequence[str]
     tables: Sequence[tuple[str, Table | None]]
     shared: Table
     scenarios: Sequence[tuple[str, str]]
@@ -44,7 +46,19 @@ def origins(runs: Sequence[RunResult], groups: Groups) -> Origins:
     scenarios = [(label.format(name), members[0].scenario_text) for name, members in shown]
     rest = len(groups) - len(shown)
     more = [f"{rest} more resolved scenarios are in their run folders."] if rest else []
-    return Origins([*tables, ("", _each(runs))], _shared(runs), scenarios, more)
+    return Origins(_assumed(groups), [*tables, ("", _each(runs))], _shared(runs), scenarios, more)
+
+
+def _assumed(groups: Groups) -> list[str]:
+    """Return what was assumed, not given; where only some variants assume it, with their names."""
+    owners: dict[str, list[str]] = {}
+    for name, members in groups.items():
+        for line in members[0].provenance.get("assumed", []):
+            owners.setdefault(str(line), []).append(name)
+    return [
+        line if len(names) == len(groups) else f"{line} ({formats.listed(names)})"
+        for line, names in owners.items()
+    ]
 
 
 def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table | None]:
@@ -90,8 +104,11 @@ def _each(runs: Sequence[RunResult]) -> Table:
 
 def _shared(runs: Sequence[RunResult]) -> Table:
     """Return a table of versions and machine; where runs differ, all values."""
-    facts = [_flat(run.provenance) for run in runs]
-    paths = dict.fromkeys(path for flat in facts for path in flat if path not in _OF_ITS_OWN)
+    facts = [
+        _flat({key: value for key, value in run.provenance.items() if key not in _OF_ITS_OWN})
+        for run in runs
+    ]
+    paths = dict.fromkeys(path for flat in facts for path in flat)
     rows = [
         [
             Cell(path, "text", code=True),

@@ -279,6 +279,11 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     reset.addEventListener("click", () => { figure.state.zoom = null; draw(figure); });
     bar.appendChild(reset);
   }
+  if (!chart) {
+    const button = el("button", {type: "button", "data-enlarge": "", "aria-pressed": "false"}, "enlarge");
+    button.addEventListener("click", () => button.setAttribute("aria-pressed", node.classList.toggle("large")));
+    bar.appendChild(button);
+  }
   for (const form of ["png", "svg", "csv"]) {
     const button = el("button", {type: "button", "data-save": form, title: `download ${form.toUpperCase()}`}, form.toUpperCase());
     button.addEventListener("click", () => download(figure, form));
@@ -293,7 +298,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
       button.setAttribute("aria-pressed", on);
       if (chart) { on ? figure.state.hidden.delete(i) : figure.state.hidden.add(i); draw(figure); return; }
       const css = item.dataset.css.split(" ");
-      node.querySelectorAll(".plot path, .plot rect").forEach(shape => {
+      node.querySelectorAll(".plot path, .plot rect, .plot circle").forEach(shape => {
         const own = [...shape.classList].filter(c => !["line", "area", "thin", "band"].includes(c));
         if (own.join(" ") === css.join(" ")) shape.style.display = on ? "" : "none";
       });
@@ -304,7 +309,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     listen(figure, svg, picture(chart, figure.state, w, h, small ? i : null));
   });
   else figure.plot.addEventListener("pointermove", e => {
-    const title = e.target.querySelector && e.target.closest("path, rect") && e.target.querySelector("title");
+    const title = e.target.querySelector && e.target.closest("path, rect, circle") && e.target.querySelector("title");
     if (title) show(esc(title.textContent), e.clientX, e.clientY); else tip.hidden = true;
   });
   figure.plot.addEventListener("pointerleave", () => { tip.hidden = true; });
@@ -339,6 +344,40 @@ document.querySelectorAll("table").forEach(table => {
     });
   });
 });
+// A table of any two factors of a sweep: means over everything else, darker where they are higher.
+const levels = document.getElementById("levels");
+if (levels) {
+  const {factors, measures, rows} = JSON.parse(levels.textContent), home = document.getElementById("pivot");
+  const bar = home.appendChild(el("div", {class: "bar"})), table = el("table"), scroll = el("div", {class: "scroll", tabindex: 0});
+  scroll.append(table); home.append(scroll);
+  const state = {row: 0, column: factors.length > 1 ? 1 : factors.length, show: 0};
+  const cellOf = some => {
+    const all = some.map(r => r.values[state.show]), there = all.filter(v => v !== null);
+    return {mean: there.length && there.length === all.length ? there.reduce((a, b) => a + b) / all.length : null, all, there};
+  };
+  const pivot = () => {
+    const down = factors[state.row], across = state.column < factors.length && state.column !== state.row ? factors[state.column] : null;
+    const columns = across ? across.levels : [""];
+    const cells = down.levels.map((_, i) => columns.map((_, j) => cellOf(rows.filter(r => r.at[state.row] === i && (!across || r.at[state.column] === j)))));
+    const means = cells.flat().map(c => c.mean).filter(v => v !== null), low = Math.min(...means), high = Math.max(...means);
+    const text = c => !c.all.length ? "–" : c.mean !== null ? told(measures[state.show], c.mean) : c.there.length ? `${c.all.length - c.there.length} of ${c.all.length} never` : "never";
+    const shade = c => c.mean === null || high === low ? 0 : (c.mean - low) / (high - low);
+    table.innerHTML = `<thead><tr><th>${esc(down.name)}${across ? " \\ " + esc(across.name) : ""}</th>${columns.map(c => `<th>${esc(c)}</th>`).join("")}</tr></thead><tbody>`
+      + cells.map((line, i) => `<tr><td>${esc(down.levels[i])}</td>${line.map(c => `<td class="heat" style="--h:${shade(c).toFixed(3)}" title="${c.all.length} runs">${esc(text(c))}</td>`).join("")}</tr>`).join("") + "</tbody>";
+  };
+  const choose = (label, key, names) => {
+    const box = el("select", {"aria-label": label, "data-pivot": key}), wrap = el("label", {}, label + " ");
+    names.forEach((name, i) => box.appendChild(el("option", {value: i}, name)));
+    box.value = state[key];
+    box.addEventListener("change", () => { state[key] = Number(box.value); pivot(); });
+    wrap.append(box); bar.append(wrap);
+  };
+  choose("show", "show", measures.map(m => m.label));
+  choose("rows", "row", factors.map(f => f.name));
+  choose("columns", "column", [...factors.map(f => f.name), "none"]);
+  bar.append(el("span", {}, "means over everything else"));
+  pivot();
+}
 // For tests: what the script would draw in place of what the page came with.
 window.simfl = {figures, redraw: (figure) => {
   const {chart} = figure, small = chart.small, [w, h] = small || chart.size;

@@ -5,16 +5,18 @@ same run folders always give the same bytes.  It is whole without the script, wh
 choose axes, zoom, hide, sort and download.  Everything that users wrote is escaped by the template.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from simfl.report import formats
+from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups
 from simfl.report.devices import Devices
+from simfl.report.factors import factors
 from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
@@ -44,18 +46,22 @@ def write_page(runs: Sequence[RunResult], path: Path) -> None:
     write_atomically(path, page(runs).encode())
 
 
-def page(runs: Sequence[RunResult]) -> str:
-    """Return the page about `runs` (at least one) as HTML."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> str:
+    """Return the page about `runs` (at least one) as HTML.
 
+    Args:
+        runs: finished or not.
+        more: what a served page has besides: the way `home`, its `version`, and a `live` script
+            that keeps it fresh.
+    """
     groups = by_variant(runs)
     first = learning(groups)
     sections = [section for section in _sections(groups) if section.drawings or section.tables]
     drawings = [d for section in sections for d in section.drawings]
-    loader = PackageLoader("simfl.report")
-    jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     table, reading = results(groups)
-    return jinja.get_template("page.html").render(
+    swept = factors(groups)
+    return render(
+        "page.html",
         title=_title(runs),
         about=[text for text in dict.fromkeys(map(_description, runs)) if text],
         facts=_facts(runs, groups),
@@ -65,14 +71,26 @@ def page(runs: Sequence[RunResult]) -> str:
         reading=reading,
         first=first,
         sections=sections,
+        factors=swept and swept.table,
+        pivot=curves.embedded(swept.data if swept else {}),
         origins=origins(runs, groups),
         island=curves.island([*([first] if first else []), *drawings]),
-        style=_own("style.css"),
-        script=_own("page.js"),
+        script=own("page.js"),
+        more=more or {},
     )
 
 
-def _own(name: str) -> str:
+def render(template: str, **values: Any) -> str:
+    """Return one of the templates with everything that users wrote escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("simfl.report")
+    jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    return jinja.get_template(template).render(style=own("style.css"), **values)
+
+
+def own(name: str) -> str:
+    """Return a file of this room."""
     return files("simfl.report").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -108,18 +126,18 @@ def _range(runs: Sequence[RunResult]) -> str:
 
 def learning(groups: Groups) -> Drawing | None:
     """Return accuracy and loss by what they cost; rounds over time, if nothing was evaluated."""
-    xs = [curves.TIME, curves.ROUNDS, curves.BYTES, curves.ENERGY]
+    xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
     marks = [("accuracy", target, formats.target(target)) for target in all_targets(groups)]
     about = "Dashed lines across are the targets." if marks else ""
-    ys = [curves.ACCURACY, curves.LOSS]
+    ys = [measures.ACCURACY, measures.LOSS]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
     return drawing or curves.curves(
         "progress",
         "Rounds over virtual time",
         "Steeper is faster.",
         groups,
-        [curves.TIME, curves.BYTES],
-        [curves.DONE],
+        [measures.TIME, measures.BYTES],
+        [measures.DONE],
         wide=True,
     )
 
@@ -130,16 +148,16 @@ def _sections(groups: Groups) -> list[Section]:
         "Duration of rounds",
         "From selection to aggregation.",
         groups,
-        [curves.ROUNDS, curves.TIME],
-        [curves.DURATION],
+        [measures.ROUNDS, measures.TIME],
+        [measures.DURATION],
     )
     skew = curves.curves(
         "gemd",
         "Label skew of cohorts (GEMD)",
         "Distance of the labels that a round learns from to everybody's, 0 to 2.",
         groups,
-        [curves.ROUNDS, curves.TIME],
-        [curves.GEMD],
+        [measures.ROUNDS, measures.TIME],
+        [measures.GEMD],
     )
     return [
         Section("Rounds", _there(durations, anatomy(groups), rounds.outcomes(groups), skew)),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, colour
-from simfl.report.comparison import NAMES, TEXT, figure_text, legend
+from simfl.report.comparison import TEXT, figure_text, legend, name_of
 from simfl.report.tables import Cell, Table
 from simfl.runs.compare import (
     ACCURACY,
@@ -31,11 +31,12 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     comparison = compare([run for runs in groups.values() for run in runs])
     evaluated = any(len(run.evaluated) for runs in groups.values() for run in runs)
     several = len({run.n_rounds for runs in groups.values() for run in runs}) > 1
+    errors = [c for c in comparison.columns if c.metric.unit == "number"]
     wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None and c.metric is not ENERGY]
     comparison = replace(
-        comparison, columns=[*([Column(ACCURACY), *to] if evaluated else []), *whole]
+        comparison, columns=[*([Column(ACCURACY), *to] if evaluated else errors), *whole]
     )
     above: dict[str, int] = {}
     for column in comparison.columns:
@@ -51,7 +52,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
         for index, (name, runs) in enumerate(groups.items())
     ]
     heads = ["variant", *(["seeds"] if seeded else [])]
-    heads += [NAMES[column.metric.name] for column in comparison.columns]
+    heads += [name_of(column) for column in comparison.columns]
     reading = legend(comparison)
     if any(cell.css == "best" for cells in columns for cell in cells):
         reading.append("Green: better than every other variant by more than chance explains.")
@@ -63,7 +64,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
 def _above(column: Column) -> str:
     if column.target is not None:
         return f"to {formats.target(column.target)}"
-    return "" if column.metric is ACCURACY else "in all"
+    return "" if column.metric is ACCURACY or column.metric.unit == "number" else "in all"
 
 
 def _cells(comparison: Comparison, column: Column) -> list[Cell]:

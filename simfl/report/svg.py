@@ -97,6 +97,11 @@ class Plot:
                 height=_number(bottom - top),
             )
 
+    def dot(self, x: float, y: float, css: str, tip: str = "", radius: float = 3.5) -> None:
+        """Draw a dot."""
+        across, up = self._at(x, y)
+        self._add("circle", css, tip, cx=_number(across), cy=_number(up), r=_number(radius))
+
     def across(self, y: float, text: str, css: str = "mark") -> None:
         """Draw a labelled line across at `y`."""
         if self._y.low <= y <= self._y.high:

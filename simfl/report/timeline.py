@@ -2,7 +2,9 @@
 
 A fold over the event log: a track for the server's rounds, and one per device, grouped as in the
 fleet, with a slice per participation (or answered probe) around its download, compute and upload.
-Times are microseconds of virtual time, exact to the nanosecond.
+Arrows lead from the round that sends a device out to its slice, and from an update that counts back
+to the round; counters tell accuracy, bytes moved and how many are at work.  Times are microseconds
+of virtual time, exact to the nanosecond.
 """
 
 import json
@@ -12,12 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simfl.errors import InputError
-from simfl.runs.folder import EVENTS, TRACE, write_atomically
-from simfl.runs.result import RunResult
+from simfl.errors import InputError, RunError
+from simfl.runs.eventlog import decode
+from simfl.runs.folder import TRACE, event_lines, write_atomically
+from simfl.runs.result import MOVED, RunResult
 
 SLICES = 100_000
 """So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
+
+TRACKS = 2000
+"""So many devices can be scrolled through; of a larger fleet the first to be seen are drawn."""
+ARROWS = 20_000
+"""So many arrows are drawn in a moment; later updates have none."""
 
 SERVER = 1
 """Process id of the server's track; groups of devices follow.  Viewers keep id 0 to themselves."""
@@ -32,7 +40,7 @@ _TOLD = (
 _ROUND = ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded", "accuracy")
 
 
-def write_trace(run: RunResult, slices: int = SLICES) -> Path:
+def write_trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS) -> Path:
     """Write `trace.json` into the folder of a run, finished or not; return its path.
 
     Raises:
@@ -40,32 +48,39 @@ def write_trace(run: RunResult, slices: int = SLICES) -> Path:
         RunError: the file can't be written.
     """
     path = run.folder / TRACE
-    write_atomically(path, trace(run, slices).encode())
+    write_atomically(path, trace(run, slices, tracks).encode())
     return path
 
 
-def trace(run: RunResult, slices: int = SLICES) -> str:
-    """Return the timeline of a run as JSON, an event a line."""
-    drawing = _Trace(run.groups)
-    note = None
-    for event in _events(run.folder / EVENTS):
+def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS) -> str:
+    """Return the timeline of a run as JSON, an event a line.
+
+    Args:
+        run: finished or not.
+        slices: it ends with the round that has more.
+        tracks: so many devices have one.
+    """
+    drawing = _Trace(run.groups, tracks)
+    notes = []
+    if run.log != "full":
+        notes.append(f"recorded with --log {run.log}: what devices did is not in the event log")
+    for event in _events(run.folder):
         drawing.take(event)
         if event["event"] == "round_end" and drawing.slices > slices:
-            note = f"cut off after round {event['round']}: more than {slices:,} slices"
+            notes.append(f"cut off after round {event['round']}: more than {slices:,} slices")
             break
+    if drawing.left_out:
+        notes.append(f"{drawing.left_out:,} devices more than the {tracks:,} that are drawn")
     lines = ",\n".join(_json(event) for event in [*drawing.names(), *drawing.events])
-    other = {"clock": "virtual time"} | ({"note": note} if note else {})
+    other = {"clock": "virtual time"} | ({"note": "; ".join(notes)} if notes else {})
     return f'{{"displayTimeUnit":"ms","otherData":{_json(other)},"traceEvents":[\n{lines}\n]}}\n'
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def _events(folder: Path) -> Iterator[dict[str, Any]]:
     try:
-        with path.open(encoding="utf-8") as file:
-            for line in file:
-                if line.endswith("\n"):  # a killed run may leave half a line
-                    yield json.loads(line)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} can't be read: {error}") from None
+        yield from map(decode, event_lines(folder))
+    except (OSError, ValueError, RunError) as error:
+        raise InputError(f"the event log of {folder} can't be read: {error}") from None
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -111,9 +126,10 @@ class _Trace:
 
     Args:
         groups: names of the fleet's groups and the id of the first device of each.
+        tracks: so many devices are drawn.
     """
 
-    def __init__(self, groups: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, groups: Sequence[tuple[str, int]], tracks: int) -> None:
         self.events: list[dict[str, Any]] = []
         self.slices = 0
         self._names = [name for name, _ in groups]
@@ -122,14 +138,28 @@ class _Trace:
         self._probes: dict[int, _Visit] = {}
         self._asked_s = 0.0
         self._seen: set[int] = set()
+        self._tracks = tracks
+        self._unseen: set[int] = set()
+        self._arrows = 0
+        self._working: set[int] = set()
+        self._moved = 0
+        self._last: dict[str, dict[str, Any]] = {}
+
+    @property
+    def left_out(self) -> int:
+        """How many devices have no track."""
+        return len(self._unseen)
 
     def take(self, event: dict[str, Any]) -> None:
         """Fold in one event of the log."""
         time_s, kind = float(event["t"]), event["event"]
         if kind == "dispatched":
             self._visits.setdefault(event["client"], []).append(_Visit(time_s, time_s))
+            self._working.add(event["client"])
         elif kind in _PHASES:
             self._visit(event["client"]).finish(_PHASES[kind], time_s)
+            if kind == "uploaded":
+                self._working.discard(event["client"])
         elif kind in ("offline", "online"):
             visit = self._visit(event["client"])
             visit.stop(time_s)
@@ -147,6 +177,8 @@ class _Trace:
             self.events.append(mark)
         if kind in ("round", "probed"):
             self._asked_s = time_s
+        if kind in ("dispatched", "uploaded", "participation"):
+            self._count("at work", time_s, len(self._working))
 
     def names(self) -> Iterator[dict[str, Any]]:
         """Yield what tells a viewer how tracks are called and ordered."""
@@ -181,6 +213,7 @@ class _Trace:
         visits.remove(visit)
         if not visits:
             del self._visits[int(row["client"])]
+            self._working.discard(int(row["client"]))
         if row["upload_end_s"] is not None:
             end_s = float(row["upload_end_s"])
         elif visit.away and row["outcome"] == "offline":
@@ -189,9 +222,12 @@ class _Trace:
             end_s = time_s
             visit.stop(time_s)
         told = {name: row[name] for name in _TOLD if name in row}
-        self._draw(
-            int(row["client"]), f"round {row['round']}: {row['outcome']}", visit, end_s, told
-        )
+        client = int(row["client"])
+        if self._draw(client, f"round {row['round']}: {row['outcome']}", visit, end_s, told):
+            track = self._process(client), client + 1
+            self._arrow("sent out", visit.since_s, visit.since_s, (SERVER, ROUNDS), track)
+            if row["outcome"] == "arrived":
+                self._arrow("counted", end_s - 1e-9, time_s - 1e-9, track, (SERVER, ROUNDS))
 
     def _probed(self, event: dict[str, Any], time_s: float) -> None:
         for client, visit in sorted(self._probes.items()):
@@ -204,23 +240,51 @@ class _Trace:
 
     def _draw(
         self, client: int, title: str, visit: _Visit, end_s: float, facts: dict[str, Any]
-    ) -> None:
+    ) -> bool:
+        """Draw what a device did; return whether it has a track."""
+        if client not in self._seen and len(self._seen) >= self._tracks:
+            self._unseen.add(client)
+            return False
         process = self._process(client)
         self._seen.add(client)
         self.slices += 1 + len(visit.phases)
         self.events.append(_slice(title, process, client + 1, visit.since_s, end_s, facts))
         for name, start_s, stop_s in visit.phases:
             self.events.append(_slice(name, process, client + 1, start_s, stop_s, {}))
+        return True
+
+    def _arrow(
+        self, name: str, start_s: float, end_s: float, out: tuple[int, int], to: tuple[int, int]
+    ) -> None:
+        """Draw an arrow from the slice around its start to that around its end, if there is any."""
+        if self._arrows >= ARROWS or end_s < start_s:
+            return
+        self._arrows += 1
+        facts = {"name": name, "cat": "model", "id": self._arrows}
+        for kind, (process, thread), at_s in (("s", out, start_s), ("f", to, end_s)):
+            at = {"pid": process, "tid": thread, "ts": _nanoseconds(at_s) / 1000}
+            self.events.append({"ph": kind, **facts, **at, **({"bp": "e"} if kind == "f" else {})})
+
+    def _count(self, name: str, time_s: float, value: float) -> None:
+        at = _nanoseconds(time_s) / 1000
+        counter = {"ph": "C", "name": name, "pid": SERVER, "ts": at, "args": {name: value}}
+        last = self._last.get(name)
+        if last is not None and last["ts"] == at:
+            last["args"] = counter["args"]
+            return
+        if last is None or last["args"] != counter["args"]:
+            self._last[name] = counter
+            self.events.append(counter)
 
     def _round(self, row: dict[str, Any]) -> None:
         facts = {name: row[name] for name in _ROUND if row.get(name) is not None}
         name = f"round {row['round']}"
         self.events.append(_slice(name, SERVER, ROUNDS, row["start_s"], row["end_s"], facts))
         self.slices += 1
+        self._moved += sum(row[name] for name in MOVED)
+        self._count("bytes moved", row["end_s"], self._moved)
         if row.get("accuracy") is not None:
-            at = _nanoseconds(row["end_s"]) / 1000
-            counter = {"ph": "C", "name": "accuracy", "pid": SERVER, "ts": at}
-            self.events.append(counter | {"args": {"accuracy": row["accuracy"]}})
+            self._count("accuracy", row["end_s"], row["accuracy"])
 
 
 def _nanoseconds(time_s: float) -> int:

@@ -52,6 +52,9 @@ def check(folder: Path) -> list[Finding]:
 def _examine(law: Law, records: Records) -> Finding:
     if law.finished and records.summary is None:
         return Finding(law.name, skipped="not checked: the run has not finished")
+    if law.full_log and records.log != "full":
+        words = f"not checked: the run was recorded with --log {records.log}"
+        return Finding(law.name, skipped=words)
     try:
         violation = next(law.violations(records), "")
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

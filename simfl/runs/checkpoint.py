@@ -62,14 +62,14 @@ def run_name(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: the folder can't be read.
     """
-    from simfl import __version__
+    from importlib.metadata import version
 
     provenance = read_json(folder / PROVENANCE)
     return {
         "variant": provenance["variant"],
         "seed": provenance["seed"],
         "scenario": sha256((folder / SCENARIO).read_bytes()).hexdigest(),
-        "simfl": __version__,
+        "simfl": version("simfl"),
     }
 
 

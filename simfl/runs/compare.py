@@ -9,7 +9,7 @@ from simfl.errors import InputError, nearest
 from simfl.runs.result import RunResult, by_variant
 from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
 
-Unit = Literal["share", "time", "bytes", "energy", "count", "ratio"]
+Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
 """What a number is of: says how it is written."""
 
 
@@ -175,7 +175,12 @@ def compare(
 
 def _totals(results: Sequence[RunResult]) -> list[Metric]:
     """Return what can be said of some of these runs as a whole."""
-    metrics = [ACCURACY, TERMINAL, ROUNDS, TIME, BYTES, WASTED]
+    errors = dict.fromkeys(run.error[0] for run in results if run.error is not None)
+    judged = [ACCURACY, TERMINAL]
+    if errors:
+        evaluated = any(len(run.evaluated) for run in results)
+        judged = [*(judged if evaluated else []), *(Metric(e, "number", _error(e)) for e in errors)]
+    metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
     if any(run.total_energy_j for run in results):
         metrics.append(ENERGY)
     if any(run.idle_energy_j for run in results):
@@ -183,6 +188,13 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
     if any(math.isfinite(run.normalised_round) for run in results):
         metrics.append(NORMALISED)
     return metrics
+
+
+def _error(name: str) -> Callable[[RunResult], float]:
+    def of(run: RunResult) -> float:
+        return run.error[1] if run.error is not None and run.error[0] == name else math.nan
+
+    return of
 
 
 def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Figure:

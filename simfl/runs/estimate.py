@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from simfl.core.work import Plan
 from simfl.scenario.scenario import Scenario
 
-FLOPS = 1e10
-"""Floating-point operations in a host second of one core."""
-STEP_S = 2e-5
-"""Host seconds of a mini-batch beside its arithmetic."""
+FLOPS, STEP_S = 1e10, 2e-5
+"""Floating-point operations in a host second of one core, and host seconds of a mini-batch beside
+its arithmetic, where PyTorch trains."""
+COMPILED_FLOPS, COMPILED_STEP_S = 5e10, 3e-6
+"""The same where the compiled kernel does: W1 and W3 of `benchmarks/results`, rounded down."""
 PARTICIPATION_S = 3e-4
 """Host seconds that the clock, the log and the rest take of a participation."""
 LOGGED_BYTES = 1500
@@ -57,9 +58,10 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     flops = (times * plan.units(each, batch) + judged * facts.forward_units) * facts.flops
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
+    rate, step_s = (COMPILED_FLOPS, COMPILED_STEP_S) if facts.compiled else (FLOPS, STEP_S)
     return Estimate(
         rounds,
-        clock_s + times * plan.n_steps(each, batch) * STEP_S + flops / FLOPS,
+        clock_s + times * plan.n_steps(each, batch) * step_s + flops / rate,
         PROCESS_BYTES + held,
         disk + facts.parameters * 4.0,
     )

@@ -4,7 +4,7 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import InputError, RunError
-from simfl.runs.eventlog import GrowingFile, encode
+from simfl.runs.eventlog import PACKED, GrowingFile, encode, encode_row, lines_of
 from simfl.runs.lock import LOCK, locked
 from simfl.scenario.yaml import read_yaml
 
@@ -21,7 +21,16 @@ SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.jso
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
 
-_RESULTS = (SUMMARY, EVENTS, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
+LOGS = {
+    "full": None,
+    "rounds": frozenset(
+        {"round", "probe", "probed", "aggregated", "evaluated", "target", "round_end"}
+    ),
+    "none": frozenset[str](),
+}
+"""Which kinds of events are recorded, by what the user asked for (None: all)."""
+
+_RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
 _PAST = re.compile(r"past-\d+\.yaml")
 _SHOWN = 8
 """Differences between scenarios that are told."""
@@ -216,26 +225,58 @@ def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
     write_json(folder / PROVENANCE, provenance)
 
 
+def event_lines(folder: Path) -> Iterator[str]:
+    """Yield the lines of a run's event log, compressed or not; see `lines_of`."""
+    packed = folder / (EVENTS + PACKED)
+    return lines_of(packed if packed.exists() else folder / EVENTS)
+
+
+def log_of(folder: Path) -> str:
+    """Return what the event log of the run in `folder` holds: a key of `LOGS`."""
+    return str(read_json(folder / PROVENANCE).get("log", "full"))
+
+
 class Recorder:
-    """Writes the event log and the tables of one run; every table is a fold over the log."""
+    """Writes the event log and the tables of one run; every table is a fold over all events.
+
+    What the log leaves out and whether it is compressed is in the folder's provenance.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.events = GrowingFile(folder / EVENTS)
+        provenance = read_json(folder / PROVENANCE)
+        self.log: str = provenance.get("log", "full")
+        self._kinds = LOGS[self.log]
+        name = EVENTS + PACKED if provenance.get("log_compressed") else EVENTS
+        self.events = GrowingFile(folder / name)
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)
-        self._rows = _Rows()
+        self._csv = _Csv()
         self._rounds.append(",".join(COLUMNS[RoundRow].names))
         self._clients.append(",".join(COLUMNS[ClientRow].names))
         self.flush()
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Record one event."""
-        self.events.append(encode(time_s, kind, facts))
+        logged = self._kinds is None or kind in self._kinds
+        if "row" not in facts:
+            if logged:
+                self.events.append(encode(time_s, kind, facts))
+            return
+        if kind == "participation" and self.log == "none":
+            return
+        line, cells = encode_row(time_s, kind, facts["row"])
+        if logged:
+            self.events.append(line)
         if kind == "participation":
-            self._clients.append(self._rows.line(facts["row"]))
+            self._clients.append(self._csv.line(cells))
         elif kind == "round_end":
-            self._rounds.append(self._rows.line(facts["row"]))
+            self._rounds.append(self._csv.line(cells))
             self.flush()
+
+    @property
+    def resumes(self) -> bool:
+        """Whether rounds had been recorded before."""
+        return self._rounds.before > 1
 
     def flush(self) -> None:
         """Hand everything to the operating system, the log first."""
@@ -249,18 +290,18 @@ class Recorder:
                 stack.callback(file.close)
 
 
-class _Rows:
-    """Turns rows into lines of CSV; None is an empty field."""
+class _Csv:
+    """Turns cells into lines of CSV; None is an empty one."""
 
     def __init__(self) -> None:
         self._line = ""
-        self._csv = csv.writer(self, lineterminator="")
+        self._writer = csv.writer(self, lineterminator="")
 
     def write(self, line: str) -> None:
         """Take the line that the writer has just made."""
         self._line = line
 
-    def line(self, row: RoundRow | ClientRow) -> str:
-        """Return `row` as one line."""
-        self._csv.writerow(COLUMNS[type(row)].values(row))
+    def line(self, cells: Iterable[Any]) -> str:
+        """Return `cells` as one line."""
+        self._writer.writerow(cells)
         return self._line

@@ -18,13 +18,15 @@ from simfl.build.builder import Builder
 from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.errors import InputError
 from simfl.runs import checkpoint
-from simfl.runs.eventlog import decode, whole_lines
+from simfl.runs.eventlog import decode
 from simfl.runs.folder import (
     EVENTS,
     SCENARIO,
     check_ours,
+    event_lines,
     is_run,
     leaves,
+    log_of,
     past_name,
     prepare,
     read_provenance,
@@ -120,7 +122,11 @@ def fork(
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
     provenance, before = read_provenance(folder), stages(folder)
-    lines = whole_lines(folder / EVENTS)
+    if log_of(folder) != "full":
+        raise InputError(
+            f"{folder} was recorded with --log {log_of(folder)}: its past is not known"
+        )
+    lines = list(event_lines(folder))
     events = [decode(line) for line in lines]
     shared = sum(event["t"] <= at_s for event in events)
     if shared == len(events):
@@ -153,6 +159,7 @@ def fork(
     told = {
         **{key: value for key, value in provenance.items() if key != "host_s"},
         "variant": name,
+        "log_compressed": False,
         "forks": [*provenance["forks"], origin],
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),

@@ -6,6 +6,7 @@ The operating system lets go of a dead process's lock, so one that is left behin
 import fcntl
 import os
 import platform
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -38,6 +39,20 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         path.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether somebody who is still there writes into `folder`; the lock itself is left alone."""
+    match = re.match(r"process (\d+) on (.*), started ", _holder(folder / LOCK))
+    if match is None or match[2] != platform.node():
+        return (folder / LOCK).exists()  # being taken now, or by another machine
+    try:
+        os.kill(int(match[1]), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is there, and another user's
+        return True
+    return True
 
 
 def _take(path: Path) -> int:

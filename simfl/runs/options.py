@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from simfl.errors import InputError
 from simfl.training.executors.base import Executor, executors
@@ -23,7 +23,10 @@ class Options:
         time_only: run the clock without training.
         data_dir: where data sets lie (None: ``SIMFL_DATA``, else they are downloaded).
         executor_options: further options of the executor.
-        checkpoint_every_s: host seconds between checkpoints, at least.
+        checkpoint_every_s: host seconds between checkpoints, at least; only a full log has any.
+        log: what is recorded: `full`; `rounds`: no event and row of a single participation is in
+            the event log, tables are whole; `none`: no event and no row of `clients.csv`.
+        compress_log: write ``events.jsonl.zst``.
     """
 
     executor: str = "auto"
@@ -34,6 +37,17 @@ class Options:
     data_dir: Path | None = None
     executor_options: Mapping[str, Any] = field(default_factory=dict)
     checkpoint_every_s: float = 5.0
+    log: Literal["full", "rounds", "none"] = "full"
+    compress_log: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is no log.
+
+        Raises:
+            InputError: it is none.
+        """
+        if self.log not in ("full", "rounds", "none"):
+            raise InputError(f"unknown log {self.log!r}; expected full, rounds or none")
 
     def data_folder(self) -> Path | None:
         """Return the data folder.

@@ -16,6 +16,7 @@ from simfl.runs.folder import (
     ROUNDS,
     SCENARIO,
     SUMMARY,
+    event_lines,
     is_finished,
     past_name,
     read_json,
@@ -61,7 +62,7 @@ class Records:
         Raises:
             ValueError, RunError, OSError, RecursionError: one of its files is damaged.
         """
-        scenario, lines = (folder / SCENARIO).read_bytes(), whole_lines(folder / EVENTS)
+        scenario, lines = (folder / SCENARIO).read_bytes(), list(event_lines(folder))
         data, _ = read_yaml(scenario.decode(), SCENARIO)
         provenance = read_provenance(folder)
         past = [past_name(n) for n in range(1, len(provenance["forks"]) + 1)]
@@ -97,6 +98,11 @@ class Records:
             if event["event"] == "round_end":
                 segments.append(Segment())
         return segments
+
+    @property
+    def log(self) -> str:
+        """What the event log holds: full, rounds or none."""
+        return str(self.provenance.get("log", "full"))
 
     @property
     def closed(self) -> Iterator[tuple[Row, "Segment"]]:

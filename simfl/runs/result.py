@@ -138,6 +138,11 @@ class RunResult:
         return bool(self.provenance.get("time_only", False))
 
     @property
+    def log(self) -> str:
+        """What was recorded: full, rounds or none; see `Options`."""
+        return str(self.provenance.get("log", "full"))
+
+    @property
     def oracle(self) -> bool:
         """Whether its selector saw what no server can know."""
         return bool(self.provenance.get("oracle", False))
@@ -167,6 +172,30 @@ class RunResult:
 
         written = self.scenario.get("evaluation", {}).get("targets", [])
         return sorted(Share().parse(target) for target in written)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it is, what it reached and what it took: a row of a table of runs."""
+        judged = {"accuracy": self.final_accuracy}
+        if self.error is not None:
+            judged = {self.error[0]: self.error[1]}
+        return {
+            "variant": self.variant,
+            "seed": self.seed,
+            **judged,
+            "rounds": self.n_rounds,
+            "virtual time (s)": self.end_s,
+            "bytes": self.total_bytes,
+            "wasted share": self.wasted_share,
+            "energy (J)": self.total_energy_j,
+            "finished": self.finished,
+        }
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        html: str = pd.DataFrame([self.facts]).to_html(index=False, na_rep="")
+        return html
 
     # What came of it --------------------------------------------------------------------------
 
@@ -218,6 +247,20 @@ class RunResult:
     def final_accuracy(self) -> float:
         """Of the last evaluation (NaN: there was none)."""
         return float(self._accuracies[-1]) if len(self._accuracies) else math.nan
+
+    @cached_property
+    def error(self) -> tuple[str, float] | None:
+        """Name and value of the error at the last evaluation, where the loss has no accuracy."""
+        from simfl.components.losses.base import losses
+
+        written = self.scenario.get("training", {}).get("loss", "")
+        values = self.column("loss")[np.isfinite(self.column("loss"))]
+        # Code of the user's own is not imported to look at what it gave.
+        name = written.get("name") if isinstance(written, dict) else written
+        if len(self.evaluated) or not len(values) or name not in losses.names():
+            return None
+        loss = losses.parse(written)
+        return (loss.error, loss.error_of(float(values[-1]))) if loss.error else None
 
     @property
     def best_accuracy(self) -> float:

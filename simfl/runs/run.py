@@ -4,11 +4,12 @@ import hashlib
 import logging
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,17 @@ from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
+from simfl.runs.tracking import track
 from simfl.scenario import Document, Scenario, expand
+from simfl.scenario.assumptions import assumptions
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor, executors
 
 _LOG = logging.getLogger(__name__)
+
+_GIVEN = (("seed",), ("seeds",))
+"""What each run has, wherever it was said."""
 
 
 def jobs(
@@ -95,13 +101,28 @@ def run(
         RunError: runs failed, while the others were finished; their folders stay readable and can
             be resumed.
     """
+    return run_jobs(jobs(scenario, out, seeds, variants), options, overwrite, listen, go_on, watch)
+
+
+def run_jobs(
+    todo: Sequence[Job],
+    options: Options | None = None,
+    overwrite: bool = False,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+    go_on: bool = False,
+    watch: Watch | None = None,
+    told: bool = True,
+) -> list[RunResult]:
+    """Do some jobs; return their results in that order.
+
+    All is as for `run`; `told` is whether it is logged which finished runs are reused.
+    """
     options = options or Options()
-    todo = jobs(scenario, out, seeds, variants)
     refuse(
         [(job.variant, job.scenario.seed, job.scenario) for job in todo],
         trains=not options.time_only,
     )
-    kept = [_is_kept(job, options, overwrite, go_on) for job in todo]
+    kept = [_is_kept(job, options, overwrite, go_on, told) for job in todo]
     _do_all(todo, kept, options, watch, listen)
     return [RunResult(job.folder) for job in todo]
 
@@ -161,17 +182,18 @@ def _do(
     if tell is not None:
         tell(Progress())
     if keep:
-        resume(job.folder, options, listeners, tell)
+        result = resume(job.folder, options, listeners, tell)
     else:
-        run_one(job, options, listeners, tell)
+        result = run_one(job, options, listeners, tell)
+    track(result, job.scenario.log)
 
 
-def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
+def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
     if overwrite:
         check_ours(job.folder)
         return False
     kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
-    if kept and is_finished(job.folder):
+    if kept and told and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished: its results are reused; --overwrite computes them "
             "again",
@@ -181,12 +203,24 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
 
 
 def run_one(
-    job: Job, options: Options, listeners: Sequence[Listener] = (), tell: Tell | None = None
+    job: Job,
+    options: Options,
+    listeners: Sequence[Listener] = (),
+    tell: Tell | None = None,
+    build: Callable[[Scenario, Options, Executor], Builder] | None = None,
 ) -> RunResult:
-    """Run one job, in place of whatever run its folder holds; see `run`."""
+    """Run one job, in place of whatever run its folder holds; see `run`.
+
+    Args:
+        job: what to run.
+        options: how.
+        listeners: told of everything.
+        tell: is told now and then how far it is.
+        build: returns what makes its parts, if that is another builder than the usual one.
+    """
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
-    builder = _builder(job.scenario, options, executor)
+    builder = (build or _builder)(job.scenario, options, executor)
     try:
         builder.check()  # before anything is written
         with locked(job.folder):
@@ -249,12 +283,16 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "variant": job.variant,
         "seed": job.scenario.seed,
         "factors": job.factors,
+        "assumed": [str(it) for it in assumptions(job.scenario) if it.path not in _GIVEN],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
+        "log": options.log,
+        "log_compressed": options.compress_log,
         "executor": executors.dump(executor),
         "device": options.device,
         "threads_per_worker": 1,
         "versions": _versions(),
+        "commit": _commit(),
         "machine": {
             "system": platform.platform(),
             "processor": platform.machine(),
@@ -271,3 +309,17 @@ def _versions() -> dict[str, str]:
 
     packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
     return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}
+
+
+@cache
+def _commit() -> str | None:
+    """Return the commit of the checkout that simfl runs from, ``-dirty`` if changed; else None."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        told = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return told.stdout.strip()

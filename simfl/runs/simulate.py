@@ -1,6 +1,7 @@
 """One run: the clock from its start to its end, and what came of it in the run's folder."""
 
 import gc
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -12,12 +13,12 @@ from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.errors import RunError
 from simfl.runs import checkpoint as checkpoints
-from simfl.runs.eventlog import decode, whole_lines
+from simfl.runs.eventlog import decode
 from simfl.runs.folder import (
-    EVENTS,
     PROVENANCE,
     SUMMARY,
     Recorder,
+    event_lines,
     read_provenance,
     write_atomically,
     write_json,
@@ -30,6 +31,8 @@ from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import main
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import Listener, Timeline
+
+_LOG = logging.getLogger(__name__)
 
 
 def simulate(
@@ -93,10 +96,17 @@ def _recorded_server(
     folder: Path, builder: Builder, timeline: Timeline, recorder: Recorder, every_s: float
 ) -> tuple[Server, Coordinator]:
     """Return a server that goes on from the last checkpoint, and who answers it."""
-    coordinator, recorded = builder.coordinator, whole_lines(folder / EVENTS)
-    if not coordinator.state_dict():
+    coordinator = builder.coordinator
+    if recorder.log != "full" or not coordinator.state_dict():
+        if recorder.log != "full" and recorder.resumes and not builder.time_only:
+            _LOG.warning(
+                "%s was recorded with --log %s, which can't be replayed: it trains from the start "
+                "again, and is checked against what is recorded",
+                folder, recorder.log,
+            )  # fmt: skip
         timeline.listen(recorder.listen)
         return builder.server(timeline, coordinator), coordinator
+    recorded = list(event_lines(folder))
     checkpoint = checkpoints.load(folder, len(recorded))
     answers = _coordinator(coordinator, checkpoint, recorded)
     server = builder.server(timeline, answers)

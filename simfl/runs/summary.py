@@ -1,6 +1,6 @@
 """The summary of a run: a fold over its event log, so that a resumed run has the same one."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +29,7 @@ class Summary:
         self.end_s = 0.0
         self.accuracy: float | None = None
         self.best: float | None = None
-        self._judged: list[tuple[int, float]] = []
+        self._judged: deque[tuple[int, float]] = deque(maxlen=TERMINAL_ROUNDS)
         self._paper: list[float] = []
         self._wall: list[float] = []
         self._clients = clients

@@ -11,8 +11,16 @@ from typing import Any
 
 from simfl.coordinators.base import MODEL
 from simfl.errors import InputError
-from simfl.runs.eventlog import decode, whole_lines
-from simfl.runs.folder import EVENTS, PROVENANCE, SCENARIO, is_finished, is_run
+from simfl.runs.eventlog import decode, lines_of
+from simfl.runs.folder import (
+    CLIENTS,
+    PROVENANCE,
+    ROUNDS,
+    SCENARIO,
+    event_lines,
+    is_finished,
+    is_run,
+)
 from simfl.runs.options import Options
 from simfl.runs.run import resume
 
@@ -62,12 +70,18 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
 
 
 def _first_difference(folder: Path, again: Path) -> Difference | None:
-    both = whole_lines(folder / EVENTS), whole_lines(again / EVENTS)
-    for number, (there, here) in enumerate(zip_longest(*both), start=1):
+    logs = event_lines(folder), event_lines(again)
+    for number, (there, here) in enumerate(zip_longest(*logs), start=1):
         if there != here:
             return _in_event(number, there, here)
-    there, here = _digest(folder / MODEL), _digest(again / MODEL)
-    return None if there == here else Difference(None, MODEL, there, here)
+    # Which a log that is not full may say less than.
+    for name in (ROUNDS, CLIENTS):
+        tables = lines_of(folder / name), lines_of(again / name)
+        for number, (there, here) in enumerate(zip_longest(*tables), start=1):
+            if there != here:
+                return Difference(None, f"{name}:{number}", there, here)
+    models = _digest(folder / MODEL), _digest(again / MODEL)
+    return None if models[0] == models[1] else Difference(None, MODEL, *models)
 
 
 def _in_event(number: int, recorded: str | None, repeated: str | None) -> Difference:

@@ -171,7 +171,7 @@ def file_names(data: object) -> Iterator[str]:
     """Yield the files that plain data name, under keys such as `file`, and the modules."""
     if isinstance(data, Mapping):
         for key, value in data.items():
-            names_file = key == "file" or str(key).endswith("_file")
+            names_file = key in ("file", "path") or str(key).endswith("_file")
             if isinstance(value, str) and (names_file or is_code(value)):
                 yield value
             yield from file_names(value)

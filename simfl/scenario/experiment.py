@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_
 from simfl.components.aggregators.base import Aggregator, aggregators
 from simfl.components.models.base import Model, models
 from simfl.components.selectors.base import Selector, selectors
+from simfl.components.trackers.base import Tracker, trackers
 from simfl.errors import nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.fleet import Groups
@@ -16,6 +17,7 @@ from simfl.scenario.learning import Data, Evaluation, Training
 from simfl.scenario.part import Name, Part
 from simfl.scenario.rounds import Rounds
 from simfl.scenario.sweep import Sweep
+from simfl.scenario.tune import Tune
 from simfl.scenario.yaml import to_yaml
 from simfl.sim.networks.base import Network, networks
 
@@ -115,6 +117,10 @@ class Experiment(Part):
         default_factory=aggregators.make, description="how updates become the next model"
     )
     evaluation: Evaluation = Field(default_factory=Evaluation)
+    log: tuple[Annotated[Tracker, trackers], ...] = Field(
+        (),
+        description="programs that keep results too, on this machine: tensorboard, wandb, mlflow",
+    )
     variants: dict[Name, dict[str, Any]] = Field(
         default_factory=dict,
         max_length=1000,
@@ -124,6 +130,9 @@ class Experiment(Part):
         None,
         description="every variant again with every combination of values: a path -> a list; "
         "`zip: {path: list, ...}` for paths that change together, `random: n` for only so many",
+    )
+    tune: Tune | None = Field(
+        None, description="what `simfl tune` is to choose, and to what end; runs leave it out"
     )
     seeds: SeedList = Field((), description="repeat every variant: a list, or a range 0-4")
 
@@ -162,7 +171,7 @@ class Experiment(Part):
         return {
             key: value
             for key, value in data.items()
-            if value or key not in ("description", "correlate", "variants", "seeds")
+            if value or key not in ("description", "correlate", "log", "variants", "seeds")
         }
 
     def to_yaml(self) -> str:

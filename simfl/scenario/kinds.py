@@ -22,6 +22,7 @@ KINDS: dict[str, str] = {
     "aggregators": "simfl.components.aggregators.base:aggregators",
     "compressors": "simfl.components.compressors.base:compressors",
     "filters": "simfl.components.filters.base:filters",
+    "trackers": "simfl.components.trackers.base:trackers",
     "executors": "simfl.training.executors.base:executors",
 }
 """Plural, as on the command line -> ``module:registry``."""

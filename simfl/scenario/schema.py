@@ -106,7 +106,7 @@ def _paths(
     schema: dict[str, Any], properties: dict[str, Any], above: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for key, value in properties.items():
-        if above or key not in ("fleet", "seed", "seeds", "sweep", "variants"):
+        if above or key not in ("fleet", "seed", "seeds", "sweep", "tune", "variants"):
             part = schema["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
             yield f"{above}{key}", {} if "properties" in part else _changed(value)
             yield from _paths(schema, part.get("properties", {}), f"{above}{key}.")

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -64,10 +65,7 @@ class DeviceGroup:
 
     def some(self, most: int) -> Ids:
         """Return at most `most` of its devices (indices in the group), spread without a pattern."""
-        if self.count <= most:
-            return np.arange(self.count)
-        golden = (math.sqrt(5) - 1) / 2
-        return (np.arange(most) * golden % 1 * self.count).astype(np.int64)
+        return _spread(self.count, most)
 
     def next_online_s(self, now_s: float) -> float:
         """Return the first instant >= `now_s` at which one of them is there (inf: never)."""
@@ -78,6 +76,14 @@ class DeviceGroup:
         if self.online(devices, now_s).any():
             return now_s
         return min(batteries.returns_s(device, now_s, self.schedule) for device in devices.tolist())
+
+
+@lru_cache(maxsize=256)
+def _spread(count: int, most: int) -> Ids:
+    if count <= most:
+        return np.arange(count)
+    golden = (math.sqrt(5) - 1) / 2
+    return (np.arange(most) * golden % 1 * count).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,8 @@ class Fleet:
 
     def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
         """Return `(m,)` whether each of `devices` is online."""
+        if len(self.groups) == 1:
+            return self.groups[0].online(devices, now_s)
         result = np.zeros(len(devices), dtype=np.bool_)
         for group in self.groups:
             mine = (devices >= group.first) & (devices < group.first + group.count)

@@ -98,12 +98,13 @@ def test_the_picture_shows_every_error_and_what_rates_are_drawn_from() -> None:
     devices = many(MANY)
     errors, medians, rates = picture(devices).axes
     for number, phase in enumerate(("download", "compute", "upload")):
-        assert len(errors.lines[number].get_xdata()) == 20 * MANY
+        assert np.size(errors.lines[number].get_xdata()) == 20 * MANY
         residuals = sorted(100 * device.residuals[phase] for device in devices)
-        np.testing.assert_allclose(medians.lines[number].get_ydata(), residuals)
+        assert np.asarray(medians.lines[number].get_ydata()) == pytest.approx(residuals, rel=1e-7)
     dots, drawn, *_ = rates.lines
-    assert len(dots.get_xdata()) == MANY
-    assert np.interp(1.0, drawn.get_xdata(), drawn.get_ydata()) == pytest.approx(50, abs=0.1)
+    assert np.size(dots.get_xdata()) == MANY
+    shares, values = (np.asarray(data) for data in drawn.get_data())
+    assert np.interp(1.0, shares, values) == pytest.approx(50, abs=0.1)
     assert len(picture(devices[: MANY - 1]).axes) == 2
 
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from html import unescape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,59 @@ def test_without_a_script_it_is_whole(page: Path) -> None:
     for figure in re.findall(r"<figure.*?</figure>", still, re.DOTALL):
         assert "<svg" in figure
         assert re.search(r"<(path|rect) class=\"(line|o-|p-)", figure)
+
+
+def test_nothing_is_cut_in_print(page: Path, tmp_path: Path) -> None:
+    html = page.read_text(encoding="utf-8")
+    assert "@media print {" in html
+    printed = tmp_path / "printed.html"
+    printed.write_text(html.replace("@media print {", "@media all {"), encoding="utf-8")
+    play = """const wide = document.documentElement, room = wide.clientWidth;
+    return {cut: wide.scrollWidth - room,
+      out: [...document.querySelectorAll("td, svg, figcaption")]
+        .filter(e => e.getBoundingClientRect().right > room).length,
+      scrolling: [...document.querySelectorAll(".plot, .scroll")]
+        .filter(e => getComputedStyle(e).overflowX !== "visible").length};"""
+    # A4 on its side, without its margins, is 1047 CSS pixels wide.
+    assert read(printed, play, tmp_path, 1047) == {"cut": 0, "out": 0, "scrolling": 0}
+
+
+def test_any_two_factors_of_a_sweep_make_a_table(tmp_path: Path) -> None:
+    runs = []
+    for clients in (5, 10):
+        for deadline, last in (("1 s", 0.5), ("none", 0.9)):
+            name = f"{clients} {deadline}"
+            run = made_run(tmp_path, name, 0, [0.1, last + clients / 1000])
+            point = {"rounds.clients": clients, "deadline": deadline}
+            provenance = {"variant": name, "seed": 0, "factors": point}
+            (run.folder / "provenance.json").write_text(json.dumps(provenance))
+            runs.append(RunResult(run.folder))
+    play = """const table = () => [...document.querySelectorAll("#pivot tr")]
+      .map(row => [...row.cells].map(cell => cell.textContent));
+    const choose = (key, value) => {
+      const box = document.querySelector(`[data-pivot=${key}]`);
+      box.value = value; box.dispatchEvent(new Event("change")); return table(); };
+    return [table(), choose("column", 2), choose("row", 1)];"""
+    both, clients, deadline = read(write_report(runs, tmp_path / "written.html"), play, tmp_path)
+    assert both == [
+        [r"rounds.clients \ deadline", "1 s", "none"],
+        ["5", "50.5%", "90.5%"],
+        ["10", "51.0%", "91.0%"],
+    ]
+    assert clients == [["rounds.clients", ""], ["5", "70.5%"], ["10", "71.0%"]]
+    assert deadline == [["deadline", ""], ["1 s", "50.8%"], ["none", "90.8%"]]
+
+
+def test_charts_that_stand_still_can_be_enlarged(compared: list[RunResult], tmp_path: Path) -> None:
+    play = """const still = simfl.figures.find(f => !f.chart);
+    const width = () => still.plot.querySelector("svg").getBoundingClientRect().width;
+    const before = width();
+    still.node.querySelector("[data-enlarge]").click();
+    return width() / before;"""
+    assert read(write_report(compared, tmp_path / "written.html"), play, tmp_path) > 1.5
+
+
+def test_the_script_is_small() -> None:
+    folder = files("simfl.report")
+    size = sum(len(folder.joinpath(name).read_bytes()) for name in ("page.js", "live.js"))
+    assert size <= 60_000

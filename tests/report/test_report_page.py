@@ -12,7 +12,7 @@ import pytest
 
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
-from simfl.report.charts.anatomy import Anatomy
+from simfl.runs.anatomy import PHASES, Anatomy
 from simfl.runs.result import RunResult, by_variant
 from tests.made_runs import made_run
 
@@ -296,16 +296,17 @@ class TestCommand:
         check(tmp_path / "report.html")
 
 
-def test_phases_of_every_round_sum_to_its_duration(
-    compared: list[RunResult], timed: list[RunResult], probed: RunResult
+def test_the_anatomy_names_a_probe_where_there_is_one(
+    compared: list[RunResult], probed: RunResult, tmp_path: Path
 ) -> None:
-    for run in [*compared, *timed, probed]:
-        taken = Anatomy.of(run)
-        np.testing.assert_allclose(
-            taken.phases.sum(axis=1), run.column("end_s") - run.column("start_s"), atol=1e-9
-        )
-        assert (taken.phases >= -1e-9).all()
-        assert (taken.clients >= 0).any()
+    asked = Anatomy.of(probed).phases_ns[:-1, PHASES.index("poll")]
+    dispatched = probed.clients.groupby("round")["selected_s"].min().to_numpy()
+    waited = dispatched - probed.column("start_s")  # a synchronous server does nothing else first
+    np.testing.assert_allclose(asked / 1e9, waited, atol=1e-8)
+    assert (asked > 0).all()
+    for run, legend in ((probed, True), (compared[0], False)):
+        page = write_report([run], tmp_path / "page.html").read_text(encoding="utf-8")
+        assert ('<i class="key p-probe"></i>poll' in page) == legend
 
 
 def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.core.rows import Outcome
-from simfl.report import formats, words
+from simfl.report import formats, measures, words
 from simfl.report.axes import TIME_UNITS, linear, logarithmic
 from simfl.report.charts import curves
-from simfl.report.charts.anatomy import Anatomy
 from simfl.report.words import Standing
 from simfl.runs.result import OUTCOMES, by_variant, find_runs
 from simfl.runs.statistics import Figure, Times, paired_ratio
@@ -75,7 +74,7 @@ def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
     accuracies[[777, 4321]] = 0.01, 0.99
     run = made_run(tmp_path, "v", 0, accuracies.tolist())
     drawing = curves.curves(
-        "c", "", "", {"v": [run]}, [curves.TIME], [curves.ACCURACY, curves.LOSS]
+        "c", "", "", {"v": [run]}, [measures.TIME], [measures.ACCURACY, measures.LOSS]
     )
     assert drawing is not None
     assert drawing.data is not None
@@ -88,7 +87,7 @@ def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
 
 def test_mean_and_band_over_seeds(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, "v", seed, [0.2, 0.4 + 0.2 * seed, 0.8]) for seed in (0, 1)]
-    drawing = curves.curves("c", "", "", {"v": runs}, [curves.ROUNDS], [curves.ACCURACY])
+    drawing = curves.curves("c", "", "", {"v": runs}, [measures.ROUNDS], [measures.ACCURACY])
     assert drawing is not None
     assert drawing.data is not None
     mean = drawing.data["series"][0]["means"]["round accuracy"]
@@ -103,18 +102,10 @@ def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
         groups = {
             f"v{i}": [made_run(tmp_path / str(count), f"v{i}", 0, [0.1, 0.2])] for i in range(count)
         }
-        drawing = curves.curves("c", "", "", groups, [curves.TIME], [curves.ACCURACY])
+        drawing = curves.curves("c", "", "", groups, [measures.TIME], [measures.ACCURACY])
         assert drawing is not None
         assert drawing.svg.count("<svg") == pictures
         assert len({css for css, _ in drawing.legend}) == count
-
-
-def test_the_anatomy_of_a_round(tmp_path: Path) -> None:
-    run = made_run(tmp_path, "v", 0, [0.1, 0.2, 0.3])
-    taken = Anatomy.of(run)
-    # Download 2 s, compute 5 s, upload 3 s: see made_run.
-    np.testing.assert_allclose(taken.phases, [[0, 2, 5, 3]] * 3, atol=1e-9)
-    assert taken.clients.tolist() == [1, 0, 1]
 
 
 @settings(deadline=None, max_examples=60)

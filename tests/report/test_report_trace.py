@@ -5,10 +5,13 @@ import json
 from collections import Counter, defaultdict
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simfl.report.timeline import SERVER, trace
-from simfl.runs.result import RunResult
+from simfl.runs.result import MOVED, RunResult
+
+COUNTERS = ("accuracy", "bytes moved")
 
 
 def events(result: RunResult, **options: Any) -> list[dict[str, Any]]:
@@ -19,6 +22,10 @@ def events(result: RunResult, **options: Any) -> list[dict[str, Any]]:
 
 def slices(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [event for event in found if event["ph"] == "X"]
+
+
+def counters(found: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [event for event in found if event["ph"] == "C" and event["name"] == name]
 
 
 def rows(result: RunResult, name: str) -> list[dict[str, str]]:
@@ -92,8 +99,56 @@ def test_rounds_and_accuracy(probed: RunResult) -> None:
     for event, row in zip(drawn, table, strict=True):
         assert ns(event["ts"]) == round(float(row["start_s"]) * 1e9)
         assert ns(event["ts"]) + ns(event["dur"]) == round(float(row["end_s"]) * 1e9)
-    counters = [event["args"]["accuracy"] for event in found if event["ph"] == "C"]
-    assert counters == [float(row["accuracy"]) for row in table]
+    told = {name: {e["ts"]: e["args"][name] for e in counters(found, name)} for name in COUNTERS}
+    ends = [round(float(row["end_s"]) * 1e9) / 1000 for row in table]
+    for row, at in zip(table, ends, strict=True):
+        seen = [value for ts, value in told["accuracy"].items() if ts <= at]
+        assert seen[-1] == float(row["accuracy"])
+    moved = np.cumsum([sum(int(row[name]) for name in MOVED) for row in table])
+    assert list(told["bytes moved"].items()) == list(zip(ends, moved.tolist(), strict=True))
+
+
+def test_as_many_are_at_work_as_have_not_delivered(result: RunResult) -> None:
+    found = counters(events(result), "at work")
+    assert [e["ts"] for e in found] == sorted({e["ts"] for e in found})
+    assert found[-1]["args"]["at work"] == 0
+    most = max(event["args"]["at work"] for event in found)
+    assert 0 < most <= len(result.clients)
+    if result.scenario["rounds"]["policy"]["name"] == "synchronous":
+        assert most == 6  # those asked
+
+
+def test_arrows_lead_from_rounds_to_devices_and_back(result: RunResult) -> None:
+    found = events(result)
+    spans: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for event in slices(found):
+        start = ns(event["ts"])
+        spans[event["pid"], event["tid"]].append((start, start + ns(event["dur"])))
+    arrows: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    for event in found:
+        if event["ph"] in "sf":
+            arrows[event["id"]].append(event)
+            at = ns(event["ts"])
+            track = spans[event["pid"], event["tid"]]
+            assert any(low <= at <= high for low, high in track)
+    kinds: Counter[str] = Counter()
+    for out, back in arrows.values():
+        assert (out["ph"], back["ph"], back["bp"]) == ("s", "f", "e")
+        assert out["ts"] <= back["ts"]
+        assert (out["pid"] == SERVER) != (back["pid"] == SERVER)
+        kinds[out["name"]] += 1
+    assert kinds["sent out"] == len(result.clients) - result.outcomes["skipped"]
+    assert kinds["counted"] == result.outcomes["arrived"]
+
+
+def test_of_a_large_fleet_some_devices_are_drawn_and_the_others_counted(
+    probed: RunResult,
+) -> None:
+    drawn = json.loads(trace(probed, tracks=3))
+    assert len({e["tid"] for e in slices(drawn["traceEvents"]) if e["pid"] > SERVER}) == 3
+    everybody = {e["tid"] for e in slices(events(probed)) if e["pid"] > SERVER}
+    told = f"{len(everybody) - 3} devices more than the 3 that are drawn"
+    assert drawn["otherData"]["note"] == told
 
 
 def test_devices_are_grouped_as_in_the_fleet(probed: RunResult) -> None:

@@ -1,5 +1,7 @@
 """Event lines are what `json.dumps` makes, only sooner."""
 
+import csv
+import io
 import json
 import math
 from dataclasses import asdict
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.core.rows import ClientRow, RoundRow
-from simfl.runs.eventlog import decode, encode
+from simfl.runs.eventlog import decode, encode, encode_row
 
 CLIENT = ClientRow(
     1, 2, 'a "low-end" é', 0.1, None, 1e22, 5e-324, "late", 3, 4, 0, 0, 10**12, 2, 1.5
@@ -44,7 +46,19 @@ def test_equals_json(time_s: float, kind: str, what: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", [CLIENT, ROUND])
 def test_rows_are_unfolded(row: ClientRow | RoundRow) -> None:
-    assert encode(2.0, "row", {"row": row}) == plain(2.0, "row", asdict(row))
+    line, cells = encode_row(2.0, "row", row)
+    assert line == plain(2.0, "row", asdict(row))
+    written = io.StringIO()
+    csv.writer(written).writerows([cells, asdict(row).values()])
+    assert len({*written.getvalue().splitlines()}) == 1
+
+
+def test_a_row_that_lacks_numbers_is_null_in_json_and_as_it_is_in_csv() -> None:
+    row = RoundRow(1, 0.0, loss=math.nan, train_loss=math.inf, accuracy=None)
+    line, cells = encode_row(2.0, "row", row)
+    assert decode(line)["loss"] is decode(line)["train_loss"] is decode(line)["accuracy"] is None
+    shown = dict(zip(asdict(row), map(str, cells), strict=True))
+    assert (shown["loss"], shown["train_loss"], shown["accuracy"]) == ("nan", "inf", "None")
 
 
 def test_what_json_has_no_word_for_becomes_null() -> None:

@@ -272,3 +272,14 @@ def test_a_damaged_provenance_is_told(
     out, err = capsys.readouterr()
     assert "provenance.json" in out + err or "past-1.yaml" in out + err
     assert "internal error" not in out + err
+
+
+def test_a_compressed_log_can_be_forked_one_that_leaves_out_events_can_not(tmp_path: Path) -> None:
+    whole = ran(tmp_path, options=Options(compress_log=True))
+    plain = ran(tmp_path / "plain", options=Options())
+    there = fork(whole, instant(plain, 0.5), [])
+    resume(there)
+    assert ended(there) == ended(plain)
+    some = ran(tmp_path / "some", options=Options(log="rounds"))
+    with pytest.raises(InputError, match="its past is not known"):
+        fork(some, 0.5, [])

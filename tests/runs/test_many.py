@@ -17,7 +17,7 @@ from simfl import Options, Scenario, run
 from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
 from simfl.runs.estimate import estimate
 from simfl.runs.job import Job
-from simfl.runs.many import Watch
+from simfl.runs.many import Watch, planned
 from simfl.runs.pool import portable
 from simfl.runs.progress import Progress
 from tests.tiny import TINY
@@ -234,3 +234,16 @@ def test_estimates_grow_with_the_work() -> None:
         assert estimate(scenario({}, **{path: value})).host_s > small.host_s, path
     assert estimate(scenario({}), time_only=True).host_s < small.host_s
     assert small.rounds == 4
+
+
+def test_what_the_compiled_kernel_trains_is_estimated_by_its_rates() -> None:
+    """FedProx costs nothing beside; a loss that the kernel does not know is PyTorch's to train."""
+    two = {"data.dataset.classes": 2, "training.epochs": 100}
+    fast = estimate(scenario({}, **two, **{"training.proximal": 0.1}))
+    slow = estimate(scenario({}, **two, **{"training.loss": "binary_cross_entropy"}))
+    assert slow.host_s > 2 * fast.host_s
+
+
+def test_the_quickstart_is_not_worth_a_second_process() -> None:
+    quickstart = Scenario.load(Path(__file__).parents[2] / "scenarios" / "quickstart.yaml")
+    assert planned([estimate(quickstart)] * 4, Options()).processes == 1

@@ -1,8 +1,13 @@
 """Data sets of numbers, and losses that know no right answer."""
 
+import json
+import math
+
 import pytest
 
+from simfl import compare
 from simfl.errors import InputError
+from simfl.report.comparison import render
 from tests.tiny import RunTiny
 
 REGRESSION = {
@@ -21,6 +26,19 @@ def test_the_error_falls_and_there_is_no_accuracy(run_tiny: RunTiny) -> None:
     losses = result.rounds.loss
     assert losses.iloc[-1] < losses.iloc[0] / 3
     assert losses.iloc[-1] >= 0.5 * 0.1**2  # the noise can't be learnt
+
+
+def test_comparisons_show_the_root_of_the_mean_squared_error(run_tiny: RunTiny) -> None:
+    result = run_tiny(REGRESSION)
+    rmse = math.sqrt(result.rounds.loss.iloc[-1])
+    assert result.error == ("rmse", rmse)
+    comparison = compare([result])
+    assert json.loads(render(comparison, "json"))[0]["rmse"]["mean"] == rmse
+    table = render(comparison, "table")
+    assert f"{rmse:.4g}" in table
+    assert "RMSE" in table
+    assert "accuracy" not in table
+    assert run_tiny().error is None
 
 
 def test_other_partitions_of_numbers(run_tiny: RunTiny) -> None:

@@ -1,12 +1,14 @@
 """Whole runs: determinism, executors, paired randomness, laziness, update filters, compression."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+import simfl
 from simfl import Options, RunResult, Scenario, run
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
@@ -257,3 +259,11 @@ def test_a_run_that_may_wait_forever_for_updates_needs_another_end(policy: str) 
         Scenario.from_dict(TINY, overrides=changes)
     Scenario.from_dict(TINY, overrides=[*changes, "rounds.stop.time=1 h"])
     Scenario.from_dict(TINY, overrides=changes[:1])
+
+
+def test_a_run_says_which_commit_made_it(run_tiny: RunTiny) -> None:
+    root = Path(simfl.__file__).parents[1]
+    if not (root / ".git").exists():
+        pytest.skip("simfl is not run from a checkout")
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True)
+    assert commit.startswith(run_tiny().provenance["commit"].removesuffix("-dirty"))

@@ -9,10 +9,17 @@ import pytest
 
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
-from testbed.compare import NOISE_S, errors
+from testbed.compare import NOISE_S, errors, first_swap
 from testbed.journals import Run
 from testbed.tables import BEGIN, END, fill, tables
-from testbed.wire import HEADERS, PER_ANSWERED_BYTE, PER_MESSAGE, SEGMENT, composition
+from testbed.wire import (
+    HEADERS,
+    PER_ANSWERED_BYTE,
+    PER_LOST,
+    PER_MESSAGE,
+    SEGMENT,
+    composition,
+)
 
 
 def made(
@@ -49,6 +56,13 @@ def test_arrivals_are_in_order_unless_nearly_tied(apart_s: float, agrees: int) -
     assert errors(real, simulated, 0.0, [0]).orders == agrees
 
 
+def test_where_the_order_first_differs_is_told_with_how_far_apart_they_were() -> None:
+    simulated, real = made(last_s=2.94), made(last_s=2.88)
+    swap = first_swap(real, simulated)
+    assert swap == pytest.approx({"after": 0, "measured_s": 0.02, "simulated_s": 0.04})
+    assert first_swap(real, real) == first_swap(real, made(last_s=2.9)) == {}
+
+
 def test_who_is_late_in_one_alone_is_another_outcome() -> None:
     assert errors(made(outcome="late"), made(), 0.0, [0]).outcomes == 0
 
@@ -56,8 +70,8 @@ def test_who_is_late_in_one_alone_is_another_outcome() -> None:
 def test_bytes_are_those_of_messages_headers_answers_and_nothing_sent_twice() -> None:
     down, up = 2 * 1000, 2 * 500
     sent = down * 1.1 + up * PER_ANSWERED_BYTE + 2 * PER_MESSAGE
-    received = up * 1.1 + down * PER_ANSWERED_BYTE + 2 * PER_MESSAGE
     again = 3
+    received = up * 1.1 + down * PER_ANSWERED_BYTE + again * PER_LOST + 2 * PER_MESSAGE
     wire = (round(received), round(sent) + again * (SEGMENT + HEADERS), 0, 0, again)
     found = errors(made(wire=wire), made(), 0.1, [0])
     assert found.down == pytest.approx(0, abs=1e-3)
@@ -78,13 +92,13 @@ def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[
     """Return what the comparison would tell of a scenario whose rounds are so far off."""
     found = asdict(errors(made(), made(), 0.0, [0])) | {"mean_round": given, "down": down, "up": 0}
     fitted = {"calibrated": found | {"mean_round": calibrated}}
-    kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0}
+    kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0, "load": [0.1, 2.4]}
     return {"name": name, "plain": found, "stated": found} | fitted | kept
 
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
-    assert "| fine | 1.0% | 1.0% | 0.1% |" in text
+    assert "| fine | 1.0% | 1.0% | 0.1% | 0 to 2 |" in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
     assert "rounds within 2%: 1 of 2; not far (3.0%). In the mean 1.6%, not within 1%." in text
     assert "bytes down within 1%: 1 of 2; not far (2.0%)." in text

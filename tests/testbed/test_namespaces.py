@@ -67,6 +67,11 @@ needs_root = pytest.mark.skipif(
 )
 
 
+needs_quotas = pytest.mark.skipif(
+    not os.access(quotas.CPU / "tasks", os.W_OK), reason="needs the cpu controller of cgroup v1"
+)
+
+
 def hold() -> tuple["subprocess.Popen[str]", int]:
     """Return a process that holds a testbed until it is killed, and one inside."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -90,6 +95,7 @@ def runs(process: int) -> bool:
 
 @pytest.mark.slow
 @needs_root
+@needs_quotas
 def test_a_training_thread_is_kept_to_its_share_and_leaves_the_group() -> None:
     with Namespaces((1e7, 1e7), [RATE], shares=[0.2]) as network:
         with quotas.within(network.group(0)):
@@ -119,6 +125,7 @@ def test_nothing_is_left_and_nothing_else_is_touched() -> None:
 
 @pytest.mark.slow
 @needs_root
+@needs_quotas
 def test_who_is_terminated_cleans_up_and_who_is_killed_is_cleaned_up_after() -> None:
     process, inside = hold()
     process.send_signal(signal.SIGTERM)

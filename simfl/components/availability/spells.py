@@ -11,19 +11,24 @@ from simfl.core.types import Floats, Ids
 
 _AT_ONCE = 1 << 16  # devices computed at a time, which bounds the memory of a question to all
 
+_WORTH = 1000
+"""Devices that take as long to compute as a question about a few."""
+
 
 class Spells(OnlineSchedule, ABC):
     """A schedule that computes a device's current spell when asked, and keeps it until it is over.
 
     A spell depends on nothing but the device and the instant, so questions may come in any order
     and about any devices.  Of devices that nobody asks about not even memory is used (the pages of
-    `numpy.zeros` are claimed when first written).
+    `numpy.zeros` are claimed when first written), until there have been so many questions that to
+    know all devices would have cost no more.
     """
 
     def __init__(self, devices: int) -> None:
         self._since = np.zeros(devices)
         self._until = np.zeros(devices)
         self._is_on = np.zeros(devices, dtype=np.bool_)
+        self._unknown = 0  # questions that something had to be computed for
 
     @abstractmethod
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
@@ -52,14 +57,22 @@ class Spells(OnlineSchedule, ABC):
         return first
 
     def _look(self, devices: Ids, now_s: float) -> None:
-        known = (self._since[devices] <= now_s) & (now_s < self._until[devices])
+        known = self._known(devices, now_s)
         if known.all():
             return
-        asked = np.unique(devices[~known])
+        self._unknown += 1
+        if self._unknown * _WORTH < len(self._until):
+            asked = np.unique(devices[~known])
+        else:
+            self._unknown, asked = 0, np.flatnonzero(~self._known(slice(None), now_s))
         for low in range(0, len(asked), _AT_ONCE):
             some = asked[low : low + _AT_ONCE]
             self._is_on[some], self._until[some] = self.spells(some, now_s)
             self._since[some] = now_s
+
+    def _known(self, devices: Ids | slice, now_s: float) -> NDArray[np.bool_]:
+        known: NDArray[np.bool_] = self._since[devices] <= now_s
+        return known & (now_s < self._until[devices])
 
 
 def cell(now_s: float, origin_s: Floats, width_s: float) -> Ids:

@@ -6,7 +6,7 @@ Rousseeuw, 2021, Information Systems 101, algorithm 3) of the `kmedoids` package
 beyond `max_rows` rows CLARA (Kaufman & Rousseeuw, 1990, chapter 3).  See docs/algorithms.md, B.3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -64,32 +64,40 @@ class KMedoids(Coreset):
         rows, weights = [], []
         for k, share in enumerate(shares):
             own = np.flatnonzero(members == k)
-            medoids = self._cluster(features[own], int(share), rng)
+            medoids, sizes = self._cluster(features[own], int(share), rng)
             rows.append(own[medoids])
-            weights.append(_cluster_sizes(features[own], medoids, self.max_rows))
+            weights.append(sizes)
         chosen = np.concatenate(rows)
         order = np.argsort(chosen)
         return chosen[order], np.concatenate(weights)[order]
 
-    def _cluster(self, x: Floats, b: int, rng: np.random.Generator) -> Ids:
-        """Return `b` medoids of the rows of `x`, ascending."""
+    def _cluster(self, x: Floats, b: int, rng: np.random.Generator) -> tuple[Ids, Floats]:
+        """Return `b` medoids of the rows of `x`, ascending, and how many rows each stands for."""
         n = len(x)
         if b >= n:
-            return np.arange(n)
+            return np.arange(n), np.ones(n)
         if n <= self.max_rows:
-            return self._medoids(_distances(x, x), b, rng)
+            distances = _distances(x)
+            medoids = self._medoids(distances, b, rng)
+            return medoids, _cluster_sizes([distances[:, medoids]], medoids)
+        medoids = self._among_many(x, b, rng)
+        return medoids, _cluster_sizes(_blocks(x, medoids, self.max_rows), medoids)
+
+    def _among_many(self, x: Floats, b: int, rng: np.random.Generator) -> Ids:
+        """Return `b` medoids of more rows than a distance matrix may have."""
+        n = len(x)
         if 2 * b > self.max_rows:  # too many for a sample: solve disjoint random parts instead
             parts = np.array_split(rng.permutation(n), -(-n // self.max_rows))
             shares = apportion_seats(b, np.array([len(part) for part in parts]))
             found = [
-                part[self._cluster(x[part], int(share), rng)]
+                part[self._cluster(x[part], int(share), rng)[0]]
                 for part, share in zip(parts, shares, strict=True)
             ]
             return np.sort(np.concatenate(found))
         best, best_cost = np.arange(b), np.inf
         for _ in range(_CLARA_SAMPLES):
             sample = np.sort(rng.choice(n, size=self.max_rows, replace=False))
-            medoids = sample[self._medoids(_distances(x[sample], x[sample]), b, rng)]
+            medoids = sample[self._medoids(_distances(x[sample]), b, rng)]
             cost = sum(block.min(axis=1).sum() for block in _blocks(x, medoids, self.max_rows))
             if cost < best_cost:
                 best, best_cost = medoids, cost
@@ -113,21 +121,23 @@ class KMedoids(Coreset):
         return np.sort(found.medoids.astype(np.int64))
 
 
-def _distances(x: Floats, y: Floats) -> Floats:
-    """Return `(n, k)` Euclidean distances; symmetric with an exact zero diagonal if y is x."""
-    from scipy.spatial.distance import cdist
+def _distances(x: Floats) -> Floats:
+    """Return `(n, n)` Euclidean distances; symmetric with an exact zero diagonal."""
+    from scipy.spatial.distance import pdist, squareform
 
-    return np.asarray(cdist(x, y))
+    return np.asarray(squareform(pdist(x), checks=False))
 
 
 def _blocks(x: Floats, medoids: Ids, rows: int) -> Iterator[Floats]:
     """Yield the distances of all rows to the medoids, a bounded block at a time."""
+    from scipy.spatial.distance import cdist
+
     for low in range(0, len(x), rows):
-        yield _distances(x[low : low + rows], x[medoids])
+        yield np.asarray(cdist(x[low : low + rows], x[medoids]))
 
 
-def _cluster_sizes(x: Floats, medoids: Ids, rows: int) -> Floats:
+def _cluster_sizes(blocks: Iterable[Floats], medoids: Ids) -> Floats:
     """Return how many rows are nearest to each medoid (ties: lowest); each has itself."""
-    nearest = np.concatenate([block.argmin(axis=1) for block in _blocks(x, medoids, rows)])
+    nearest = np.concatenate([block.argmin(axis=1) for block in blocks])
     nearest[medoids] = np.arange(len(medoids))  # even if an equal row is a medoid too
     return np.bincount(nearest, minlength=len(medoids)).astype(np.float64)

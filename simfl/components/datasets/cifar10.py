@@ -16,13 +16,10 @@ class Cifar10(ImageSet):
     FedACS's random crops and flips are a matter of training (``training: {augmentation: ...}``).
     """
 
+    origin: ClassVar = "cifar10"
     torchvision_name: ClassVar = "CIFAR10"
     train_images: ClassVar = 50_000
     image_shape: ClassVar = (3, 32, 32)
-    files: ClassVar = tuple(
-        f"cifar-10-batches-py/{name}"
-        for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch", "batches.meta")
-    )
     statistics: ClassVar = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
 
     def _channels_first(self, pixels: NDArray[Any]) -> Images:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.images import ImageSet, idx_files
+from simfl.components.datasets.images import ImageSet
 
 
 @datasets.register("fashion_mnist")
@@ -14,7 +14,7 @@ class FashionMnist(ImageSet):
     (``normalise: mnist_constants``).
     """
 
+    origin: ClassVar = "fashion_mnist"
     torchvision_name: ClassVar = "FashionMNIST"
     image_shape: ClassVar = (1, 28, 28)
-    files: ClassVar = idx_files("FashionMNIST")
     statistics: ClassVar = ((0.2860,), (0.3530,))

@@ -1,6 +1,5 @@
 """What the image sets of torchvision have in common: finding, reading and normalising them."""
 
-import os
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +11,8 @@ from typing_extensions import override
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.torchvision_import import torchvision_datasets
+from simfl.core.fetch import fetch
+from simfl.core.origins import ORIGINS, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -32,11 +33,11 @@ class ImageSet(Dataset):
     needs_files: ClassVar[bool] = True
     classes: ClassVar[int] = 10
     train_images: ClassVar[int] = 60_000
+    origin: ClassVar[str]
+    """Where it comes from, by name in `ORIGINS`."""
     torchvision_name: ClassVar[str]
     """Class of `torchvision.datasets`."""
     image_shape: ClassVar[tuple[int, int, int]]
-    files: ClassVar[tuple[str, ...]]
-    """What must be there below the data folder."""
     statistics: ClassVar[tuple[tuple[float, ...], tuple[float, ...]]]
     """Mean and standard deviation per channel of pixels in [0, 1]."""
 
@@ -78,41 +79,35 @@ class ImageSet(Dataset):
     @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         root = cache_folder() if folder is None else folder
-        missing = [name for name in self.files if not (root / name).exists()]
+        missing = ORIGINS[self.origin].missing(root)
         if missing and folder is not None:
             raise InputError(
                 f"data set {self.name!r} is not in {folder}: expected {', '.join(missing)} there; "
-                "leave out the data folder (--data-dir, SIMFL_DATA) to download it"
+                f"`simfl data fetch {self.origin} --to {folder}` gets it, and so does leaving out "
+                "the data folder (--data-dir, SIMFL_DATA)"
             )
-        train, train_y = self._read(root, train=True, download=bool(missing))
-        test, test_y = self._read(root, train=False, download=bool(missing))
+        fetch(self.origin, root)
+        train, train_y = self._read(root, train=True)
+        test, test_y = self._read(root, train=False)
         self._normalise(train, test)
         return Corpus(Samples(train, train_y), Samples(test, test_y), self.classes, disposable=True)
 
-    def _read(self, root: Path, train: bool, download: bool) -> tuple[Images, NDArray[np.int64]]:
+    def _read(self, root: Path, train: bool) -> tuple[Images, NDArray[np.int64]]:
         reader = getattr(torchvision_datasets(), self.torchvision_name)
         try:
-            stored = reader(root, train=train, download=download)
+            stored = reader(root, train=train)
             pixels = np.asarray(stored.data)
             targets = np.asarray(stored.targets).astype(np.int64)
             images = self._channels_first(pixels)
             if images.shape != (len(targets), *self.image_shape):
                 raise ValueError(f"images of shape {images.shape} and {len(targets)} targets")
         except (OSError, RuntimeError, ValueError, AssertionError, LookupError, EOFError) as error:
-            raise InputError(self._complaint(root, download, error)) from error
+            raise InputError(
+                f"the files of data set {self.name!r} in {root} are damaged ({error}); expected "
+                f"{', '.join(ORIGINS[self.origin].files)} as torchvision's "
+                f"{self.torchvision_name} has them"
+            ) from error
         return images, targets
-
-    def _complaint(self, root: Path, download: bool, error: Exception) -> str:
-        if download:
-            return (
-                f"data set {self.name!r} could not be downloaded into {root} ({error}); without a "
-                f"network, give a data folder (--data-dir or SIMFL_DATA) that holds "
-                f"{', '.join(self.files)}"
-            )
-        return (
-            f"the files of data set {self.name!r} in {root} are damaged ({error}); expected "
-            f"{', '.join(self.files)} as torchvision's {self.torchvision_name} downloads them"
-        )
 
     def _channels_first(self, pixels: NDArray[Any]) -> Images:
         return pixels[:, None].astype(np.float32)
@@ -133,17 +128,3 @@ class ImageSet(Dataset):
         for part in (train, test):
             part -= shift.astype(np.float32)
             part /= scale.astype(np.float32)
-
-
-def cache_folder() -> Path:
-    """Return where downloads go: ``$XDG_CACHE_HOME/simfl``, or ``~/.cache/simfl``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simfl"
-
-
-def idx_files(name: str) -> tuple[str, ...]:
-    """Return the files of an MNIST-like set that torchvision keeps in folder `name`."""
-    return tuple(
-        f"{name}/raw/{part}-{kind}-ubyte"
-        for part in ("train", "t10k")
-        for kind in ("images-idx3", "labels-idx1")
-    )

@@ -3,14 +3,14 @@
 from typing import ClassVar
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.images import MNIST_CONSTANTS, ImageSet, idx_files
+from simfl.components.datasets.images import MNIST_CONSTANTS, ImageSet
 
 
 @datasets.register("mnist")
 class Mnist(ImageSet):
     """60,000 training and 10,000 test digits, 28 x 28, grey."""
 
+    origin: ClassVar = "mnist"
     torchvision_name: ClassVar = "MNIST"
     image_shape: ClassVar = (1, 28, 28)
-    files: ClassVar = idx_files("MNIST")
     statistics: ClassVar = MNIST_CONSTANTS

@@ -22,6 +22,10 @@ class Loss(Component, ABC):
     takes: ClassVar[tuple[Targets, ...]] = ("classes",)
     """Which targets it can be computed for."""
 
+    error: ClassVar[str] = ""
+    """What `error_of` the mean loss is called, such as rmse; comparisons show it where there is no
+    accuracy, and less is better ("": there is none)."""
+
     @property
     def softmax(self) -> bool:
         """Whether it is cross-entropy as it stands, which kernels and evaluation have by heart."""
@@ -31,6 +35,10 @@ class Loss(Component, ABC):
     def has_accuracy(self) -> bool:
         """Whether answers can be right, see `hits`."""
         return type(self).hits is not Loss.hits
+
+    def error_of(self, mean: float) -> float:
+        """Return the error, in the unit of the targets, of a model of such a mean loss."""
+        return mean
 
     def outputs(self, classes: int, targets: Targets) -> int:
         """Return how many outputs a model must have for a data set of so many classes."""

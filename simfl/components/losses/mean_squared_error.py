@@ -1,5 +1,6 @@
 """The mean squared error of regression, as in ``torch.nn.MSELoss``."""
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
@@ -14,10 +15,16 @@ if TYPE_CHECKING:
 class MeanSquaredError(Loss):
     """The squared difference, averaged over a sample's outputs; RMSE is the root of its mean.
 
-    There is no accuracy: where tables have one it stays empty.
+    There is no accuracy: where tables have one it stays empty, and comparisons show the RMSE.
     """
 
+    error: ClassVar[str] = "rmse"
+
     takes: ClassVar[tuple[Targets, ...]] = ("numbers", "labels")
+
+    @override
+    def error_of(self, mean: float) -> float:
+        return math.sqrt(mean)
 
     @override
     def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":

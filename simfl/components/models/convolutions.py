@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.models.base import Model
+from simfl.components.models.initial import Initialisation, initialise
 from simfl.components.models.shapes import mismatch
 from simfl.core.circumstances import Circumstances
 
@@ -116,6 +118,10 @@ class Layers:
 class ConvolutionalModel(Model, ABC):
     """Convolutions with ReLU and max-pooling, then fully connected layers with ReLU."""
 
+    init: Initialisation = Field(
+        "pytorch", description="how weights are drawn: PyTorch's default, He's or Glorot's"
+    )
+
     @abstractmethod
     def layers(self) -> Layers:
         """Return what it is made of."""
@@ -128,6 +134,8 @@ class ConvolutionalModel(Model, ABC):
     @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
         made = self.layers()
-        return convolutional(
+        module = convolutional(
             self.name, shape, made.convolutions, made.hidden, classes, made.dropout
         )
+        initialise(module, self.init)
+        return module

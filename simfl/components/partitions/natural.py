@@ -35,7 +35,7 @@ class Natural(Partition):
         if natural is None:
             yield (
                 f"partition {self.name!r} needs a data set with clients of its own "
-                "(synthetic, shakespeare); others are dealt by iid, shards, dirichlet, ..."
+                "(synthetic, your own with `client`); others are dealt by iid, shards, dirichlet"
             )
         elif clients > natural:
             yield (

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from simfl.core.types import Floats, Ids
 
+_PIECE = 1 << 14
+"""Numbers, of each array, that are worked on at a time."""
+
 
 class Posterior:
     """The covariance of all clients' loss changes, conditioned on one client after another.
@@ -21,10 +24,12 @@ class Posterior:
         X: `(d, N)` embeddings.
         noise: variance added to the diagonal.
         p: `(N,)` weights of the clients in the global loss.
+        observed: variance added only where a covariance is divided by a variance: each client is
+            correlated with others as if there were no noise, and observed with it.
     """
 
-    def __init__(self, X: Floats, noise: float, p: Floats) -> None:
-        self._X, self._noise, self._p = X, noise, p
+    def __init__(self, X: Floats, noise: float, p: Floats, observed: float = 0.0) -> None:
+        self._X, self._noise, self._p, self._observed = X, noise, p, observed
         self._columns: list[Floats] = []  # of K's partial Cholesky factor
         self.variance: Floats = np.einsum("dn,dn->n", X, X) + noise
         self.weighted: Floats = X.T @ (X @ p) + noise * p
@@ -40,13 +45,15 @@ class Posterior:
     def scores(self, annealing: Floats) -> Floats:
         """Return `(N,)` how much each client promises to lower the global loss (Eq. 10 and 12)."""
         safe = np.maximum(self.variance, 1e-12)
-        return np.where(self.variance < 1e-12, 0.0, annealing * self.weighted / np.sqrt(safe))
+        # The deviation times the share of it that is no noise (1 unless noise is only observed).
+        scores = annealing * self.weighted / np.sqrt(safe) * (safe / (safe + self._observed))
+        return np.where(self.variance < 1e-12, 0.0, scores)
 
     def condition(self, i: int) -> None:
         """Go on as if the loss change of client `i` were known (Eq. 11)."""
         if self.variance[i] < 1e-12:
             return
-        column = self.column(i) / math.sqrt(self.variance[i])
+        column = self.column(i) / math.sqrt(self.variance[i] + self._observed)
         self._columns.append(column)
         self.weighted = self.weighted - column * (column @ self._p)
         self.variance = np.maximum(self.variance - column**2, 0.0)
@@ -97,7 +104,8 @@ def objective(X: Floats, noise: float, groups: list[Group]) -> tuple[float, Floa
     value, gradient = 0.0, np.zeros_like(X)
     for pattern, Y, weight in groups:
         n = len(Y)
-        Z = X if n == X.shape[1] else X[:, pattern]
+        everybody = n == X.shape[1]
+        Z = X if everybody else X[:, pattern]
         factor = _cholesky(Z @ Z.T + noise * np.eye(len(X)))
         if factor is None:
             return None
@@ -107,7 +115,8 @@ def objective(X: Floats, noise: float, groups: list[Group]) -> tuple[float, Floa
         logdet = (n - len(X)) * math.log(noise) + 2 * float(np.log(np.diag(factor)).sum())
         fit = np.einsum("nm,nm->m", Y, R) + logdet + n * math.log(2 * math.pi)
         value += 0.5 * float(weight @ fit)
-        gradient[:, pattern] += weight.sum() * W - (U * weight) @ R.T
+        # A slice is no copy.
+        gradient[:, slice(None) if everybody else pattern] += weight.sum() * W - (U * weight) @ R.T
     return value, gradient
 
 
@@ -141,8 +150,19 @@ def train(
             found = objective(X, noise, groups)
             if found is None or not np.isfinite(found[1]).all():
                 break
-            mean = 0.9 * mean + 0.1 * found[1]
-            square = 0.999 * square + 0.001 * found[1] ** 2
-            scale = math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-            X -= lr * scale * mean / (np.sqrt(square) + 1e-8 * math.sqrt(1 - 0.999**step))
+            _adam(X, found[1], mean, square, step, lr)
     return X
+
+
+def _adam(X: Floats, gradient: Floats, mean: Floats, square: Floats, step: int, lr: float) -> None:
+    """Make one step of Adam in place, a piece at a time, so that all of it stays in the cache."""
+    scale = math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+    tiny = 1e-8 * math.sqrt(1 - 0.999**step)
+    whole = [array.reshape(-1) for array in (X, gradient, mean, square)]
+    for low in range(0, X.size, _PIECE):
+        x, slope, m, v = (array[low : low + _PIECE] for array in whole)
+        m *= 0.9
+        m += 0.1 * slope
+        v *= 0.999
+        v += 0.001 * slope**2
+        x -= lr * scale * m / (np.sqrt(v) + tiny)

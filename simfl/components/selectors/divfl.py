@@ -16,6 +16,9 @@ from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Select
 from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids
 
+_ROWS = 256
+"""Rows of a large matrix that are copied at a time."""
+
 
 def cover(distance: Floats, k: int, candidates: Ids) -> list[int]:
     """Return `k` candidates, greedily minimising the sum of everybody's distance to the nearest.
@@ -30,7 +33,8 @@ def cover(distance: Floats, k: int, candidates: Ids) -> list[int]:
     """
     far = float(distance.max(initial=0.0))
     nearest = np.full(len(distance), far)
-    gains = len(distance) * far - distance[candidates].sum(axis=1)
+    parts = np.array_split(candidates, -(-len(candidates) // _ROWS))
+    gains = len(distance) * far - np.concatenate([distance[part].sum(axis=1) for part in parts])
     heap = [(-gain, int(i), 0) for gain, i in zip(gains.tolist(), candidates, strict=True)]
     heapq.heapify(heap)
     chosen: list[int] = []
@@ -127,9 +131,12 @@ class DivFl(Selector):
         known = np.flatnonzero(present(self._vectors, n))
         if self._distances is None:  # besides them a changed copy, and those that are known
             require_memory(3 * 8 * n**2, f"selector 'divfl' with {n:,} clients")
-        matrix = np.full((n, n), np.nan)
-        if self._distances is not None:
-            matrix[: len(self._distances), : len(self._distances)] = self._distances
+        if self._distances is not None and len(self._distances) == n:
+            matrix = self._distances.copy()
+        else:
+            matrix = np.full((n, n), np.nan)
+            if self._distances is not None:
+                matrix[: len(self._distances), : len(self._distances)] = self._distances
         changed = np.intersect1d(clients, known)
         rows = distances(self._vectors[changed], self._vectors[known], "L2")
         matrix[np.ix_(changed, known)] = rows

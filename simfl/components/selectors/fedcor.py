@@ -59,7 +59,12 @@ class FedCor(Selector):
     theta: float = Field(
         0.9, gt=0, le=1, description="discount of a sample per round of age (C.1); cifar: 0.99"
     )
-    noise: PositiveFloat = Field(1e-4, description="variance on the diagonal (authors' code)")
+    noise: PositiveFloat = Field(1e-4, description="variance of an observation (authors' code)")
+    noise_in: Literal["diagonal", "denominators"] = Field(
+        "diagonal",
+        description="where choosing adds it: to everybody's own variance (code of 2023), or only "
+        "where a covariance is divided by a variance (code of July 2022)",
+    )
     warmup_reuse: NonNegativeInt = Field(
         10, description="earlier samples used in the warm-up, M (C.1)"
     )
@@ -117,7 +122,9 @@ class FedCor(Selector):
         assert self._embeddings is not None
         assert self._annealing is not None
         p = view.history.samples / view.history.samples.sum()
-        posterior = Posterior(self._embeddings, self.noise, p)
+        on_diagonal = self.noise_in == "diagonal"
+        noise, observed = (self.noise, 0.0) if on_diagonal else (0.0, self.noise)
+        posterior = Posterior(self._embeddings, noise, p, observed)
         return np.sort(np.array(choose(posterior, self._annealing, ids, k), dtype=np.int64))
 
     @override

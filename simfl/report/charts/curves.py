@@ -7,60 +7,25 @@ choice; a test compares the two on the first one.
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
-from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Axis, Unit, linear, logarithmic
+from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, colour, legend
+from simfl.report.measures import Measure, on_grid
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.runs.result import RunResult
 
-Kind = Literal["share", "number"]
 POINTS = 400
 """A single run has at most about as many points: the least and the most of every stretch."""
-GRID = 160
-"""Points of a mean over seeds."""
 TOGETHER = 8
 """More variants than this get a picture each."""
 SMALL = (370, 210)
 """Width and height of such a picture."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """Something of a run's rounds that an axis can show.
-
-    Attributes:
-        key: names it.
-        label: what an axis says.
-        of: `(rounds,)` its values.
-        units: it is told in.
-        kind: how it is written.
-    """
-
-    key: str
-    label: str
-    of: Callable[[RunResult], Floats]
-    units: tuple[Unit, ...] = ()
-    kind: Kind = "number"
-
-
-TIME = Measure("time", "virtual time", lambda run: run.column("end_s"), TIME_UNITS)
-ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64))
-BYTES = Measure("bytes", "bytes moved", lambda run: run.moved, BYTE_UNITS)
-ENERGY = Measure("energy", "energy at work", lambda run: run.spent_j, ENERGY_UNITS)
-ACCURACY = Measure("accuracy", "accuracy", lambda run: run.column("accuracy"), kind="share")
-LOSS = Measure("loss", "loss", lambda run: run.column("loss"))
-GEMD = Measure("gemd", "GEMD", lambda run: run.column("gemd"))
-DURATION = Measure(
-    "duration", "duration", lambda run: run.column("end_s") - run.column("start_s"), TIME_UNITS
-)
-DONE = Measure("done", "rounds done", lambda run: run.column("round").astype(np.float64))
 
 
 def curves(
@@ -97,8 +62,8 @@ def curves(
         about += " Of long runs the least and the most of every stretch is drawn."
     data = {
         "name": name,
-        "xs": [_extent(x, runs, (), vertical=False) for x in xs],
-        "ys": [_extent(y, runs, marks, vertical=True) for y in ys],
+        "xs": [extent(x, runs, (), vertical=False) for x in xs],
+        "ys": [extent(y, runs, marks, vertical=True) for y in ys],
         "marks": [{"y": key, "value": value, "text": text} for key, value, text in marks],
         "series": [
             {
@@ -115,9 +80,10 @@ def curves(
     return Drawing(title, about.strip(), draw(data), legend(groups), data)
 
 
-def _extent(
+def extent(
     of: Measure, runs: Sequence[RunResult], marks: Sequence[Any], vertical: bool
 ) -> dict[str, Any]:
+    """Return what an axis has to show of `runs`, and of marks across."""
     values = np.concatenate([of.of(run) for run in runs])
     values = values[np.isfinite(values)]
     top = max([float(values.max()), *(value for key, value, _ in marks if key == of.key)])
@@ -162,20 +128,9 @@ def _means(runs: Sequence[RunResult], xs: Sequence[Measure], ys: Sequence[Measur
 
 
 def _mean(runs: Sequence[RunResult], x: Measure, y: Measure) -> Any:
-    lines = []
-    for run in runs:
-        there = np.isfinite(y.of(run))
-        if not there.any():
-            return None
-        lines.append((x.of(run)[there], y.of(run)[there]))
-    first, last = max(at[0] for at, _ in lines), min(at[-1] for at, _ in lines)
-    grid = np.unique(np.concatenate([at for at, _ in lines]))
-    grid = grid[(grid >= first) & (grid <= last)]
-    if len(grid) > GRID:
-        grid = np.linspace(first, last, GRID)
-    if not len(grid):
+    if (lines := on_grid(runs, x, y)) is None:
         return None
-    values = np.array([np.interp(grid, at, value) for at, value in lines])
+    grid, values = lines
     return {
         "x": _numbers(grid),
         "mean": _numbers(values.mean(axis=0)),
@@ -202,8 +157,8 @@ def draw(data: dict[str, Any]) -> str:
 def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> str:
     width, height = size
     x_data, y_data = data["xs"][0], data["ys"][0]
-    x = _axis(x_data, max(2, round(width / 95)))
-    y = _axis(y_data, 6 if height > 250 else 4)
+    x = axis(x_data, max(2, round(width / 95)))
+    y = axis(y_data, 6 if height > 250 else 4)
     title = f"{y_data['label']} by {x_data['label']}"
     series = list(enumerate(data["series"]))
     if focus is not None:
@@ -227,7 +182,8 @@ def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> 
     return str(plot)
 
 
-def _axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
+def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
+    """Return the axis that shows an extent (see `extent`)."""
     if log:
         return logarithmic(data["label"], data["positive"], data["high"], units=data["units"])
     text = (lambda v: formats.percent(v, 0)) if data["kind"] == "share" else None
@@ -237,7 +193,12 @@ def _axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
 
 
 def island(drawings: Sequence[Drawing]) -> str:
-    """Return the numbers of charts as JSON that can stand inside a page."""
-    text = json.dumps({d.data["name"]: d.data for d in drawings if d.data}, separators=(",", ":"))
+    """Return the numbers of charts; see `embedded`."""
+    return embedded({d.data["name"]: d.data for d in drawings if d.data})
+
+
+def embedded(value: Any) -> str:
+    """Return plain data as JSON that can stand inside a page."""
+    text = json.dumps(value, separators=(",", ":"))
     # Nothing in it may end the element that holds it.
     return text.replace("<", "\\u003c").replace("&", "\\u0026")

@@ -37,7 +37,7 @@ LAWS: list[Law] = [
     Law("accuracy", accuracy),
     Law("summary", summary, finished=True),
     Law("trainings", trainings, finished=True),
-    Law("event digest", event_digest, finished=True),
-    Law("scenario digest", scenario_digest),
+    Law("event digest", event_digest, finished=True, full_log=False),
+    Law("scenario digest", scenario_digest, full_log=False),
 ]
 """In the order in which they are checked."""

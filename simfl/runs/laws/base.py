@@ -45,8 +45,10 @@ class Law:
         name: what it is called.
         violations: yields where it is broken.
         finished: whether it is about runs that have ended only.
+        full_log: whether it is about what only a full event log says.
     """
 
     name: str
     violations: Callable[[Records], Violations]
     finished: bool = False
+    full_log: bool = True

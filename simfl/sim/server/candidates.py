@@ -27,8 +27,11 @@ class Candidates:
     def __init__(self, timeline: Timeline, fleet: Fleet) -> None:
         self._timeline = timeline
         self._fleet = fleet
-        self._idle: NDArray[np.bool_] = np.ones(len(fleet), dtype=np.bool_)
+        self._free: NDArray[np.bool_] = fleet.samples > 0
         self._back_s: Floats | None = None  # when who is offline comes back
+        # To look at a battery is to round its charge: there everybody drawn is looked at, always.
+        self._batteries = any(group.batteries is not None for group in fleet.groups)
+        self._seen: Ids = np.zeros(0, dtype=np.int64)  # who was reachable once, and not drawn
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
         """Devices that hold samples, ascending."""
         self.busy = 0
@@ -36,22 +39,22 @@ class Candidates:
 
     def occupy(self, device: int) -> None:
         """Record that `device` has something to do."""
-        self._idle[device] = False
+        self._free[device] = False
         self.busy += 1
 
     def release(self, device: int) -> None:
         """Record that `device` is idle again."""
-        self._idle[device] = True
+        self._free[device] = bool(self._fleet.samples[device])
         self.busy -= 1
 
     def dismiss(self, device: int) -> None:
         """Record that `device` will never take part: it has refused."""
-        self._idle[device] = False
+        self._free[device] = False
         self.able = self.able[self.able != device]
 
     def reachable(self, clients: Ids) -> Ids:
         """Return those of `clients` that are online, idle and hold samples, in their order."""
-        clients = clients[self._idle[clients] & (self._fleet.samples[clients] > 0)]
+        clients = clients[self._free[clients]]
         return clients[self._fleet.online(clients, self._timeline.now)] if len(clients) else clients
 
     def draw(self, k: int, rng: np.random.Generator, among: Ids | None = None) -> Ids:
@@ -62,17 +65,23 @@ class Candidates:
             seen: dict[int, None] = {}
             there: list[int] = []
             while len(seen) < len(pool) // _SHARE:
-                fresh = [i for i in rng.integers(len(pool), size=wanted).tolist() if i not in seen]
-                fresh = list(dict.fromkeys(fresh))
-                seen.update(dict.fromkeys(fresh))
-                there += self.reachable(pool[fresh]).tolist() if fresh else []
-                if len(there) >= k:
-                    return np.sort(np.array(there[:k], dtype=np.int64))
+                drawn = rng.integers(len(pool), size=wanted)
+                # Mostly the first of them are enough.
+                first = wanted if self._batteries else 4 * k + _FEW
+                for part in (drawn[:first], drawn[first:]):
+                    fresh = [i for i in dict.fromkeys(part.tolist()) if i not in seen]
+                    seen.update(dict.fromkeys(fresh))
+                    there += self.reachable(pool[fresh]).tolist() if fresh else []
+                    if len(there) >= k:
+                        self._seen = np.array(there[k : k + 1], dtype=np.int64)
+                        return np.sort(np.array(there[:k], dtype=np.int64))
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
 
     def present(self, most: int, among: Ids | None, rng: Callable[[], np.random.Generator]) -> int:
         """Return how many (of `among`) can take part now; any number from `most` on is `most`."""
+        if most == 1 and among is None and not self._batteries and len(self.reachable(self._seen)):
+            return 1
         pool = self.able if among is None else among
         few = len(pool) <= _FEW * (4 * most + 64)
         return min(most, len(self.reachable(pool) if few else self.draw(most, rng(), among)))
@@ -91,7 +100,7 @@ class Candidates:
     def returns_s(self, among: Ids | None = None) -> Floats:
         """Return the instants, ascending, at which idle devices that are offline come back."""
         pool = self.able if among is None else among
-        back_s = self._returns_s(pool[self._idle[pool]])
+        back_s = self._returns_s(pool[self._free[pool]])
         return np.sort(back_s[back_s < np.inf])
 
     def _returns_s(self, pool: Ids) -> Floats:

@@ -184,3 +184,15 @@ def test_wrong_options_are_refused(wrong: dict[str, object], message: str) -> No
     options = dict(wrong)
     with pytest.raises(ValueError, match=message):
         availabilities.get(str(options.pop("name"))).model_validate(options)
+
+
+def test_questions_about_few_of_a_large_group_come_to_what_a_question_to_all_does(
+    options: dict[str, object], folder: Path
+) -> None:
+    """So many questions that at some time all devices are looked at."""
+    everybody, some = schedule(options, 5_000, folder), schedule(options, 5_000, folder)
+    rng = np.random.default_rng(0)
+    for now in np.linspace(0, 2e5, 40):
+        ids = rng.integers(5_000, size=8)
+        assert np.array_equal(some.online(ids, now), everybody.online(np.arange(5_000), now)[ids])
+        assert some.next_change_s(ids[0], now) == everybody.next_change_s(ids[0], now)

@@ -152,3 +152,13 @@ def test_random_is_uniform_and_unbiased() -> None:
         counts[rows] += 1
         assert weights.tolist() == [10 / 3] * 3
     assert np.abs(counts - 600).max() < 4 * np.sqrt(2000 * 0.3 * 0.7)
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 60])
+def test_weights_count_the_nearest_by_distances_taken_one_by_one(width: int) -> None:
+    """The matrix that medoids are sought in says it too, to the last bit (so ties fall alike)."""
+    x = np.random.default_rng(width).integers(0, 4, (80, width)) / 3.0
+    rows, weights = choose(x, 30)
+    nearest = cdist(x, x[rows]).argmin(axis=1)
+    nearest[rows] = np.arange(30)
+    assert weights.tolist() == np.bincount(nearest, minlength=30).tolist()

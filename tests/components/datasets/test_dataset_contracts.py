@@ -1,5 +1,9 @@
 """Every registered data set goes through the contract, which catches faulty ones."""
 
+import atexit
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,9 +12,17 @@ from simfl.components.datasets.clients import Samples
 from simfl.errors import InputError
 from simfl.testing.contract import suites
 from simfl.testing.datasets import DatasetContract
+from tests.components.datasets.own_files import write
 
+FOLDER = tempfile.TemporaryDirectory()
+atexit.register(FOLDER.cleanup)
 TRAITS = {"synthetic_images": {"options": {"samples": 300, "test_samples": 40}}}
-globals().update(suites(DatasetContract, datasets, TRAITS))
+TRAITS |= {name: {"options": options} for name, options in write(Path(FOLDER.name)).items()}
+SUITES = suites(DatasetContract, datasets, TRAITS)
+for name in {"parquet", "hugging_face"} - set(TRAITS):
+    skipped = pytest.mark.skip(reason=f"what data set {name!r} needs is not installed")
+    SUITES[f"Test_{name}"] = skipped(SUITES[f"Test_{name}"])
+globals().update(SUITES)
 
 
 class Even(Dataset):

@@ -1,13 +1,14 @@
 import os
 import pickle
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simfl.components.datasets import datasets
-from simfl.components.datasets.images import cache_folder
+from simfl.core.origins import ORIGINS, Download, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -72,7 +73,8 @@ def test_a_folder_without_the_files_names_them(tmp_path, name):
     data = parse(name)
     with pytest.raises(InputError) as caught:
         data.load(tmp_path, Seeds(0))
-    assert all(file in str(caught.value) for file in data.files)
+    assert all(file in str(caught.value) for file in ORIGINS[name].files)
+    assert f"simfl data fetch {name}" in str(caught.value)
     assert str(tmp_path) in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -95,7 +97,7 @@ def test_a_damaged_file_is_an_input_error(tiny_mnist, keep):
 
 def test_damaged_cifar_batches_are_an_input_error(tmp_path):
     data = parse("cifar10")
-    for name in data.files:
+    for name in ORIGINS["cifar10"].files:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(pickle.dumps({}))
@@ -105,13 +107,10 @@ def test_damaged_cifar_batches_are_an_input_error(tmp_path):
 
 def test_a_failed_download_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    import torchvision.datasets.mnist as reader
-
-    def offline(*args, **options):
-        raise OSError("no network")
-
-    monkeypatch.setattr(reader.MNIST, "download", offline)
-    with pytest.raises(InputError, match=r"could not be downloaded .*no network.*--data-dir"):
+    nowhere = Download("http://127.0.0.1:1/x.gz", 1, "", ("FashionMNIST/x",))
+    origin = replace(ORIGINS["fashion_mnist"], downloads=(nowhere,), files=("FashionMNIST/x",))
+    monkeypatch.setitem(ORIGINS, "fashion_mnist", origin)
+    with pytest.raises(InputError, match=r"could not be downloaded .*refused.*Without a network"):
         parse("fashion_mnist").load(None, Seeds(0))
 
 

@@ -198,3 +198,34 @@ def test_nothing_to_learn_from() -> None:
     X = np.ones((2, 3))
     assert train(X, 1e-4, np.full((2, 3), np.nan), np.ones(2), 5, 0.1) is X
     assert train(np.full((2, 3), 1e200), 1e-4, np.ones((1, 3)), np.ones(1), 5, 0.1).max() == 1e200
+
+
+def test_training_is_adam_by_the_book_to_the_last_bit() -> None:
+    """On more numbers than are worked on at a time; with everybody's answers, and without some."""
+    rng = np.random.default_rng(0)
+    start, samples = rng.normal(size=(3, 9_000)) / 2, rng.normal(size=(2, 9_000))
+    for missing in (0, 4_000):
+        samples[1, :missing] = np.nan
+        groups, discounts = grouped(samples, np.array([1.0, 0.9])), np.array([1.0, 0.9])
+        X, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
+        for step in range(1, 6):
+            found = objective(X, 1e-4, groups)
+            assert found is not None
+            mean = 0.9 * mean + 0.1 * found[1]
+            square = 0.999 * square + 0.001 * found[1] ** 2
+            root = np.sqrt(1 - 0.999**step)
+            X -= 0.01 * (root / (1 - 0.9**step)) * mean / (np.sqrt(square) + 1e-8 * root)
+        assert np.array_equal(train(start, 1e-4, samples, discounts, 5, 0.01), X)
+
+
+def test_noise_of_observations_stands_only_in_the_denominators() -> None:
+    """FedCor's code of July 2022: sum(K_k) sqrt(K_kk) / (K_kk + s), K - K_i K_i' / (K_ii + s)."""
+    s, K = 2.0, SIGMA
+    posterior = Posterior(embeddings(SIGMA), 0.0, P, s)
+    for _ in range(2):
+        variance = np.diag(K)
+        expected = K @ P * np.sqrt(variance) / (variance + s)
+        assert posterior.scores(ONES) == pytest.approx(expected, abs=1e-9)
+        assert dense(posterior, 3) == pytest.approx(K, abs=1e-9)
+        posterior.condition(0)
+        K = K - np.outer(K[:, 0], K[0]) / (K[0, 0] + s)

@@ -179,3 +179,18 @@ def test_bad_options_are_refused() -> None:
         FedCor.model_validate({"preset": ["fmnist"]})
     with pytest.raises(ValidationError, match="less than or equal to 1"):
         FedCor(beta=1.5)
+
+
+@pytest.mark.parametrize(("noise_in", "chosen"), [("diagonal", 1), ("denominators", 0)])
+def test_where_the_noise_stands_can_decide(noise_in: str, chosen: int) -> None:
+    """Uncorrelated, deviations a = (10, 3), noise 10, annealed by 0.3 and 1.
+
+    sqrt(a^2 + 10): 0.3 * 10.5 < 4.4; a^3 / (a^2 + 10): 0.3 * 9.1 > 1.4.
+    """
+    server = FakeServer.random(2)
+    server.samples = np.ones(2, dtype=np.int64)
+    selector = FedCor(warmup=0, interval=None, noise=10, noise_in=noise_in, **QUICK)
+    server.play(selector, 3, 1, np.random.default_rng(0))
+    state = {"_embeddings": np.diag([10.0, 3.0]), "_annealing": np.array([0.3, 1.0])}
+    selector.load_state_dict({**selector.state_dict(), **state})
+    assert server.choose(selector, 1, np.random.default_rng(0)).tolist() == [chosen]

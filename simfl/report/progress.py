@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn
@@ -132,13 +133,19 @@ class Table(Board):
             self._bars.update(self._all, completed=sum(self._shares), text=self.overall())
 
 
+def is_watched() -> bool:
+    """Whether somebody looks on: there is a terminal, or a notebook."""
+    console = Console(stderr=True)
+    return console.is_terminal or console.is_jupyter
+
+
 @contextmanager
 def display(quiet: bool) -> Iterator[Board | None]:
     """Show progress on stderr while the body runs."""
     console = Console(stderr=True)
     if quiet:
         yield None
-    elif not console.is_terminal:
+    elif not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))):
         yield Lines()
     else:
         columns = (

@@ -1,0 +1,222 @@
+"""docs/reproduction.md, from the items of simfl.papers and what was measured of them.
+
+    python analysis/reproduction.py [--results docs/results] [--page docs/reproduction.md]
+
+`simfl reproduce PAPER/ITEM --out DIR` makes DIR/PAPER/ITEM.csv; docs/results has those that count.
+"""
+
+import argparse
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from simfl.papers.claims import Claim, median, paired, values
+from simfl.papers.item import Item, Paper, items, papers
+from simfl.papers.measures import Measure, Record, read
+from simfl.report import formats
+from simfl.report.comparison import TEXT, difference_text, figure_text, interval_text, ratio_text
+from simfl.runs.statistics import Figure, Ratio
+from simfl.scenario.experiment import parse_seeds
+
+DOCS = Path(__file__).parents[1] / "docs"
+Results = Mapping[str, Sequence[Record]]
+"""By item, what was measured."""
+
+HEAD = """\
+# The papers' tables and figures, and what simfl measures
+
+Written by `python analysis/reproduction.py` from [results](results), one CSV file per item; don't
+edit. There each number has its seed, commit, machine and the digest of its scenario. `simfl
+reproduce` lists the items and what they cost, `simfl reproduce PAPER/ITEM --data-dir DIR` runs one
+(and goes on with it), `make papers-quick` runs a reduced form of all.
+
+How to read it. A claim of a paper *holds* if the medians over seeds are so ordered, a seed that
+never reached its target counting as later than all others. An item is **reproduced** if all its
+claims hold, with all its seeds and rounds; **partly** if something of that is missing; numbers may
+still differ, and stand beside the printed ones. Behind a claim: how many times as much the one row
+takes as the other, seed by seed (geometric mean, 95% interval); "within": each seed counts at most
+so much, for some seed was followed only so far without getting there. ± is the standard deviation
+over seeds. One seed is one seed. *Reading*: whose description was followed where a paper's text and
+its authors' code differ; [papers.md](papers.md) has the readings.
+"""
+
+
+def page(results: Results) -> str:
+    """Return the whole page."""
+    every, known = items(), papers()
+    lines = [HEAD, *_index(every, known, results)]
+    for name, paper in known.items():
+        own = [item for item in every if item.id.startswith(f"{name}/")]
+        if own:
+            lines += ["", f"## {paper.title}"]
+        for item in own:
+            lines += ["", *_section(item, results.get(item.id, ()))]
+    return "\n".join(lines) + "\n"
+
+
+def _index(every: Sequence[Item], known: Mapping[str, Paper], results: Results) -> Iterator[str]:
+    """Yield a row per table and figure."""
+    yield "## Every table and figure"
+    yield ""
+    yield "| paper | what | items | not repeated |"
+    yield "|---|---|---|---|"
+    for name, paper in known.items():
+        for part in paper.parts:
+            covering = [item for item in every if part in item.covers.get(name, ())]
+            told = ", ".join(
+                f"[{item.id}](#{_anchor(item)}): {verdict(item, results.get(item.id, ()))}"
+                for item in covering
+            )
+            missing = paper.not_repeated.get(part, "")
+            yield f"| {paper.title.partition(' (')[0]} | {part} | {told} | {missing} |"
+
+
+def _anchor(item: Item) -> str:
+    return item.id.replace("/", "")
+
+
+def verdict(item: Item, found: Sequence[Record]) -> str:
+    """Return in a word whether `item` came out."""
+    main = _column(found, item.measures[0])
+    holding = [Claim.parse(text).holds(main) for text in item.claims]
+    if not main or not any(held is not None for held in holding):
+        return "not run"
+    if not all(held in (True, None) for held in holding):
+        return "partly" if any(holding) else "**not** reproduced"
+    return "**reproduced**" if not _missing(item, found) else "partly"
+
+
+def _missing(item: Item, found: Sequence[Record]) -> list[str]:
+    """Return what is less than the item asks for."""
+    missing = [item.shortened] if item.shortened else []
+    planned = len(parse_seeds(item.seeds))
+    counts = {row: _seeds(found, row) for row in item.printed}
+    if absent := [row for row, count in counts.items() if not count]:
+        missing.append(f"not run: {', '.join(absent)}")
+    few = sorted({count for count in counts.values() if 0 < count < planned})
+    if few:
+        missing.append(f"{' or '.join(map(str, few))} of {formats.plural(planned, 'seed')}")
+    return missing
+
+
+def _seeds(found: Sequence[Record], row: str) -> int:
+    return len({seed for record in found if record.row == row for seed in record.seed.split()})
+
+
+def _column(found: Sequence[Record], text: str) -> list[Record]:
+    return [record for record in found if record.column == text]
+
+
+def _section(item: Item, found: Sequence[Record]) -> Iterator[str]:
+    """Yield the lines on one item."""
+    yield f"### {item.id}"
+    yield ""
+    title = item.title[0].upper() + item.title[1:]
+    yield f"{title}: {verdict(item, found)}. Reading: {item.reading}."
+    if missing := _missing(item, found):
+        yield f"Less than planned: {'; '.join(missing)}."
+    yield ""
+    if found:
+        yield from _table(item, found)
+        yield ""
+        yield from _claims(item, found)
+        yield ""
+    if item.note:
+        yield item.note.strip()
+        yield ""
+    yield _origin(item, found)
+
+
+def _table(item: Item, found: Sequence[Record]) -> Iterator[str]:
+    heads = ["", "printed", f"**{item.measures[0]}**, median", "over seeds", *item.measures[1:]]
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for row, printed in item.printed.items():
+        if _seeds(found, row):
+            cells = [row, printed, *_main(item, found, row)]
+            cells += [_median(_column(found, text), row) for text in item.measures[1:]]
+            yield f"| {' | '.join(cells)} |"
+
+
+def _main(item: Item, found: Sequence[Record], row: str) -> tuple[str, str]:
+    main = _column(found, item.measures[0])
+    measure = Measure.parse(item.measures[0])
+    text = TEXT[measure.metric.unit]
+    if measure.mean_curve:
+        return f"**{_median(main, row)}**", f"curve of {formats.plural(_seeds(main, row), 'seed')}"
+    figure = Figure.of(values(main, row))
+    spread = figure_text(figure, text, target=measure.target is not None)
+    interval = (
+        "" if figure.interval is None else f", mean in {interval_text(figure.interval, text)}"
+    )
+    return (
+        f"**{_median(main, row)}**",
+        f"{formats.plural(figure.seeds, 'seed')}: {spread}{interval}",
+    )
+
+
+def _median(found: Sequence[Record], row: str) -> str:
+    number = median(found, row)
+    if math.isinf(number):
+        last = max(record.followed or 0 for record in found if record.row == row)
+        return f"not by {TEXT[found[0].unit](last)}"
+    return formats.NOTHING if math.isnan(number) else TEXT[found[0].unit](number)
+
+
+def _claims(item: Item, found: Sequence[Record]) -> Iterator[str]:
+    main = _column(found, item.measures[0])
+    by_seed = _by_seed(item, found)
+    words = {True: "holds", False: "**does not hold**", None: "not measured"}
+    for text in item.claims:
+        claim = Claim.parse(text)
+        held = claim.holds(main)
+        yield f"- `{text}`: {words[held]}."
+        if held is None:
+            continue
+        for below, above in claim.steps():
+            if told := _paired_text(paired(by_seed, below, above)):
+                yield f"  - {above} against {below}: {told}"
+
+
+def _by_seed(item: Item, found: Sequence[Record]) -> list[Record]:
+    """Return the first measure that each seed has by itself, as the item's first where it can."""
+    measure = Measure.parse(item.measures[0])
+    text = item.measures[0].partition(" of the")[0] if measure.mean_curve else item.measures[0]
+    return _column(found, text)
+
+
+def _paired_text(numbers: Ratio | Figure | None) -> str:
+    if isinstance(numbers, Ratio) and numbers.seeds > 1:
+        return ratio_text(numbers, formats.count)
+    if isinstance(numbers, Figure) and numbers.seeds > 1:
+        return difference_text(numbers)
+    return ""
+
+
+def _origin(item: Item, found: Sequence[Record]) -> str:
+    command = f"`simfl reproduce {item.id}`"
+    if not found:
+        return f"{command}: not run."
+    commits = sorted({record.commit or record.version for record in found})
+    machines = sorted({record.machine for record in found})
+    where = f"[{item.id}.csv](results/{item.id}.csv)"
+    return f"{command}; {where}; commit {', '.join(commits)}; {'; '.join(machines)}."
+
+
+def results_of(folder: Path) -> dict[str, list[Record]]:
+    """Return by item what the CSV files in `folder` hold."""
+    files = {item.id: folder / f"{item.id}.csv" for item in items()}
+    return {name: read(file) for name, file in files.items() if file.exists()}
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--results", type=Path, default=DOCS / "results")
+    parser.add_argument("--page", type=Path, default=DOCS / "reproduction.md")
+    options = parser.parse_args()
+    options.page.write_text(page(results_of(options.results)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What the shell completes: names of kinds, components, data sets, formats."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def examples() -> "dict[str, Traversable]":
+    """Return the scenarios that come with simfl, by name."""
+    from importlib.resources import files
+
+    return {
+        Path(place.name).stem: place
+        for place in files("simfl.cli.scenarios").iterdir()
+        if place.name.endswith(".yaml")
+    }
+
+
+def kinds(incomplete: str) -> list[str]:
+    """Return kinds of components."""
+    from simfl.scenario.catalogue import DEVICES
+    from simfl.scenario.kinds import KINDS
+
+    return _beginning(incomplete, [*KINDS, DEVICES])
+
+
+def members(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of the kind that was given before."""
+    from simfl.errors import InputError
+    from simfl.scenario.describe import overview
+
+    try:
+        return _beginning(incomplete, overview(str(context.params.get("kind"))))
+    except InputError:
+        return []
+
+
+def origins(incomplete: str) -> list[str]:
+    """Return what can be fetched."""
+    from simfl.core.origins import ORIGINS
+
+    return _beginning(incomplete, ORIGINS)
+
+
+def shipped(incomplete: str) -> list[str]:
+    """Return the scenarios that come with simfl."""
+    return _beginning(incomplete, examples())
+
+
+def executors(incomplete: str) -> list[str]:
+    """Return where to train."""
+    from simfl.scenario.kinds import registry
+
+    return _beginning(incomplete, registry("executors").names())
+
+
+def one_of(*names: str) -> Callable[[str], list[str]]:
+    """Return what completes one of these `names`."""
+
+    def complete(incomplete: str) -> list[str]:
+        return _beginning(incomplete, names)
+
+    return complete

@@ -1,0 +1,40 @@
+"""`simfl explain`: why a run took as long as it did, and what would have shortened it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli.app import app
+
+
+@app.command("explain")
+def explain_command(
+    folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run folder.")],
+    round_: Annotated[int | None, typer.Option("--round", help="Only this round.")] = None,
+    what_if: Annotated[
+        bool | None,
+        typer.Option(
+            "--what-if/--no-what-if",
+            help="Run its clock again with one thing changed at a time (default: if that is "
+            "cheap).",
+        ),
+    ] = None,
+    data_dir: shared.DataDir = None,
+    allow_code: shared.AllowCode = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what a run's virtual time went to, whom it waited for, and what would have helped."""
+    import json
+
+    from simfl.core.code import importing
+    from simfl.report.explanation import as_text
+    from simfl.runs.explain import explain
+    from simfl.runs.options import Options
+    from simfl.runs.result import load
+
+    # A folder may be a stranger's, with the modules that its scenario names.
+    with importing("anything" if allow_code else "nothing"):
+        told = explain(load(folder), round_, what_if=what_if, options=Options(data_dir=data_dir))
+    typer.echo(json.dumps(told.as_dict(), indent=2) if as_json else as_text(told))

@@ -1,0 +1,35 @@
+"""`simfl export`: tables of runs for other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli import _complete
+from simfl.cli.app import app
+
+FORMATS = ("csv", "parquet")
+
+
+@app.command("export")
+def export_command(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", help=", ".join(FORMATS), autocompletion=_complete.one_of(*FORMATS)
+        ),
+    ] = "csv",
+    out: Annotated[Path, typer.Option("--out", help="Folder to write to.")] = Path("exported"),
+) -> None:
+    """Write rounds and participations of many runs as two tables, with variant, seed and sweep."""
+    from simfl.errors import InputError, nearest
+    from simfl.runs.export import export
+    from simfl.runs.result import find_runs
+
+    if form not in FORMATS:
+        raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
+    for file in export(find_runs(folders), out, "parquet" if form == "parquet" else "csv"):
+        typer.echo(file)

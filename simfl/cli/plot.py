@@ -1,0 +1,82 @@
+"""`simfl plot`: one chart of runs, for a paper or a slide."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli import _complete
+from simfl.cli.app import app
+
+XS = ("time", "rounds", "bytes", "energy")
+YS = ("accuracy", "loss", "duration", "gemd", "rounds", "bytes", "energy")
+
+
+@app.command("plot")
+def plot_command(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help=".pdf, .svg or .png.")],
+    x: Annotated[
+        str, typer.Option("--x", help=", ".join(XS), autocompletion=_complete.one_of(*XS))
+    ] = "time",
+    y: Annotated[
+        str,
+        typer.Option("--y", help=", ".join(YS), autocompletion=_complete.one_of(*YS)),
+    ] = "accuracy",
+    band: Annotated[
+        str,
+        typer.Option(
+            "--band",
+            help="Over seeds: ci (95%), std, range, runs or none.",
+            autocompletion=_complete.one_of("ci", "std", "range", "runs", "none"),
+        ),
+    ] = "ci",
+    width: Annotated[
+        str, typer.Option("--width", help="column (85 mm), page, slide, or such as 85mm, 3.3in.")
+    ] = "column",
+    height: Annotated[
+        str | None, typer.Option("--height", help="Such as 60mm (default: as suits the width).")
+    ] = None,
+    style: Annotated[
+        str, typer.Option("--style", help="paper, serif, slide, or one of matplotlib's own.")
+    ] = "paper",
+    log: Annotated[str, typer.Option("--log", help="Logarithmic axes: x, y or xy.")] = "",
+) -> None:
+    """Draw runs as curves, means and bands over seeds, in the size and style of a publication."""
+    from typing import cast
+
+    from simfl.errors import InputError
+    from simfl.report.plot import WIDTHS, Band, plot
+    from simfl.report.savefig import check_picture, save
+    from simfl.runs.result import find_runs
+
+    check_picture(out)
+    if not set(log) <= {"x", "y"}:
+        raise InputError(f"--log: expected x, y or xy, got {log!r}")
+    width_mm = WIDTHS.get(width) or _millimetres("--width", width)
+    height_mm = None if height is None else _millimetres("--height", height)
+    figure = plot(
+        find_runs(folders),
+        x,
+        y,
+        band=cast(Band, band),
+        width_mm=width_mm,
+        height_mm=height_mm,
+        style=style,
+        log=log,
+    )
+    save(figure, out)
+    typer.echo(f"Picture: {out}")
+
+
+def _millimetres(option: str, text: str) -> float:
+    from simfl.errors import InputError
+
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(mm|cm|in)\s*", text)
+    size = float(match[1]) * {"mm": 1.0, "cm": 10.0, "in": 25.4}[match[2]] if match else 0.0
+    if not 10 <= size <= 2000:
+        raise InputError(f"{option}: expected a length such as 85mm, 8.5cm or 3.3in, got {text!r}")
+    return size

@@ -1,0 +1,121 @@
+"""`simfl reproduce`: repeat a published table or figure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli.app import app
+
+if TYPE_CHECKING:
+    from simfl.papers.item import Item
+    from simfl.papers.measures import Record
+    from simfl.runs.estimate import Estimate
+    from simfl.runs.job import Job
+
+ALL = "all"
+
+
+@app.command("reproduce")
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="PAPER/ITEM", help="Or PAPER, or all; none: list them."),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Instead of the item's: 0-4, or 1,2,3.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A reduced form, minutes long: orderings only.")
+    ] = False,
+    only_collect: Annotated[
+        bool, typer.Option("--collect", help="Run nothing; tell what finished runs have.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", help="Folder of run folders and CSV files.")] = Path(
+        "runs/papers"
+    ),
+    jobs: shared.Jobs = None,
+    data_dir: shared.DataDir = None,
+    quiet: shared.Quiet = False,
+) -> None:
+    """List what can be repeated of the papers; or run it, or go on with it, and write a CSV file.
+
+    Ends with code 1 if what was measured contradicts an ordering that a paper claims.
+    """
+    from simfl.errors import InputError
+    from simfl.papers.item import items
+    from simfl.papers.measures import write
+    from simfl.papers.repeat import collect, repeat
+    from simfl.report.progress import display
+    from simfl.scenario.experiment import parse_seeds
+
+    chosen = items(None if name == ALL else name)
+    if quick:
+        chosen, out = [item.reduced() for item in chosen], out / "quick"
+    try:
+        wanted = None if seeds is None else parse_seeds(seeds)
+    except ValueError as error:
+        raise InputError(f"--seeds: {error}") from None
+    if name is None:
+        _list(chosen, wanted)
+        return
+    how = shared.options("auto", None, "cpu", data_dir, None, jobs=jobs)
+    agreed = True
+    for item in chosen:
+        if only_collect:
+            found = collect(item, out / item.id, wanted)
+        else:
+            with display(quiet) as board:
+                found = repeat(item, out / item.id, how, wanted, board)
+        if found:
+            file = (out / item.id).with_suffix(".csv")
+            write(file, found)
+            agreed &= _tell(item, found, file)
+    raise typer.Exit(0 if agreed else 1)
+
+
+def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
+    """Print a line per item: what it is, costs and needs."""
+    from simfl.report import formats
+    from simfl.runs.estimate import estimate
+    from simfl.scenario.experiment import parse_seeds
+
+    for item in chosen:
+        wanted = seeds or parse_seeds(item.seeds)
+        jobs = item.jobs(Path(), wanted[:1])  # seeds cost the same
+        costs = [estimate(job.scenario, item.time_only) for job in jobs]
+        rounds, host_s = (len(wanted) * sum(of) for of in zip(*map(_cost, costs), strict=True))
+        needs = {job.scenario.data.dataset.name for job in jobs if _needs_files(job)}
+        typer.echo(
+            f"{item.id}: {item.title}\n"
+            f"  {formats.plural(len(jobs), 'row')}, {formats.plural(len(wanted), 'seed')}, "
+            f"{rounds:,} rounds, about {host_s / 3600:.2g} core-hours; reading: {item.reading}"
+            f"{'; needs ' if needs else ''}{', '.join(sorted(needs))}"
+        )
+
+
+def _cost(cost: "Estimate") -> tuple[int, float]:
+    return cost.rounds, cost.host_s
+
+
+def _needs_files(job: "Job") -> bool:
+    return job.scenario.data.dataset.needs_files
+
+
+def _tell(item: "Item", found: "Sequence[Record]", file: Path) -> bool:
+    """Print what came of an item; return whether it agrees with the paper's orderings."""
+    from simfl.papers.claims import Claim, median, values
+
+    main = [record for record in found if record.column == item.measures[0]]
+    typer.echo(f"\n{item.id}: {item.title}\n  {item.measures[0]}: printed, median of seeds")
+    for row, printed in item.printed.items():
+        number = median(main, row)
+        typer.echo(f"  {row}: {printed}; {number:.6g} of {len(values(main, row))}")
+    verdicts = {text: Claim.parse(text).holds(main) for text in item.claims}
+    words = {True: "holds", False: "DOES NOT HOLD", None: "not measured"}
+    for text, verdict in verdicts.items():
+        typer.echo(f"  {text}: {words[verdict]}")
+    typer.echo(f"  {file}")
+    return False not in verdicts.values()

@@ -1,0 +1,185 @@
+"""`simfl tune`: the best choice of some of a scenario's numbers, looked for with Optuna."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli.app import app
+
+if TYPE_CHECKING:
+    from simfl.runs.tune import Tuning
+    from simfl.scenario import Document
+
+
+@app.command("tune")
+def tune_command(
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to tune.")],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            "-p",
+            metavar="PATH=RANGE",
+            help="rounds.clients='{min: 5, max: 40}' or selection='[uniform, oort]'; can be "
+            "repeated.",
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option("--objective", help="time, rounds, bytes or energy [to 80%]; or accuracy."),
+    ] = None,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--under",
+            metavar="NAME=MOST",
+            help="bytes='2 GB', never_heard=5%, time, rounds, energy, wasted; can be repeated.",
+        ),
+    ] = None,
+    trials: Annotated[int | None, typer.Option("--trials", min=1, help="How many.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
+    ] = None,
+    variant: Annotated[
+        str | None, typer.Option("--variant", metavar="NAME", help="The one that is tuned.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Of every trial: 0-4, or 1,2,3.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of trials (default: runs/NAME-tuning).")
+    ] = None,
+    executor: shared.Executor = "auto",
+    jobs: shared.Jobs = None,
+    workers: shared.Workers = None,
+    device: shared.Device = "cpu",
+    time_only: Annotated[
+        bool, typer.Option("--time-only", help="Run the clock without training.")
+    ] = False,
+    data_dir: shared.DataDir = None,
+    ray_address: shared.RayAddress = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Run again what has been run.")
+    ] = False,
+    allow_code: shared.AllowCode = False,
+    quiet: shared.Quiet = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the trials as JSON.")] = False,
+) -> None:
+    """Look for the best choice: what the scenario's `tune` section says, or these options.
+
+    The same command goes on where it stopped; with more --trials it looks further.
+    """
+    from simfl.core.code import importing
+    from simfl.errors import InputError, Interrupted
+    from simfl.report.tuning import write_page
+    from simfl.runs.tune import tune
+    from simfl.scenario import Document
+    from simfl.scenario.experiment import parse_seeds
+
+    try:
+        chosen = None if seeds is None else parse_seeds(seeds)
+    except ValueError as error:
+        raise InputError(f"--seeds: {error}") from None
+    how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
+    document = Document.load(file).set(*(changes or ()))
+    document = _with_options(document, parameters or (), objective, limits or (), trials)
+    silent = quiet or as_json
+    with importing("anything" if allow_code else "beside"):
+        try:
+            tuning = tune(
+                document,
+                out,
+                how,
+                variant=variant,
+                seeds=chosen,
+                overwrite=overwrite,
+                told=lambda tuning: None if silent else _tell_last(tuning),
+            )
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; the same command goes on") from None
+    page = write_page(tuning)
+    if as_json:
+        _print_json(tuning)
+    elif not quiet:
+        _tell(tuning)
+        typer.echo(f"\nReport: {page}")
+
+
+def _with_options(
+    document: "Document",
+    parameters: Sequence[str],
+    objective: str | None,
+    limits: Sequence[str],
+    trials: int | None,
+) -> "Document":
+    """Return the document with what the command line says of its `tune` section."""
+    from dataclasses import replace
+
+    given: dict[str, Any] = {"objective": objective, "trials": trials}
+    given = {key: value for key, value in given.items() if value is not None}
+    for key, option, texts in (
+        ("parameters", "--parameter", parameters),
+        ("under", "--under", limits),
+    ):
+        if texts:
+            given[key] = _pairs(option, texts)
+    if not given:
+        return document
+    before = document.data.get("tune") or {}
+    merged = {**before, **given}
+    for key in ("parameters", "under"):
+        if key in before and key in given:
+            merged[key] = {**before[key], **given[key]}
+    return replace(document, data={**document.data, "tune": merged})
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
+    from simfl.errors import InputError
+    from simfl.scenario.yaml import read_yaml
+
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"{option}: expected NAME=VALUE, got {text!r}")
+        pairs[name.strip()] = read_yaml(value, f"{option} {text}", lines=False)[0]
+    return pairs
+
+
+def _tell_last(tuning: "Tuning") -> None:
+    """Print a line about the last trial."""
+    from simfl.report.tuning import parameter_text, value_text
+
+    trial = tuning.trials[-1]
+    chosen = ", ".join(f"{path} {parameter_text(v)}" for path, v in trial.parameters.items())
+    best = "  best so far" if tuning.best is trial else ""
+    value = value_text(tuning, trial) if trial.state in ("done", "over a limit") else ""
+    typer.echo(f"{trial.name}: {trial.state} {value}  ({chosen}){best}", err=True)
+
+
+def _tell(tuning: "Tuning") -> None:
+    """Print what came of it, and how to have it again."""
+    from simfl.report.tuning import answer, parameter_text
+
+    typer.echo(" ".join(answer(tuning)))
+    if (best := tuning.best) is not None:
+        for path, value in best.parameters.items():
+            typer.echo(f"  --set {f'{path}={parameter_text(value)}'!r}")
+    refused = [trial for trial in tuning.trials if trial.state == "refused"]
+    if refused:
+        typer.echo(f"{refused[0].name} was refused: {refused[0].why.splitlines()[0]}")
+
+
+def _print_json(tuning: "Tuning") -> None:
+    import json
+    import math
+    from dataclasses import asdict
+
+    rows = [asdict(trial) for trial in tuning.trials]
+    for row in rows:
+        row["value"] = row["value"] if math.isfinite(row["value"]) else None
+    best = None if tuning.best is None else tuning.best.name
+    typer.echo(json.dumps({"best": best, "trials": rows}, indent=2))

@@ -1,0 +1,34 @@
+"""`simfl watch`: runs as they grow, in a browser on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli.app import app
+
+
+@app.command("watch")
+def watch_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="Folder of run folders.", show_default=True)
+    ] = Path("runs"),
+    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 8411,
+    browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Show the runs below a folder while they go on: a local page that keeps itself fresh.
+
+    It reads only, and only this machine can reach it.  Ctrl-C ends it.
+    """
+    from simfl.report.live import LiveRuns
+    from simfl.report.serve import LOOPBACK, server
+
+    with server(LiveRuns(folder), port) as serving:
+        address = f"http://{LOOPBACK}:{serving.server_port}/"
+        typer.echo(f"Watching {folder} at {address} (Ctrl-C ends it)")
+        if browser:
+            typer.launch(address)
+        try:
+            serving.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo("")

@@ -1,0 +1,85 @@
+"""Data sets of Hugging Face, from disk or the user's cache (``simfl[huggingface]``)."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import override
+
+from simfl.components.datasets.base import datasets
+from simfl.components.datasets.own import Rows, known
+from simfl.components.datasets.parquet import array_of
+from simfl.components.datasets.tables import TableDataset
+from simfl.core.extras import extra
+from simfl.errors import InputError
+
+
+@datasets.register("hugging_face")
+class HuggingFace(TableDataset):
+    """A data set that `save_to_disk` wrote, or one of the hub's that is in your cache already.
+
+    Nothing is downloaded: `datasets.load_dataset(NAME)` in Python does that, once.
+    Pictures become pixels in [0, 1], channels first.
+    """
+
+    path: str = Field(
+        description="folder beside the scenario, or name on the hub", examples=["my_data"]
+    )
+    config: str | None = Field(None, description="name of the configuration, on the hub")
+    split: str = Field("train", description="split to train on")
+    test_split: str | None = Field(
+        None, description="split to test on; omitted: drawn (`test_share`)"
+    )
+
+    @override
+    def source(self) -> Path:
+        folder = self._root / self.path
+        return folder if folder.is_dir() else self._root
+
+    @override
+    def rows(self) -> Rows:
+        rows = super().rows()
+        if self.test_split is None:
+            return rows
+        trained = len(self._split(self.split))
+        return replace(rows, test=np.arange(len(rows.label)) >= trained)
+
+    @override
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        parts = [self._split(self.split)]
+        if self.test_split is not None:
+            parts.append(self._split(self.test_split))
+        return {
+            name: np.concatenate([_cells(part[name][:]) for part in parts])
+            for name in parts[0].column_names
+        }
+
+    def _split(self, split: str) -> Any:
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # looked at when the package is imported
+        hub = extra("datasets", "huggingface", "data set 'hugging_face'")
+        folder = self._root / self.path
+        try:
+            if folder.is_dir():
+                made = hub.load_from_disk(str(folder))
+            else:
+                cached = hub.DownloadConfig(local_files_only=True)
+                made = hub.load_dataset(self.path, self.config, download_config=cached)
+        except Exception as error:
+            where = f"neither a folder {folder} nor in the cache of Hugging Face"
+            raise InputError(f"{self.path!r} is {where}: {error}") from None
+        if not isinstance(made, dict):
+            return made
+        return made[known(split, list(made), "split", self.path)]
+
+
+def _cells(cells: list[Any]) -> NDArray[Any]:
+    """Return `(n, ...)` a column; pictures as `(n, channels, height, width)`."""
+    if not hasattr(cells[0], "getbands"):
+        return array_of(cells)
+    pixels = np.stack([np.asarray(cell, dtype=np.float32) / 255 for cell in cells])
+    return pixels[:, None] if pixels.ndim == 3 else pixels.transpose(0, 3, 1, 2)

@@ -1,0 +1,96 @@
+"""Folders of pictures, a folder per class, as `torchvision.datasets.ImageFolder` takes them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+from typing_extensions import override
+
+from simfl.components.datasets.base import datasets
+from simfl.components.datasets.images import Images
+from simfl.components.datasets.own import OwnDataset, Rows
+from simfl.errors import InputError
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
+
+
+@datasets.register("image_folder")
+class ImageFolder(OwnDataset):
+    """Your own pictures: ``PATH/CLASS/*.png``, or ``PATH/train/CLASS`` and ``PATH/test/CLASS``.
+
+    Pixels are in [0, 1].
+    """
+
+    path: str = Field(description="folder, beside the scenario", examples=["images"])
+    size: int = Field(32, ge=1, description="pixels of a side that all are scaled to")
+    mode: Literal["grey", "colour"] = Field("colour", description="one channel or three")
+    client: str | None = Field(
+        None,
+        description="regular expression whose first group, in ``CLASS/FILE``, is whose picture it "
+        "is, such as `/(\\w+)_\\d+`",
+    )
+
+    @field_validator("client")
+    @classmethod
+    def _expression(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                groups = re.compile(value).groups
+            except re.error as error:
+                raise ValueError(f"is no regular expression: {error}") from None
+            if not groups:
+                raise ValueError("needs a group in parentheses: whose picture it is")
+        return value
+
+    @override
+    def source(self) -> Path:
+        return self._root / self.path
+
+    @override
+    def says_whose(self) -> bool:
+        return self.client is not None
+
+    @override
+    def rows(self) -> Rows:
+        top = self.source()
+        split = (top / "train").is_dir() and (top / "test").is_dir()
+        parts = [top / "train", top / "test"] if split else [top]
+        files = [(part, file) for part in parts for file in _pictures(part)]
+        if not files:
+            raise InputError(f"{top} has no pictures ({', '.join(SUFFIXES)}) in folders of classes")
+        names = [file.relative_to(part).as_posix() for part, file in files]
+        return Rows(
+            np.stack([self._pixels(file) for _, file in files]),
+            np.array([name.partition("/")[0] for name in names]),
+            None if self.client is None else np.array([self._whose(name) for name in names]),
+            np.array([part.name == "test" for part, _ in files]) if split else None,
+        )
+
+    def _pixels(self, file: Path) -> Images:
+        """Return `(channels, size, size)`."""
+        from PIL import Image
+
+        try:
+            with Image.open(file) as picture:
+                scaled = picture.convert("L" if self.mode == "grey" else "RGB")
+                pixels = np.asarray(scaled.resize((self.size, self.size)), dtype=np.float32) / 255
+        except OSError as error:
+            raise InputError(f"{file} is no picture: {error}") from None
+        return np.ascontiguousarray(pixels.reshape(self.size, self.size, -1).transpose(2, 0, 1))
+
+    def _whose(self, name: str) -> str:
+        assert self.client is not None
+        match = re.search(self.client, name)
+        if match is None:
+            raise InputError(f"{self.source()}: `client` {self.client!r} does not fit {name!r}")
+        return str(match.group(1))
+
+
+def _pictures(folder: Path) -> Iterator[Path]:
+    """Yield the pictures in folders of classes, in order of their names."""
+    for file in sorted(folder.glob("*/**/*")):
+        if file.suffix.lower() in SUFFIXES:
+            yield file

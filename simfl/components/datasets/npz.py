@@ -1,0 +1,86 @@
+"""An archive of NumPy arrays."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import override
+
+from simfl.components.datasets.base import datasets
+from simfl.components.datasets.own import OwnDataset, Rows, for_testing, known
+from simfl.errors import InputError
+
+
+@datasets.register("npz")
+class Npz(OwnDataset):
+    """Your own arrays, as `numpy.savez` writes them: inputs `(n, ...)` and labels `(n,)`."""
+
+    file: str = Field(description="NPZ file, beside the scenario", examples=["data.npz"])
+    inputs: str = Field("x", description="array with the inputs, (n, ...)")
+    label: str = Field("y", description="array with what is to be learned, (n,)")
+    client: str | None = Field(None, description="array that says whose each sample is, (n,)")
+    test: str | None = Field(
+        None, description="array that says which samples are for testing (1, true or test), (n,)"
+    )
+    test_inputs: str | None = Field(None, description="array with further inputs, for testing")
+    test_label: str | None = Field(None, description="array with their labels")
+
+    @override
+    def source(self) -> Path:
+        return self._root / self.file
+
+    @override
+    def says_whose(self) -> bool:
+        return self.client is not None
+
+    @override
+    def rows(self) -> Rows:
+        try:
+            with np.load(self.source(), allow_pickle=False) as arrays:
+                return self._rows(arrays)
+        except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"can't read {self.source()}: {error}") from None
+
+    def _rows(self, arrays: Any) -> Rows:
+        if not isinstance(arrays, np.lib.npyio.NpzFile):
+            raise InputError(f"{self.source()} is one array, no archive (.npz) of several")
+
+        def array(name: str) -> NDArray[Any]:
+            return np.asarray(arrays[known(name, arrays.files, "array", self.source())])
+
+        x, label = array(self.inputs), array(self.label)
+        if x.dtype.kind not in "biuf":
+            raise InputError(f"{self.source()}: array {self.inputs!r} holds no numbers")
+        client = None if self.client is None else array(self.client)
+        test = None if self.test is None else for_testing(array(self.test).tolist())
+        self._same_length(len(label), {"client": client, "test": test})
+        if self.test_inputs is None or self.test_label is None:
+            return Rows(x, label, client, test)
+        more, more_label = array(self.test_inputs), array(self.test_label)
+        if more.shape[1:] != x.shape[1:]:
+            raise InputError(
+                f"{self.source()}: inputs of {self.test_inputs!r} have shape {more.shape[1:]}, of "
+                f"{self.inputs!r} {x.shape[1:]}"
+            )
+        test = np.zeros(len(label), dtype=np.bool_) if test is None else test
+        if client is not None:  # whose test samples are is of no account
+            client = np.concatenate([client, np.repeat(client[:1], len(more_label))])
+        return Rows(
+            np.concatenate([x, more]),
+            np.concatenate([label, more_label]),
+            client,
+            np.concatenate([test, np.ones(len(more_label), dtype=np.bool_)]),
+        )
+
+    def _same_length(self, n: int, arrays: dict[str, NDArray[Any] | None]) -> None:
+        for option, array in arrays.items():
+            if array is not None and array.shape != (n,):
+                raise InputError(
+                    f"{self.source()}: the array for `{option}` has shape {array.shape}, expected "
+                    f"({n},)"
+                )

@@ -1,0 +1,210 @@
+"""What data sets of the user's own have in common: from rows as they are read to a federation's."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PrivateAttr, model_validator
+from typing_extensions import override
+
+from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.clients import Samples
+from simfl.core.code import folder_beside
+from simfl.core.seeds import Seeds
+from simfl.core.units import Percent
+from simfl.errors import InputError, nearest
+
+TRUE = ("1", "1.0", "true", "yes", "test")
+"""What a cell of `test` says of a test sample, whatever its case."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Samples as they were read.
+
+    Attributes:
+        x: `(n, ...)` inputs, numbers.
+        label: `(n,)` what is to be learned, numbers or text; or `(n, outputs)` numbers.
+        client: `(n,)` whose sample each is (None: not said).
+        test: `(n,)` which are for testing (None: not said).
+    """
+
+    x: NDArray[Any]
+    label: NDArray[Any]
+    client: NDArray[Any] | None = None
+    test: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class _Facts:
+    shape: tuple[int, ...]
+    classes: int
+    train: int | None
+    clients: int | None
+
+
+_KNOWN: dict[tuple[Any, ...], _Facts] = {}
+"""What was found out about a file, as it was then: it is asked for many times."""
+
+
+class OwnDataset(Dataset):
+    """Samples of the user's own.
+
+    Classes are the different labels, in their order; the natural clients those of whom there is a
+    training sample.
+    """
+
+    learn: Literal["classes", "numbers"] = Field(
+        "classes", description="what labels are: a class each, or numbers (regression)"
+    )
+    test_share: Percent = Field(
+        0.2, lt=1, description="share drawn for testing, where nothing says which samples are"
+    )
+    normalise: Literal["none", "standard"] = Field(
+        "none",
+        description="standard: each input minus its mean over training samples, by its deviation",
+    )
+    _root: Path = PrivateAttr(default_factory=folder_beside)
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        self._facts()
+        return self
+
+    @abstractmethod
+    def source(self) -> Path:
+        """Return the file or folder that is read."""
+
+    @abstractmethod
+    def rows(self) -> Rows:
+        """Read everything.
+
+        Raises:
+            InputError: it can't be read, or has no such column; the message names both.
+        """
+
+    @abstractmethod
+    def says_whose(self) -> bool:
+        """Whether it is said whose each sample is."""
+
+    @property
+    def natural_clients(self) -> bool:  # type: ignore[override]
+        """Whether it is said whose each sample is."""
+        return self.says_whose()
+
+    @property
+    def targets(self) -> Literal["classes", "numbers"]:  # type: ignore[override]
+        """What is to be learned."""
+        return self.learn
+
+    @property
+    @override
+    def black(self) -> tuple[float, ...] | None:
+        return () if self.normalise == "none" else None
+
+    @property
+    @override
+    def samples_known(self) -> int | None:
+        return self._facts().train
+
+    @property
+    @override
+    def natural_known(self) -> int | None:
+        return self._facts().clients
+
+    @override
+    def shape(self) -> tuple[tuple[int, ...], int]:
+        facts = self._facts()
+        return facts.shape, facts.classes
+
+    def _facts(self) -> _Facts:
+        try:
+            stat = self.source().stat()
+        except OSError as error:
+            raise InputError(f"can't read {self.source()}: {error.strerror}") from None
+        file = str(self.source().resolve())
+        key = (self.name, file, stat.st_mtime_ns, stat.st_size, self.model_dump_json())
+        if key not in _KNOWN:
+            rows = self.rows()
+            drawn = rows.test is None and self.test_share > 0
+            n = len(rows.label) if rows.test is None else int((~rows.test).sum())
+            train = n - round(n * self.test_share) if drawn else n
+            _, classes = self._targets(rows)
+            known = None if drawn or rows.client is None else rows.client[_training(rows)]
+            clients = None if known is None else len(np.unique(known))
+            _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients)
+        return _KNOWN[key]
+
+    @override
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        """Read, split and normalise; the test part is drawn from ``("data", "test")``."""
+        rows = self.rows()
+        y, classes = self._targets(rows)
+        test = rows.test
+        if test is None:
+            test = np.zeros(len(y), dtype=np.bool_)
+            drawn = seeds.stream("data", "test").permutation(len(y))
+            test[drawn[: round(len(y) * self.test_share)]] = True
+        x = rows.x.astype(np.float32)
+        if self.normalise == "standard":
+            x = _standard(x, x[~test])
+        natural = None if rows.client is None else grouped(rows.client[~test])
+        return Corpus(Samples(x[~test], y[~test]), Samples(x[test], y[test]), classes, natural)
+
+    def _targets(self, rows: Rows) -> tuple[NDArray[Any], int]:
+        """Return `(n, ...)` targets as they are trained on, and how many classes or numbers."""
+        if not len(rows.label):
+            raise InputError(f"{self.source()} has no samples")
+        if len(rows.x) != len(rows.label):
+            raise InputError(
+                f"{self.source()} has {len(rows.x)} inputs, but {len(rows.label)} labels"
+            )
+        if self.learn == "classes":
+            if rows.label.ndim != 1:
+                raise InputError(f"{self.source()}: labels of classes have one number each")
+            names, y = np.unique(rows.label, return_inverse=True)
+            return y.astype(np.int64), len(names)
+        if rows.label.dtype.kind not in "biuf":
+            raise InputError(
+                f"{self.source()}: labels are text, such as {str(rows.label[0])!r}, no numbers"
+            )
+        numbers = rows.label.reshape(len(rows.label), -1).astype(np.float32)
+        return numbers, numbers.shape[1]
+
+
+def _training(rows: Rows) -> NDArray[np.bool_]:
+    return np.ones(len(rows.label), dtype=np.bool_) if rows.test is None else ~rows.test
+
+
+def _standard(x: NDArray[np.float32], train: NDArray[np.float32]) -> NDArray[np.float32]:
+    deviation = train.std(0, dtype=np.float64)
+    x -= train.mean(0, dtype=np.float64).astype(np.float32)
+    x /= np.where(deviation > 0, deviation, 1.0).astype(np.float32)
+    return x
+
+
+def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:
+    """Return per owner, in order, the rows that are its."""
+    _, who = np.unique(owners, return_inverse=True)
+    order = np.argsort(who, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
+
+
+def for_testing(cells: Iterable[object]) -> NDArray[np.bool_]:
+    """Return which cells of a column `test` say so."""
+    return np.array([str(cell).lower() in TRUE for cell in cells], dtype=np.bool_)
+
+
+def known(name: str, names: Sequence[str], what: str, file: object) -> str:
+    """Return `name`.
+
+    Raises:
+        InputError: it is none of the `names` of what is in the file.
+    """
+    if name not in names:
+        raise InputError(f"{file} has no {what} {name!r}{nearest(name, names)}")
+    return name

@@ -1,0 +1,81 @@
+"""Tables with a row per sample: what CSV, Parquet and the like have in common."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import override
+
+from simfl.components.datasets.own import OwnDataset, Rows, for_testing, known
+from simfl.errors import InputError
+
+
+class TableDataset(OwnDataset):
+    """A table with a row per sample; columns are named."""
+
+    label: str = Field("label", description="column with what is to be learned")
+    features: tuple[str, ...] = Field(
+        (), description="columns of numbers to learn from; omitted: all others"
+    )
+    client: str | None = Field(None, description="column that says whose sample it is")
+    test: str | None = Field(
+        None, description="column that says which samples are for testing (1, true or test)"
+    )
+    input_shape: tuple[int, ...] = Field(
+        (), description="shape of one input, such as [1, 28, 28]; omitted: a vector"
+    )
+
+    @abstractmethod
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Return `(n,)` or `(n, ...)` every column, by name, in the file's order."""
+
+    @override
+    def says_whose(self) -> bool:
+        return self.client is not None
+
+    @override
+    def rows(self) -> Rows:
+        columns, file = self.columns(), self.source()
+        names = list(columns)
+        taken = [name for name in (self.label, self.client, self.test) if name is not None]
+        for name in (*taken, *self.features):
+            known(name, names, "column", file)
+        features = self.features or [name for name in names if name not in taken]
+        if not features:
+            raise InputError(f"{file} has no columns to learn from, besides {', '.join(taken)}")
+        inputs = [_numbers(name, columns[name], file) for name in features]
+        x = inputs[0] if len(inputs) == 1 and inputs[0].ndim > 1 else np.column_stack(inputs)
+        return Rows(
+            self._shaped(x, file),
+            columns[self.label],
+            None if self.client is None else columns[self.client],
+            None if self.test is None else for_testing(columns[self.test]),
+        )
+
+    def _shaped(self, x: NDArray[Any], file: Path) -> NDArray[Any]:
+        if not self.input_shape:
+            return x
+        if np.prod(self.input_shape) != np.prod(x.shape[1:]):
+            raise InputError(
+                f"{file} has {int(np.prod(x.shape[1:]))} numbers in a sample, which can't have "
+                f"input_shape {list(self.input_shape)}"
+            )
+        return x.reshape(len(x), *self.input_shape)
+
+
+def _numbers(name: str, column: NDArray[Any], file: Path) -> NDArray[np.float32]:
+    """Return `(n, ...)` a column as numbers."""
+    if column.dtype.kind not in "biuf":
+        odd = next((cell for cell in column.tolist() if not isinstance(cell, int | float)), None)
+        raise InputError(
+            f"{file}: column {name!r} holds {odd!r}, which is no number; name the columns to learn "
+            "from (`features`)"
+        )
+    numbers = column.astype(np.float32)
+    if not np.isfinite(numbers).all():
+        raise InputError(f"{file}: column {name!r} has cells that are empty or not finite")
+    return numbers

@@ -1,0 +1,102 @@
+"""A `torch.utils.data.Dataset` of the user's."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from simfl.components.datasets.base import datasets
+from simfl.components.datasets.own import OwnDataset, Rows, known
+from simfl.core.code import beside, file_of, named_class
+from simfl.errors import InputError
+
+
+@datasets.register("torch")
+class TorchDataset(OwnDataset):
+    """Your own `torch.utils.data.Dataset` of pairs of an input and a label.
+
+    Named as ``path.py:name``: an object, or a class or a function that makes one of `arguments`.
+    """
+
+    dataset: str = Field(description="for training: path.py:name", examples=["mine.py:train"])
+    arguments: dict[str, Any] = Field(
+        default_factory=dict, description="of the class or function that makes it"
+    )
+    test_dataset: str | None = Field(None, description="for testing: path.py:name")
+    test_arguments: dict[str, Any] = Field(
+        default_factory=dict, description="of the class or function that makes it"
+    )
+    client: str | None = Field(
+        None, description="attribute of the data set that says whose each sample is, (n,)"
+    )
+
+    def _object(self, name: str) -> Any:
+        try:
+            with beside(self._root):
+                return named_class(name)
+        except InputError as error:
+            raise InputError(f"{name!r} {error}") from None
+        except Exception as error:
+            raise InputError(f"{name!r} can't be imported: {error}") from error
+
+    @override
+    def source(self) -> Path:
+        return file_of(self._object(self.dataset)) or self._root
+
+    @override
+    def says_whose(self) -> bool:
+        return self.client is not None
+
+    @override
+    def rows(self) -> Rows:
+        train = self._made(self.dataset, self.arguments)
+        x, label = self._pairs(self.dataset, train)
+        client = None
+        if self.client is not None:
+            public = [name for name in dir(train) if not name.startswith("_")]
+            known(self.client, public, "attribute", f"data set {self.dataset!r}")
+            client = np.asarray(getattr(train, self.client))
+            if client.shape != label.shape[:1]:
+                raise InputError(
+                    f"attribute {self.client!r} of data set {self.dataset!r} has shape "
+                    f"{client.shape}, expected {label.shape[:1]}"
+                )
+        if self.test_dataset is None:
+            return Rows(x, label, client)
+        more, more_label = self._pairs(
+            self.test_dataset, self._made(self.test_dataset, self.test_arguments)
+        )
+        if client is not None:  # whose test samples are is of no account
+            client = np.concatenate([client, np.repeat(client[:1], len(more_label))])
+        return Rows(
+            np.concatenate([x, more]),
+            np.concatenate([label, more_label]),
+            client,
+            np.repeat([False, True], [len(label), len(more_label)]),
+        )
+
+    def _made(self, name: str, arguments: dict[str, Any]) -> Any:
+        found = self._object(name)
+        if hasattr(found, "__getitem__") and not isinstance(found, type):
+            return found
+        try:
+            return found(**arguments)
+        except Exception as error:
+            raise InputError(f"making {name!r}: {type(error).__name__}: {error}") from error
+
+    def _pairs(self, name: str, made: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return inputs `(n, ...)` and labels `(n,)`."""
+        if not (hasattr(made, "__len__") and hasattr(made, "__getitem__")):
+            raise InputError(f"{name!r} is a {type(made).__name__}, no torch.utils.data.Dataset")
+        try:
+            pairs = [made[row] for row in range(len(made))]
+            inputs = np.stack([np.asarray(pair[0], dtype=np.float32) for pair in pairs])
+            labels = np.array([np.asarray(pair[1]) for pair in pairs])
+        except Exception as error:
+            raise InputError(
+                f"{name!r} must give pairs of an input and a label, all of one shape: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return inputs, labels

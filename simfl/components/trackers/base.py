@@ -1,0 +1,82 @@
+"""The seam of trackers: programs in which people keep the results of many experiments.
+
+They are told of a run once it has ended, from its folder: so they cannot change it, and a run that
+was interrupted is told of once, whole.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from simfl.core.circumstances import Circumstances
+from simfl.core.registry import Component, Registry
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is known at the end of a round.
+
+    Attributes:
+        round: from 1.
+        time_s: virtual time.
+        numbers: by name, such as accuracy; what was not measured is left out.
+    """
+
+    round: int
+    time_s: float
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """A run that has ended.
+
+    Attributes:
+        scenario: its name.
+        variant: which.
+        seed: of all randomness.
+        options: the resolved scenario: ``rounds.clients`` -> 10.
+        steps: its rounds.
+        totals: of the whole run, by name.
+        top: the folder of all runs of this scenario; nothing is to be written below the run's own.
+    """
+
+    scenario: str
+    variant: str
+    seed: int
+    options: Mapping[str, Any]
+    steps: Sequence[Step]
+    totals: Mapping[str, float]
+    top: Path
+
+    @property
+    def title(self) -> str:
+        """What it is called among others."""
+        return f"{self.variant} seed {self.seed}"
+
+
+class Tracker(Component, ABC):
+    """A program that keeps results, on this machine: nothing is sent anywhere."""
+
+    package: ClassVar[str] = ""
+    """What must be installed; simfl's extra has the same name as the component."""
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.package and find_spec(self.package) is None:
+            yield (
+                f"tracker {self.name!r} needs {self.package}, which is not installed: "
+                f"pip install 'simfl[{self.name}]'"
+            )
+
+    @abstractmethod
+    def record(self, run: TrackedRun) -> None:
+        """Keep a run."""
+
+
+trackers: Registry[Tracker] = Registry("tracker", "simfl.components.trackers")

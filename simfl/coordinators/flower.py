@@ -1,0 +1,282 @@
+"""Flower behind the door: a user's `Strategy` decides, their clients train (``simfl[flower]``).
+
+Who is asked is the strategy's choice among those whom virtual time has available; how long each
+takes, and who comes in time, is the fleet's; what is learned is Flower's.  Configuring, aggregating
+and evaluating take no virtual time, as elsewhere in simfl.
+"""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from simfl.components.selectors.base import Probe, Reports, View
+from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing
+from simfl.core.extras import extra
+from simfl.core.work import WorkOrder, WorkResult
+from simfl.errors import ComponentError, InputError, RunError
+from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+
+ClientFn = Callable[[Any], Any]
+"""``client_fn(context)`` -> a Flower client, as for Flower's own `ClientApp`."""
+
+
+def flower(module: str) -> Any:
+    """Return a module of Flower."""
+    return extra(f"flwr.{module}", "flower", "running Flower's strategies")
+
+
+class FlowerClients:
+    """The user's clients: made when they are needed, each with a context that it keeps.
+
+    Args:
+        client_fn: makes one.
+        count: how many there are.
+    """
+
+    def __init__(self, client_fn: ClientFn, count: int) -> None:
+        self._make = client_fn
+        common, app = flower("common"), flower("app")
+        self._contexts = [
+            common.Context(
+                run_id=0,
+                node_id=number,
+                node_config={"partition-id": number, "num-partitions": count},
+                state=app.RecordDict(),
+                run_config={},
+            )
+            for number in range(count)
+        ]
+
+    def __call__(self, number: int) -> Any:
+        """Return a Flower `Client`.
+
+        Raises:
+            ComponentError: the user's code raises, or makes something else.
+        """
+        try:
+            made = self._make(self._contexts[number])
+            return made.to_client() if hasattr(made, "to_client") else made
+        except Exception as error:
+            raise ComponentError(f"client_fn of client {number}: {_told(error)}") from error
+
+
+def proxy(number: int, clients: FlowerClients) -> Any:
+    """Return what a strategy is given for a client: it answers at once, without virtual time."""
+
+    class Proxy(flower("server.client_proxy").ClientProxy):  # type: ignore[misc]
+        def get_properties(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).get_properties(ins)
+
+        def get_parameters(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).get_parameters(ins)
+
+        def fit(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).fit(ins)
+
+        def evaluate(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            return clients(number).evaluate(ins)
+
+        def reconnect(self, ins: Any, timeout: Any, group_id: Any) -> Any:
+            raise RunError("simulated clients need not reconnect")
+
+    return Proxy(str(number))
+
+
+def manager(proxies: Mapping[int, Any]) -> Any:
+    """Return a Flower `ClientManager` of whoever is `offered`, drawing from simfl's streams."""
+
+    class Manager(flower("server.client_manager").ClientManager):  # type: ignore[misc]
+        offered: Mapping[int, Any] = proxies
+        rng = np.random.default_rng(0)
+
+        def num_available(self) -> int:
+            return len(self.offered)
+
+        def all(self) -> dict[str, Any]:
+            return {proxy.cid: proxy for proxy in self.offered.values()}
+
+        def wait_for(self, num_clients: int, timeout: int = 0) -> bool:
+            return True  # `rounds.min_clients` is what waits
+
+        def register(self, client: Any) -> bool:
+            return False
+
+        def unregister(self, client: Any) -> None:
+            pass
+
+        def sample(
+            self, num_clients: int, min_num_clients: Any = None, criterion: Any = None
+        ) -> Any:
+            fit = [p for p in self.offered.values() if criterion is None or criterion.select(p)]
+            drawn = self.rng.choice(len(fit), size=min(num_clients, len(fit)), replace=False)
+            return [fit[place] for place in sorted(drawn)]
+
+    return Manager()
+
+
+class FlowerCoordinator(BaseCoordinator):
+    """A coordinator whose decisions are those of a Flower strategy.
+
+    Args:
+        choosing: whose seeds and label counts are used; its selector is not asked.
+        strategy: fresh.
+        clients: train.
+        count: how many clients there are.
+
+    Raises:
+        InputError: neither the strategy nor a client says what training begins with.
+    """
+
+    def __init__(
+        self, choosing: Choosing, strategy: Any, clients: FlowerClients, count: int
+    ) -> None:
+        super().__init__(self._fit, choosing)
+        self._strategy = strategy
+        self._clients = clients
+        self._proxies = {number: proxy(number, clients) for number in range(count)}
+        self._manager = manager(self._proxies)
+        self._chosen: dict[int, Any] = {}  # instructions by client, until its order is issued
+        self._given: dict[tuple[int, int], Any] = {}
+        self._fitted: dict[tuple[int, int], Any] = {}
+        self._failed: dict[int, BaseException] = {}  # by client
+        self.parameters = self._initial()
+
+    def _initial(self) -> Any:
+        began = self._strategy.initialize_parameters(self._manager)
+        if began is None:
+            asked = flower("common").GetParametersIns(config={})
+            began = self._proxies[0].get_parameters(asked, None, None).parameters
+        if not began.tensors:
+            raise InputError("neither the strategy nor client 0 has parameters to begin with")
+        return began
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The present global model, as NumPy arrays."""
+        return list(flower("common").parameters_to_ndarrays(self.parameters))
+
+    @override
+    def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
+        return None
+
+    @override
+    def answer(
+        self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
+    ) -> Reports:
+        raise RunError("a Flower strategy asks nothing before it chooses")
+
+    @override
+    def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
+        self._manager.offered = {n: self._proxies[n] for n in view.available.tolist()}
+        self._manager.rng = self._seeds.stream("selection", view.round, view.turn)
+        pairs = self._ask("configure_fit", view.round, self.parameters, self._manager)
+        for client, instructions in pairs:
+            self._chosen[int(client.cid)] = instructions
+        return [int(client.cid) for client, _ in pairs]
+
+    @override
+    def issue(self, order: WorkOrder) -> WorkOrder:
+        self._given[order.key] = self._chosen[order.client]
+        return super().issue(order)
+
+    @override
+    def drop(self, order: WorkOrder) -> None:
+        del self._given[order.key]
+        super().drop(order)
+
+    def _fit(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
+        """Let the user's clients train, one after the other; what they raise is a failure."""
+        results = []
+        for order in orders:
+            try:
+                fitted = self._clients(order.client).fit(self._given.pop(order.key))
+                if fitted.status.code.name != "OK":
+                    raise RunError(f"client {order.client}: {fitted.status.message}")
+            except Exception as error:
+                self._failed[order.client] = error
+                continue
+            self._fitted[order.key] = fitted
+            loss = float(fitted.metrics.get("loss", np.nan))
+            none = np.zeros(0, dtype=np.float32)
+            results.append(WorkResult(order, none, loss, 1, fitted.num_examples))
+        return results
+
+    @override
+    def aggregate(
+        self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
+    ) -> Aggregated:
+        """Who was asked and did not arrive is a failure to the strategy, as in Flower."""
+        orders = [arrival.order for arrival in arrivals]
+        results = self.ledger.collect(orders)
+        done = [result.order for result in results]
+        there = {order.client for order in done}
+        raised, self._failed = self._failed, {}
+        failures = [
+            raised.get(number) or TimeoutError(f"client {number} did not arrive")
+            for number in sorted({*selected, *raised} - there)
+        ]
+        pairs = [(self._proxies[o.client], self._fitted.pop(o.key)) for o in done]
+        if raised and not pairs:
+            first = _told(raised[min(raised)])
+            raise ComponentError(f"all clients of round {round_} failed: {first}")
+        parameters, _ = self._ask("aggregate_fit", round_, pairs, failures)
+        if parameters is not None:
+            self.parameters = parameters
+        return Aggregated(
+            losses={r.order.client: r.loss for r in results},
+            discarded=[order.key for order in orders if order not in done],
+            gemd=self.gemd([order.client for order in done]),
+        )
+
+    @override
+    def keeps(self, order: WorkOrder) -> bool:
+        return True
+
+    @override
+    def evaluate(self, round_: int) -> Evaluation | None:
+        """Judge by the strategy, centrally or on the clients that it chooses."""
+        judged = self._ask("evaluate", round_, self.parameters)
+        if judged is None:
+            judged = self._judged_by_clients(round_)
+        if judged is None or judged[0] is None:
+            return None
+        loss, metrics = judged
+        accuracy = metrics.get("accuracy")
+        return Evaluation(None if accuracy is None else float(accuracy), float(loss))
+
+    def _judged_by_clients(self, round_: int) -> Any:
+        self._manager.offered = self._proxies
+        self._manager.rng = self._seeds.stream("evaluation", round_)
+        pairs = self._ask("configure_evaluate", round_, self.parameters, self._manager)
+        answers: list[Any] = []
+        failures: list[BaseException] = []
+        for client, instructions in pairs:
+            try:
+                answers.append((client, client.evaluate(instructions, None, None)))
+            except Exception as error:
+                failures.append(error)
+        return self._ask("aggregate_evaluate", round_, answers, failures) if answers else None
+
+    @override
+    def artifacts(self) -> dict[str, bytes]:
+        """Return the global model: a list of tensors."""
+        import torch
+
+        buffer = io.BytesIO()
+        torch.save([torch.from_numpy(np.array(array)) for array in self.arrays], buffer)
+        return {MODEL: buffer.getvalue()}
+
+    def _ask(self, what: str, round_: int, *rest: Any) -> Any:
+        try:
+            return getattr(self._strategy, what)(round_, *rest)
+        except Exception as error:
+            raise ComponentError(
+                f"the strategy's {what} in round {round_}: {_told(error)}"
+            ) from error
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

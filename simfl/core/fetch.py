@@ -1,0 +1,96 @@
+"""Downloads: resumed where they were cut off, checked, and put in place whole or not at all."""
+
+import hashlib
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+
+from simfl.core.origins import ORIGINS, Download, Origin
+from simfl.errors import InputError, NameNotFound
+
+CHUNK = 1 << 16
+TIMEOUT_S = 30
+
+Tell = Callable[[str, int, int], None]
+"""Is told a URL, how many bytes of it are there, and of how many."""
+
+
+def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
+    """Make sure that the files of a data set or trace are in `folder`; return them.
+
+    What is there already is left alone.
+
+    Args:
+        name: as in `ORIGINS`.
+        folder: is made if need be.
+        tell: is told how far it is.
+
+    Raises:
+        InputError: there is no such thing, it can't be downloaded, or what came is not what was
+            expected.
+    """
+    if name not in ORIGINS:
+        raise NameNotFound("data set or trace", name, ORIGINS)
+    origin = ORIGINS[name]
+    missing = origin.missing(folder)
+    if missing and not origin.downloads:
+        raise InputError(f"{name} can't be downloaded: {origin.by_hand} ({origin.home})")
+    try:
+        for download in origin.downloads:
+            if wanted := [file for file in download.makes if file in missing]:
+                _make(download, folder, wanted, tell)
+    except OSError as error:
+        raise InputError(_complaint(name, origin, folder, error)) from error
+    return [folder / file for file in origin.files]
+
+
+def _complaint(name: str, origin: Origin, folder: Path, error: OSError) -> str:
+    reason = getattr(error, "reason", None) or error.strerror or error
+    return (
+        f"{name} could not be downloaded into {folder} ({reason}); the same command goes on where "
+        f"it stopped. Without a network, put {', '.join(origin.files)} there ({origin.home})"
+    )
+
+
+def _make(download: Download, folder: Path, wanted: list[str], tell: Tell | None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    there = folder / f".{download.url.rpartition('/')[2]}.partial"
+    _get(download, there, tell)
+    got = hashlib.sha256()
+    with there.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            got.update(chunk)
+    if got.hexdigest() != download.sha256:
+        there.unlink()
+        raise InputError(
+            f"{download.url} is not what it was: its SHA-256 is {got.hexdigest()}, expected "
+            f"{download.sha256}; nothing was kept"
+        )
+    for name in wanted:
+        download.unpack(there, folder / name)
+    there.unlink()
+
+
+def _get(download: Download, there: Path, tell: Tell | None) -> None:
+    """Download to the file `there`, going on after what it holds already."""
+    have = there.stat().st_size if there.exists() else 0
+    if have > download.bytes:
+        there.unlink()
+        have = 0
+    while have < download.bytes:
+        headers = {"User-Agent": "simfl"} | ({"Range": f"bytes={have}-"} if have else {})
+        request = urllib.request.Request(download.url, headers=headers)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:
+            if have and reply.status != HTTPStatus.PARTIAL_CONTENT:
+                have = 0  # the server begins again
+            before = have
+            with there.open("ab" if have else "wb") as file:
+                while have <= download.bytes and (chunk := reply.read(CHUNK)):
+                    file.write(chunk)
+                    have += len(chunk)
+                    if tell is not None:
+                        tell(download.url, have, download.bytes)
+        if have == before:
+            raise urllib.error.URLError(f"it ended after {have} of {download.bytes} bytes")

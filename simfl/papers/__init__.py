@@ -1,0 +1,1 @@
+"""The published experiments that simfl repeats: what is run, what is measured, what was claimed."""

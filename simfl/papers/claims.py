@@ -1,0 +1,123 @@
+"""What a paper claims of its rows, and whether measured numbers agree."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from simfl.papers.measures import Record
+from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
+
+_TERM = re.compile(r"(?:(?P<times>[\d.]+) \* )?(?P<row>[^\s,*<]+)(?: (?P<plus>[+-] [\d.]+))?")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A row's number, times a factor, plus a constant."""
+
+    row: str
+    times: float = 1.0
+    plus: float = 0.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An ordering of rows: ``FedCor < pow-d < AFL, uniform``, ``2 * FedACS < baseline``.
+
+    Every row of a group is below every row of the next one.
+
+    Attributes:
+        text: as written.
+        groups: of terms, the lowest first.
+    """
+
+    text: str
+    groups: tuple[tuple[Term, ...], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Claim":
+        """Return the claim that `text` means.
+
+        Raises:
+            ValueError: it means none.
+        """
+        groups = tuple(
+            tuple(_term(part.strip(), text) for part in group.split(","))
+            for group in text.split(" < ")
+        )
+        if len(groups) < 2:
+            raise ValueError(f"{text!r} is no ordering; expected such as 'FedCor < pow-d'")
+        return cls(text, groups)
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows it is about."""
+        return [term.row for group in self.groups for term in group]
+
+    def holds(self, found: Sequence[Record]) -> bool | None:
+        """Return whether the medians over the seeds that all its rows have are so ordered.
+
+        None: there is no such seed.
+        """
+        seeds = [{record.seed for record in found if record.row == row} for row in self.rows]
+        shared = [record for record in found if record.seed in set.intersection(*seeds)]
+        if not shared:
+            return None
+        numbers = {row: median(shared, row) for row in self.rows}
+        sides = [[t.times * numbers[t.row] + t.plus for t in group] for group in self.groups]
+        return all(max(below) < min(above) for below, above in pairwise(sides))
+
+    def steps(self) -> list[tuple[str, str]]:
+        """Return each row of a group with each row of the next one."""
+        return [
+            (below.row, above.row)
+            for lower, upper in pairwise(self.groups)
+            for below in lower
+            for above in upper
+        ]
+
+
+def _term(part: str, text: str) -> Term:
+    form = _TERM.fullmatch(part)
+    if form is None:
+        raise ValueError(f"{text!r}: {part!r} is no row, with a factor or a constant")
+    plus = float((form["plus"] or "0").replace(" ", ""))
+    return Term(form["row"], float(form["times"] or 1), plus)
+
+
+def values(found: Sequence[Record], row: str) -> list[float | None]:
+    """Return what each seed of `row` has; None: never got there."""
+    return [record.value for record in found if record.row == row]
+
+
+def median(found: Sequence[Record], row: str) -> float:
+    """Return the median over seeds, never counting as infinite (NaN: not measured)."""
+    return Figure.of(values(found, row)).median
+
+
+def paired(found: Sequence[Record], below: str, above: str) -> Ratio | Figure | None:
+    """Return how many times as much `above` has as `below`, or by how much more, seed by seed.
+
+    A ratio of costs until a target, a difference of anything else.  None: no seed has both.
+    """
+    own = [_by_seed(found, row) for row in (above, below)]
+    if not all(own):
+        return None
+    if any(record.followed is not None for record in found):
+        return paired_ratio(*[_times(records) for records in own])
+    numbers = [
+        {seed: r.value for seed, r in records.items() if r.value is not None} for records in own
+    ]
+    return paired_difference(*numbers)
+
+
+def _by_seed(found: Sequence[Record], row: str) -> Mapping[int, Record]:
+    return {int(r.seed): r for r in found if r.row == row and r.seed.isdigit()}
+
+
+def _times(found: Mapping[int, Record]) -> Times:
+    return Times(
+        {seed: record.value for seed, record in found.items()},
+        {seed: record.followed or math.nan for seed, record in found.items()},
+    )

@@ -1,0 +1,191 @@
+"""What is written down of an item's runs: one number per row, measure and seed, with its origin."""
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simfl.errors import InputError
+from simfl.runs.compare import (
+    ACCURACY,
+    BYTES,
+    ENERGY,
+    NORMALISED,
+    ROUNDS,
+    TERMINAL,
+    TIME,
+    Metric,
+    Unit,
+)
+from simfl.runs.result import RunResult, by_variant
+
+GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))
+BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)
+GINI = Metric("gini", "ratio", lambda run: run.gini)
+METRICS = {
+    metric.name: metric
+    for metric in (ACCURACY, BEST, TERMINAL, ROUNDS, TIME, BYTES, ENERGY, NORMALISED, GEMD, GINI)
+}
+MEAN_CURVE = "of the mean curve"
+_FORM = re.compile(rf"(\w+)(?: to ([\d.]+)%( {MEAN_CURVE})?)?")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of an item's CSV.
+
+    Attributes:
+        paper: whose.
+        item: which of its tables or figures.
+        row: of the table: the variant.
+        column: of the table: the measure.
+        seed: of the run, or of all runs that the number is of, blanks between.
+        value: in `unit` (None: the run never got there).
+        followed: where `value` is a cost: what the whole run took.
+        unit: of both: share, time (s), bytes, energy (J), count or ratio.
+        reading: ``paper`` or ``code``.
+        commit: of simfl, where it was run from a checkout.
+        version: of simfl.
+        machine: what it ran on.
+        scenario_sha256: of the run's resolved scenario (of the first run).
+    """
+
+    paper: str
+    item: str
+    row: str
+    column: str
+    seed: str
+    value: float | None
+    followed: float | None
+    unit: Unit
+    reading: str
+    commit: str
+    version: str
+    machine: str
+    scenario_sha256: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a row's runs.
+
+    Attributes:
+        text: as written: a metric, ``METRIC to 90%``, or ``rounds to 90% of the mean curve``.
+        metric: what is measured.
+        target: the accuracy until which (None: of the whole run).
+        mean_curve: whether it is read off the mean over seeds, as FL-DP3S does.
+    """
+
+    text: str
+    metric: Metric
+    target: float | None = None
+    mean_curve: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Measure":
+        """Return the measure that `text` means.
+
+        Raises:
+            ValueError: there is none such.
+        """
+        form = _FORM.fullmatch(text)
+        metric = METRICS.get(form[1]) if form else None
+        if form is None or metric is None or (form[2] is not None and not metric.cost):
+            raise ValueError(f"unknown measure {text!r}; there are {', '.join(METRICS)}")
+        target = None if form[2] is None else float(form[2]) / 100
+        return cls(text, metric, target, form[3] is not None)
+
+    def of(self, runs: Sequence[RunResult]) -> tuple[str, float | None, float | None]:
+        """Return seeds, value, and what the whole run took.
+
+        Args:
+            runs: one, or all of a row for a mean curve.
+        """
+        if self.mean_curve:
+            return " ".join(str(run.seed) for run in runs), *self._of_mean_curve(runs)
+        [run] = runs
+        whole = self.metric.of(run)
+        if self.target is None:
+            return str(run.seed), None if math.isnan(whole) else whole, None
+        at = run.reached(self.target)
+        value = None if at is None else float(getattr(at, self.metric.cost))
+        return str(run.seed), value, whole
+
+    def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
+        """Return the first round at which the mean of all curves is at the target, and the last."""
+        length = min(len(run.evaluated) for run in runs)
+        rounds = runs[0].column("round")[runs[0].evaluated][:length]
+        curves = [run.column("accuracy")[run.evaluated][:length] for run in runs]
+        hits = np.flatnonzero(np.mean(curves, axis=0) >= self.target)
+        return (float(rounds[hits[0]]) if len(hits) else None), float(rounds[-1])
+
+
+def records(
+    name: str, reading: str, texts: Sequence[str], runs: Sequence[RunResult]
+) -> list[Record]:
+    """Return what is written down of the runs of the item `name`, ``PAPER/ITEM``."""
+    paper, _, item = name.partition("/")
+    found = []
+    for row, own in by_variant(runs).items():
+        for measure in map(Measure.parse, texts):
+            for part in [own] if measure.mean_curve else [[run] for run in own]:
+                seed, value, followed = measure.of(part)
+                what = (paper, item, row, measure.text, seed)
+                numbers = (value, followed, measure.metric.unit)
+                found.append(Record(*what, *numbers, reading, *_origin(part)))
+    return found
+
+
+def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:
+    """Return commit, version, machine and digest of what made some runs."""
+    facts = [run.provenance for run in runs]
+    parts = (
+        [of.get("commit") or "" for of in facts],
+        [of.get("versions", {}).get("simfl", "") for of in facts],
+        [_machine(of.get("machine", {})) for of in facts],
+        [of.get("scenario_sha256", "") for of in facts[:1]],
+    )
+    commit, version, machine, digest = (" ".join(sorted(set(part))) for part in parts)
+    return commit, version, machine, digest
+
+
+def _machine(facts: Mapping[str, object]) -> str:
+    system = str(facts.get("system", "")).partition("-")[0]  # not the name of its kernel
+    return f"{system} {facts.get('processor', '')}, {facts.get('cores', '?')} cores"
+
+
+COLUMNS = [field.name for field in fields(Record)]
+
+
+def write(path: Path, found: Iterable[Record]) -> None:
+    """Write a CSV file; what is None is empty."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(map(asdict, found))
+
+
+def read(path: Path) -> list[Record]:
+    """Return what a CSV file holds.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    try:
+        return [_record(line) for line in lines]
+    except (TypeError, ValueError, KeyError) as error:
+        raise InputError(f"{path} holds no results: {error}") from None
+
+
+def _record(line: dict[str, Any]) -> Record:
+    for name in ("value", "followed"):
+        line[name] = float(line[name]) if line[name] else None
+    return Record(**line)

@@ -1,0 +1,48 @@
+"""Run an item, or go on with it, or collect what its finished runs have."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from simfl.papers.item import Item
+from simfl.papers.measures import Record, records
+from simfl.runs.many import Watch
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult, find_runs
+from simfl.runs.run import run
+from simfl.scenario.experiment import parse_seeds
+
+
+def repeat(
+    item: Item, out: Path, options: Options, seeds: Sequence[int] | None, watch: Watch | None = None
+) -> list[Record]:
+    """Run every row of `item` with every seed, but for what is finished; return what came of it.
+
+    Args:
+        item: what to run.
+        out: folder of the run folders.
+        options: how to run.
+        seeds: instead of the item's own.
+        watch: is told how far the runs are.
+
+    Raises:
+        InputError: it can't be run.
+        RunError: some runs failed; the others are finished.
+    """
+    options = replace(options, time_only=item.time_only)
+    seeds = seeds or parse_seeds(item.seeds)
+    rows = list(item.printed)
+    runs = run(item.document, out, options, seeds=seeds, go_on=True, watch=watch, variants=rows)
+    return records(item.id, item.reading, item.measures, runs)
+
+
+def collect(item: Item, out: Path, seeds: Sequence[int] | None) -> list[Record]:
+    """Return what the finished runs of `item` in `out` have, in the order of its rows."""
+    rows = list(item.printed)
+    runs = [run for run in find_runs([out]) if _wanted(run, rows, seeds)] if out.is_dir() else []
+    runs.sort(key=lambda run: (rows.index(run.variant), run.seed))
+    return records(item.id, item.reading, item.measures, runs)
+
+
+def _wanted(run: RunResult, rows: Sequence[str], seeds: Sequence[int] | None) -> bool:
+    return run.finished and run.variant in rows and (seeds is None or run.seed in seeds)

@@ -1,0 +1,1 @@
+"""Scenarios of the published experiments: those of the repository, by links."""

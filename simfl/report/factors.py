@@ -1,0 +1,120 @@
+"""What a sweep varied: a row per point, a column per factor; and the numbers of a pivot table."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simfl.report import formats
+from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
+from simfl.report.charts.base import Groups
+from simfl.report.comparison import NAMES, TEXT, figure_text
+from simfl.report.tables import Cell, Table
+from simfl.runs.compare import ACCURACY, BYTES, ENERGY, TIME, Column, Comparison, compare
+from simfl.runs.result import RunResult
+
+_UNITS: dict[str, tuple[Unit, ...]] = {
+    "time": TIME_UNITS, "bytes": BYTE_UNITS, "energy": ENERGY_UNITS
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The factors of some runs.
+
+    Attributes:
+        table: a row per variant.
+        data: what the page's script needs to turn it into a table of any two factors.
+    """
+
+    table: Table
+    data: dict[str, Any]
+
+
+def factors(groups: Groups) -> Factors | None:
+    """Return what was varied and what came of it; None: it is no sweep."""
+    runs = [run for members in groups.values() for run in members]
+    of = [{path: _text(value) for path, value in _factors(run).items()} for run in runs]
+    paths = dict.fromkeys(path for own in of for path in own)
+    levels = {
+        path: list(dict.fromkeys(own.get(path, formats.NOTHING) for own in of)) for path in paths
+    }
+    levels = {path: sorted(names, key=_order) for path, names in levels.items() if len(names) > 1}
+    if not levels:
+        return None
+    comparison = compare(runs)
+    columns = _columns(comparison)
+    rows = [
+        {
+            "at": [names.index(own.get(path, formats.NOTHING)) for path, names in levels.items()],
+            "values": [_value(run, column) for column in columns],
+        }
+        for run, own in zip(runs, of, strict=True)
+    ]
+    measures = [
+        {
+            "label": _head(column),
+            "kind": "share" if column.metric.unit == "share" else "number",
+            "units": _UNITS.get(column.metric.unit, ()),
+        }
+        for column in columns
+    ]
+    listed = [{"name": path, "levels": names} for path, names in levels.items()]
+    data = {"factors": listed, "measures": measures, "rows": rows}
+    return Factors(_table(comparison, columns, levels), data)
+
+
+def _factors(run: RunResult) -> dict[str, Any]:
+    return dict(run.provenance.get("factors", {}))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _order(level: str) -> tuple[int, float, str]:
+    """Put levels that are numbers first, by size; what is no number by name."""
+    try:
+        return 0, float(level.rstrip("%").split()[0]), level
+    except (ValueError, IndexError):
+        return 1, 0.0, level
+
+
+def _columns(comparison: Comparison) -> list[Column]:
+    """Return what is worth a look: accuracy, costs to the highest target, costs of whole runs."""
+    costs = [metric for metric in (TIME, BYTES, ENERGY) if Column(metric) in comparison.columns]
+    to = [Column(metric, comparison.targets[-1]) for metric in costs] if comparison.targets else []
+    judged = any(len(run.evaluated) for runs in comparison.groups.values() for run in runs)
+    return [*([Column(ACCURACY), *to] if judged else []), *map(Column, costs)]
+
+
+def _head(column: Column) -> str:
+    name = NAMES[column.metric.name]
+    return name if column.target is None else f"{name} to {formats.target(column.target)}"
+
+
+def _value(run: RunResult, column: Column) -> float | None:
+    if column.target is None:
+        value = float(column.metric.of(run))
+        return value if math.isfinite(value) else None
+    reached = run.reached(column.target)
+    return None if reached is None else float(getattr(reached, column.metric.cost))
+
+
+def _table(
+    comparison: Comparison, columns: Sequence[Column], levels: dict[str, list[str]]
+) -> Table:
+    rows = []
+    for name, runs in comparison.groups.items():
+        own = {path: _text(value) for path, value in _factors(runs[0]).items()}
+        cells = [
+            Cell(level, sort=None if _order(level)[0] else _order(level)[1])
+            for level in (own.get(path, formats.NOTHING) for path in levels)
+        ]
+        for column in columns:
+            figure = comparison.figure(name, column)
+            text = figure_text(figure, TEXT[column.metric.unit], target=column.target is not None)
+            cells.append(Cell(text, sort=figure.middle))
+        rows.append([*cells, Cell(str(len(runs)), sort=len(runs))])
+    return Table([*levels, *map(_head, columns), "seeds"], rows)

@@ -1,0 +1,68 @@
+"""What an axis can show of a run's rounds, and runs of one variant brought to the same places."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from simfl.core.types import Floats
+from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
+from simfl.runs.result import RunResult
+
+Kind = Literal["share", "number"]
+GRID = 160
+"""Points of a mean over seeds."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something of a run's rounds that an axis can show.
+
+    Attributes:
+        key: names it.
+        label: what an axis says.
+        of: `(rounds,)` its values.
+        units: it is told in.
+        kind: how it is written.
+    """
+
+    key: str
+    label: str
+    of: Callable[[RunResult], Floats]
+    units: tuple[Unit, ...] = ()
+    kind: Kind = "number"
+
+
+TIME = Measure("time", "virtual time", lambda run: run.column("end_s"), TIME_UNITS)
+ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64))
+BYTES = Measure("bytes", "bytes moved", lambda run: run.moved, BYTE_UNITS)
+ENERGY = Measure("energy", "energy at work", lambda run: run.spent_j, ENERGY_UNITS)
+ACCURACY = Measure("accuracy", "accuracy", lambda run: run.column("accuracy"), kind="share")
+LOSS = Measure("loss", "loss", lambda run: run.column("loss"))
+GEMD = Measure("gemd", "GEMD", lambda run: run.column("gemd"))
+DURATION = Measure(
+    "duration", "duration", lambda run: run.column("end_s") - run.column("start_s"), TIME_UNITS
+)
+DONE = Measure("done", "rounds done", lambda run: run.column("round").astype(np.float64))
+
+
+def on_grid(runs: Sequence[RunResult], x: Measure, y: Measure) -> tuple[Floats, Floats] | None:
+    """Return `(points,)` places along `x` where every run has been, and `(runs, points)` their `y`.
+
+    Between two rounds values change evenly.  None: there is no such place.
+    """
+    lines = []
+    for run in runs:
+        there = np.isfinite(y.of(run))
+        if not there.any():
+            return None
+        lines.append((x.of(run)[there], y.of(run)[there]))
+    first, last = max(at[0] for at, _ in lines), min(at[-1] for at, _ in lines)
+    grid = np.unique(np.concatenate([at for at, _ in lines]))
+    grid = grid[(grid >= first) & (grid <= last)]
+    if len(grid) > GRID:
+        grid = np.linspace(first, last, GRID)
+    if not len(grid):
+        return None
+    return grid, np.array([np.interp(grid, at, value) for at, value in lines])

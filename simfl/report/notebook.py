@@ -1,0 +1,113 @@
+"""For Python and notebooks: `run` takes a path and shows progress, results show themselves."""
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from simfl.report.comparison import sections
+from simfl.report.plot import Band, plot
+from simfl.report.progress import display, is_watched
+from simfl.runs import run as runs
+from simfl.runs.compare import compare
+from simfl.runs.job import Job
+from simfl.runs.many import Watch
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult
+from simfl.scenario import Document, Scenario
+from simfl.sim.timeline import Listener
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Results(list[RunResult]):
+    """Runs of a scenario: a list, which a notebook shows as a table."""
+
+    def table(self) -> "pd.DataFrame":
+        """Return a row per run: what it is, what it reached and what it took."""
+        import pandas as pd
+
+        return pd.DataFrame([result.facts for result in self])
+
+    def compare(
+        self, *, targets: Sequence[float] | None = None, baseline: str | None = None
+    ) -> "pd.DataFrame":
+        """Return what variants reached and spent over seeds, as text for people.
+
+        Args:
+            targets: accuracies (None: those of the scenario); see `simfl.compare` for the numbers.
+            baseline: variant that ratios and differences are over.
+        """
+        import pandas as pd
+
+        parts = []
+        for part in sections(compare(self, targets, baseline)):
+            table = pd.DataFrame(part.rows, columns=part.heads).set_index("variant")
+            parts.append(pd.concat({part.title: table}, axis=1))
+        return pd.concat(parts, axis=1)
+
+    def plot(self, x: str = "time", y: str = "accuracy", *, band: Band = "ci") -> "Figure":
+        """Return a chart, a line per variant; see `simfl.report.plot.plot`."""
+        _let_figures_be_seen()
+        return plot(self, x, y, band=band)
+
+    def _repr_html_(self) -> str:
+        html: str = self.table().to_html(index=False, na_rep="")
+        return html
+
+    @override
+    def __repr__(self) -> str:
+        return self.table().to_string(index=False, na_rep="") if self else "no runs"
+
+
+def _let_figures_be_seen() -> None:
+    """Tell IPython, if it runs, to show figures as pictures: by itself pyplot would."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        import_module("IPython.core.pylabtools").select_figure_formats(shell, {"png"})
+
+
+def run(
+    scenario: str | Path | Scenario | Document,
+    out: str | Path | None = None,
+    options: Options | None = None,
+    overwrite: bool = False,
+    seeds: Sequence[int] | None = None,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+    go_on: bool = False,
+    watch: Watch | None = None,
+    variants: Sequence[str] | None = None,
+    progress: bool | None = None,
+) -> Results:
+    """Run every variant and seed of `scenario`; return their results in that order.
+
+    Args:
+        scenario: what to run: a file, or what was made of one.
+        out: the folder of run folders (None: ``runs/NAME``).
+        options: how to run.
+        overwrite: replace what is in the run folders; else finished runs of the same scenario are
+            reused.
+        seeds: instead of the scenario's own.
+        listen: returns who is to be told of everything that happens in a run.
+        go_on: resume interrupted runs.
+        watch: is told now and then how far the runs are, instead of showing it.
+        variants: only these (None: all).
+        progress: show how far the runs are (None: on a terminal and in a notebook).
+
+    Raises:
+        InputError: the scenario can't be run; nothing was written.
+        RunError: runs failed; their folders stay readable and can be resumed.
+    """
+    document = Document.load(scenario) if isinstance(scenario, str | Path) else scenario
+    shown = is_watched() if progress is None else progress
+    place = None if out is None else Path(out)
+    with display(quiet=not shown or watch is not None) as board:
+        made = runs.run(
+            document, place, options, overwrite, seeds, listen, go_on, watch or board, variants
+        )
+    return Results(made)

@@ -1,0 +1,199 @@
+"""One chart of runs for a paper or a slide: what `simfl plot` draws, with matplotlib."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from simfl.core.types import Floats
+from simfl.errors import InputError, nearest
+from simfl.report.axes import Axis
+from simfl.report.charts.curves import axis, extent
+from simfl.report.measures import (
+    ACCURACY,
+    BYTES,
+    DURATION,
+    ENERGY,
+    GEMD,
+    LOSS,
+    ROUNDS,
+    TIME,
+    Measure,
+    on_grid,
+)
+from simfl.runs.result import RunResult, by_variant
+from simfl.runs.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY}
+YS: Mapping[str, Measure] = {
+    "accuracy": ACCURACY, "loss": LOSS, "duration": DURATION, "gemd": GEMD,
+    "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY,
+}  # fmt: skip
+Band = Literal["ci", "std", "range", "runs", "none"]
+BANDS: tuple[str, ...] = get_args(Band)
+MM = 1 / 25.4
+WIDTHS = {"column": 85.0, "page": 175.0, "slide": 250.0}
+"""Millimetres: a column and the page of most journals, and a slide."""
+SHAPE = 0.68
+"""Height by width."""
+COLOURS = ("#0067a8", "#d2570a", "#0b8a63", "#b8479a", "#b8860b", "#3c9fd6", "#6a4fb3", "#6b7280")
+"""Those of the report: told apart by the colour-blind, and in grey with the dashes beyond them."""
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
+STYLES: Mapping[str, Mapping[str, Any]] = {
+    "paper": {"font.size": 8, "lines.linewidth": 1.2},
+    "serif": {
+        "font.size": 8, "lines.linewidth": 1.2, "font.family": "STIXGeneral",
+        "mathtext.fontset": "stix",
+    },
+    "slide": {"font.size": 16, "lines.linewidth": 2.5},
+}  # fmt: skip
+_ALL = {
+    "pdf.fonttype": 42,  # journals refuse matplotlib's Type 3 fonts
+    "svg.fonttype": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+}
+
+
+def plot(
+    results: Sequence[RunResult],
+    x: str = "time",
+    y: str = "accuracy",
+    *,
+    band: Band = "ci",
+    width_mm: float = WIDTHS["column"],
+    height_mm: float | None = None,
+    style: str = "paper",
+    log: Sequence[str] = (),
+) -> "Figure":
+    """Return a matplotlib figure: a line per variant, its mean over seeds.
+
+    Args:
+        results: runs, finished or not.
+        x: one of `XS`.
+        y: one of `YS`.
+        band: around the mean: the 95% interval of the mean (Student's t below six seeds, BCa
+            bootstrap from there on), the sample standard deviation, from the lowest to the highest
+            seed; or `runs`: each seed a line of its own, without a mean.
+        width_mm: of the figure.
+        height_mm: of the figure (None: as suits the width).
+        style: one of `STYLES`, or one of matplotlib's own.
+        log: which of "x" and "y" are logarithmic.
+
+    Raises:
+        InputError: there is no such measure, band or style, or nothing to draw.
+    """
+    across, up = _known("x", x, XS), _known("y", y, YS)
+    _known("band", band, {name: name for name in BANDS})
+    for run in results:
+        run.read()
+    drawn = [run for run in results if _there(run, up) and _there(run, across)]
+    if not drawn:
+        raise InputError(f"none of the runs has any {up.label} over {across.label}")
+    height = SHAPE * width_mm if height_mm is None else height_mm
+    with _style(style):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width_mm * MM, height * MM), layout="constrained")
+        axes = figure.subplots()
+        for index, (name, runs) in enumerate(by_variant(drawn).items()):
+            _lines(axes, name, runs, across, up, band, index)
+        _frame(axes, drawn, across, up, width_mm, log)
+        return figure
+
+
+def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
+    if name not in choices:
+        raise InputError(f"--{what}: unknown {name!r}{nearest(name, choices)}")
+    return choices[name]
+
+
+def _there(run: RunResult, measure: Measure) -> bool:
+    values = measure.of(run)
+    return bool(np.isfinite(values).any() and (measure is not ENERGY or values.any()))
+
+
+@contextmanager
+def _style(name: str) -> Iterator[None]:
+    import matplotlib as mpl
+    from matplotlib import style
+
+    if name not in STYLES and name not in style.available:
+        raise InputError(f"--style: unknown {name!r}{nearest(name, [*STYLES, *style.available])}")
+    with mpl.rc_context(rc=_ALL), style.context(STYLES.get(name, name)):  # type: ignore[arg-type]
+        yield
+
+
+def _lines(
+    axes: "Axes",
+    name: str,
+    runs: Sequence[RunResult],
+    x: Measure,
+    y: Measure,
+    band: str,
+    index: int,
+) -> None:
+    look = {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": DASHES[index // len(COLOURS) % len(DASHES)],
+    }
+    lines = on_grid(runs, x, y) if len(runs) > 1 and band != "runs" else None
+    if lines is None:
+        for place, run in enumerate(runs):
+            there = np.isfinite(y.of(run))
+            label = name if not place else "_"  # matplotlib leaves such names out of the legend
+            axes.plot(x.of(run)[there], y.of(run)[there], label=label, **look)
+        return
+    grid, values = lines
+    axes.plot(grid, values.mean(axis=0), label=name, **look)
+    if band != "none":
+        low, high = _band(values, band)
+        axes.fill_between(grid, low, high, color=look["color"], alpha=0.18, linewidth=0)
+
+
+def _band(values: Floats, band: str) -> tuple[Floats, Floats]:
+    """Return where the band of `(runs, points)` values begins and ends at each point."""
+    if band == "range":
+        return values.min(axis=0), values.max(axis=0)
+    if band == "std":
+        middle, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
+        return middle - spread, middle + spread
+    intervals = [mean_interval(column.tolist()) for column in values.T]
+    bounds = np.array([(i.low, i.high) for i in intervals if i is not None])
+    return bounds[:, 0], bounds[:, 1]
+
+
+def _frame(
+    axes: "Axes",
+    runs: Sequence[RunResult],
+    x: Measure,
+    y: Measure,
+    width_mm: float,
+    log: Sequence[str],
+) -> None:
+    """Give the axes the ticks of the report's."""
+    steps = max(3, round(width_mm / 25))
+    across = axis(extent(x, runs, (), vertical=False), steps, "x" in log)
+    up = axis(extent(y, runs, (), vertical=True), 5, "y" in log)
+    for name, of in (("x", across), ("y", up)):
+        _ticks(axes, name, of)
+    if len(by_variant(runs)) > 1:
+        axes.legend()
+
+
+def _ticks(axes: "Axes", name: str, of: Axis) -> None:
+    from matplotlib.ticker import NullLocator
+
+    getattr(axes, f"set_{name}scale")("log" if of.log else "linear")
+    getattr(axes, f"set_{name}lim")(of.low, of.high)
+    getattr(axes, f"set_{name}ticks")([v for v, _ in of.ticks], [text for _, text in of.ticks])
+    getattr(axes, f"{name}axis").set_minor_locator(NullLocator())
+    getattr(axes, f"set_{name}label")(of.label)

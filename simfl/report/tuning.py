@@ -1,0 +1,192 @@
+"""A page and words about a tuning: what was best, and what every trial came to."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simfl.report import formats
+from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Axis, Unit, linear
+from simfl.report.charts.base import Drawing, scale
+from simfl.report.comparison import TEXT
+from simfl.report.page import own, render
+from simfl.report.svg import Plot
+from simfl.report.tables import Cell, Table
+from simfl.runs.folder import write_atomically
+from simfl.runs.tune import METRICS, Trial, Tuning
+from simfl.scenario.tune import Range, parse_objective
+
+PAGE = "tuning.html"
+STATES: Mapping[str, tuple[str, str]] = {
+    "done": ("o-arrived", "within all limits"),
+    "over a limit": ("o-late", "over a limit"),
+}
+_UNITS: Mapping[str, tuple[Unit, ...]] = {
+    "time": TIME_UNITS, "bytes": BYTE_UNITS, "energy": ENERGY_UNITS
+}  # fmt: skip
+
+
+def write_page(tuning: Tuning) -> Path:
+    """Write the page about a tuning into its folder; return its path.
+
+    Raises:
+        RunError: it can't be written.
+    """
+    path = tuning.folder / PAGE
+    write_atomically(path, page(tuning).encode())
+    return path
+
+
+def page(tuning: Tuning) -> str:
+    """Return the page about a tuning as HTML."""
+    drawings = [_history(tuning), *(_by(tuning, path) for path in tuning.spec.parameters)]
+    return render(
+        "tuning.html",
+        title=f"{tuning.name}: {tuning.spec.objective}",
+        answer=answer(tuning),
+        drawings=[drawing for drawing in drawings if drawing is not None],
+        trials=_table(tuning),
+        script=own("page.js"),
+    )
+
+
+def answer(tuning: Tuning) -> list[str]:
+    """Return what came of it, in a few sentences."""
+    best = tuning.best
+    counts = [
+        (sum(trial.state == state for trial in tuning.trials), state)
+        for state in dict.fromkeys(trial.state for trial in tuning.trials)
+    ]
+    tried = f"Of {formats.plural(len(tuning.trials), 'trial')}: "
+    tried += f"{formats.listed([f'{count} {state}' for count, state in counts])}."
+    if best is None:
+        return [
+            f"No trial reached the objective ({tuning.spec.objective}) within all limits.",
+            tried,
+        ]
+    name, _ = parse_objective(tuning.spec.objective)
+    seeds = f" in the median of {best.seeds} seeds" if best.seeds > 1 else " (one seed)"
+    taken = [
+        f"{limit.replace('_', ' ')} {_text(limit)(value)}" for limit, value in best.taken.items()
+    ]
+    within = f", {formats.listed(taken)}" if taken else ""
+    what = "Most accuracy" if name == "accuracy" else f"Least {tuning.spec.objective}"
+    return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}.", tried]
+
+
+def value_text(tuning: Tuning, trial: Trial) -> str:
+    """Return a trial's objective for people."""
+    if not math.isfinite(trial.value):
+        return formats.NOTHING
+    name, _ = parse_objective(tuning.spec.objective)
+    return _text(name)(1 - trial.value if name == "accuracy" else trial.value)
+
+
+def parameter_text(value: Any) -> str:
+    """Return a chosen value as a scenario has it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _text(name: str) -> Callable[[float], str]:
+    return TEXT[METRICS[name].unit]
+
+
+def _table(tuning: Tuning) -> Table:
+    rows = []
+    for trial in sorted(tuning.trials, key=lambda t: (t.state != "done", t.value, t.name)):
+        taken = [trial.taken.get(name, math.nan) for name in tuning.limits]
+        rows.append(
+            [
+                Cell(trial.name),
+                Cell(trial.state, "text"),
+                Cell(value_text(tuning, trial), sort=trial.value),
+                Cell(str(trial.seeds), sort=trial.seeds),
+                *(
+                    Cell(_text(name)(value), sort=value)
+                    for name, value in zip(tuning.limits, taken, strict=True)
+                ),
+                *(_parameter(trial.parameters[path]) for path in tuning.spec.parameters),
+            ]
+        )
+    limits = [name.replace("_", " ") for name in tuning.limits]
+    heads = ["trial", "state", tuning.spec.objective, "seeds", *limits, *tuning.spec.parameters]
+    return Table(heads, rows, ["state"])
+
+
+def _parameter(value: Any) -> Cell:
+    return Cell(parameter_text(value), sort=_number(value))
+
+
+def _number(value: Any) -> float | None:
+    """Return the number that a chosen value begins with, if it is one."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        try:
+            return float(value.rstrip("%").split()[0])
+        except (ValueError, IndexError):
+            return None
+    return None
+
+
+# Charts ------------------------------------------------------------------------------------------
+
+
+def _shown(tuning: Tuning) -> list[tuple[int, Trial]]:
+    return [(n, trial) for n, trial in enumerate(tuning.trials) if math.isfinite(trial.value)]
+
+
+def _up(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
+    name, _ = parse_objective(tuning.spec.objective)
+    label = "1 - accuracy" if name == "accuracy" else tuning.spec.objective
+    return scale(label, np.array([trial.value for _, trial in shown]), _UNITS.get(name, ()))
+
+
+def _history(tuning: Tuning) -> Drawing | None:
+    shown = _shown(tuning)
+    if not shown:
+        return None
+    x = linear("trial", -0.5, len(tuning.trials) - 0.5, text=lambda v: f"{v:,.0f}")
+    plot = Plot("objective by trial", x, _up(tuning, shown))
+    best, path = math.inf, list[tuple[float, float]]()
+    for number, trial in shown:
+        if trial.state == "done" and trial.value < best:
+            path += [(float(number), best)] * math.isfinite(best) + [(float(number), trial.value)]
+            best = trial.value
+    path += [(len(tuning.trials) - 0.5, best)] * math.isfinite(best)
+    plot.line([at for at, _ in path], [value for _, value in path], "line c0", "the best so far")
+    _dots(plot, tuning, [(float(number), trial) for number, trial in shown])
+    left = len(tuning.trials) - len(shown)
+    about = f"{formats.plural(left, 'trial')} given up or refused, without a value." if left else ""
+    return Drawing("Trials", about, str(plot), [("c0", "the best so far"), *STATES.values()])
+
+
+def _by(tuning: Tuning, path: str) -> Drawing | None:
+    shown, choice = _shown(tuning), tuning.spec.parameters[path]
+    if not shown:
+        return None
+    if isinstance(choice, Range):
+        low, high = choice.bounds
+        unit = str(choice.min).lstrip("+-.0123456789eE ") if isinstance(choice.min, str) else ""
+        label = f"{path} ({unit})" if unit else path
+        room = (high - low) / 25
+        x = linear(label, low - room, high + room)
+        places = [_number(trial.parameters[path]) or 0.0 for _, trial in shown]
+    else:
+        names = [parameter_text(value) for value in choice]
+        ticks = tuple((float(i), name[:18]) for i, name in enumerate(names))
+        x = Axis(path, -0.5, len(names) - 0.5, ticks)
+        places = [float(names.index(parameter_text(t.parameters[path]))) for _, t in shown]
+    plot = Plot(f"objective by {path}", x, _up(tuning, shown))
+    _dots(plot, tuning, [(at, trial) for at, (_, trial) in zip(places, shown, strict=True)])
+    return Drawing(path, "", str(plot), list(STATES.values()))
+
+
+def _dots(plot: Plot, tuning: Tuning, dots: Sequence[tuple[float, Trial]]) -> None:
+    for at, trial in dots:
+        chosen = ", ".join(f"{p} {parameter_text(v)}" for p, v in trial.parameters.items())
+        tip = f"{trial.name}: {value_text(tuning, trial)}, {trial.state}; {chosen}"
+        plot.dot(at, trial.value, STATES.get(trial.state, ("o-offline", ""))[0], tip)

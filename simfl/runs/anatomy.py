@@ -1,0 +1,187 @@
+"""Anatomy of a run: what its virtual time went to, along what each round waited for.
+
+The critical path of a round leads backwards from its end: to the last update that counted in it,
+through that client's upload, compute and download, and on to whoever's end let that client be sent
+out, until the end of the round before.  What is left is waiting.  A pause while a device is offline
+is part of the phase that it interrupts.
+
+All times are whole nanoseconds, so they add up exactly.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.types import Floats, Ids
+from simfl.errors import InputError
+from simfl.runs.eventlog import decode
+from simfl.runs.folder import event_lines
+from simfl.runs.result import RunResult
+
+PHASES = ("idle", "poll", "download", "compute", "upload", "wait")
+"""idle: nobody was at work for it yet; poll: the selector's questions were out; wait: for a
+deadline, for clients who came to nothing, or for the server."""
+IDLE, POLL, DOWNLOAD, WAIT = 0, 1, 2, 5
+STEPS = ("selected_s", "download_end_s", "compute_end_s", "upload_end_s")
+"""Columns with the ends of a participation's phases, and its beginning."""
+NOBODY = -1
+
+Span = tuple[int, int]
+"""Start and end, nanoseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """Where the virtual time of one run went.
+
+    Attributes:
+        phases_ns: `(rounds + 1, 6)` nanoseconds of `PHASES` since the end of the round before; the
+            last row is what came after the last round.
+        clients: `(rounds,)` the critical client: the last whose update counted (`NOBODY`: none).
+    """
+
+    phases_ns: NDArray[np.int64]
+    clients: Ids
+
+    @classmethod
+    def of(cls, run: RunResult) -> "Anatomy":
+        """Take the time of a run apart.
+
+        Raises:
+            InputError: a file of the run is missing or damaged, or says nothing of its clients.
+        """
+        if run.log == "none":
+            raise InputError(
+                f"{run.folder} was recorded with --log none, which says nothing of what its "
+                "clients did; run it again with --log rounds or full"
+            )
+        paths = _Paths(run)
+        ends = [0, *(min(end, paths.end) for end in paths.round_ends)]
+        rows = [
+            paths.walk(*spans) for spans in zip(ends, ends[1:], paths.round_starts, strict=False)
+        ]
+        tail = paths.pause(ends[-1], paths.end, WAIT)
+        phases = np.array([*(row for row, _ in rows), tail], dtype=np.int64)
+        return cls(phases, np.array([client for _, client in rows], dtype=np.int64))
+
+    @property
+    def elapsed_ns(self) -> int:
+        """The sum of all phases: the run's virtual time."""
+        return int(self.phases_ns.sum())
+
+    @property
+    def rounds_s(self) -> Floats:
+        """`(rounds, 6)` seconds of `PHASES` by round."""
+        return np.asarray(self.phases_ns[:-1] / 1e9)
+
+    def critical(self, most: int = 5) -> list[tuple[int, int]]:
+        """Return the clients that most rounds waited for last, and how many rounds each."""
+        clients, counts = np.unique(self.clients[self.clients != NOBODY], return_counts=True)
+        ranked = np.lexsort((clients, -counts))[:most]
+        return [(int(clients[at]), int(counts[at])) for at in ranked]
+
+
+class _Paths:
+    """The critical paths of a run's rounds."""
+
+    def __init__(self, run: RunResult) -> None:
+        self.end = round(run.end_s * 1e9)
+        self.round_starts = _nanoseconds(run.column("start_s")).tolist()
+        self.round_ends = _nanoseconds(run.column("end_s")).tolist()
+        steps = np.array([run.part(name) for name in STEPS], dtype=np.float64)
+        self._steps = np.fmax.accumulate(_nanoseconds(np.nan_to_num(steps)), axis=0)
+        self._clients = run.part("client")
+        ended = np.flatnonzero(np.isfinite(steps[-1]))
+        self._ended = {int(self._steps[-1, i]): int(i) for i in ended}
+        used = ended[run.used[ended]]
+        self._used = used[np.argsort(self._steps[-1, used], kind="stable")]
+        self._arrivals = self._steps[-1, self._used]
+        polls = [poll for poll in _polls(run) if poll[1] > poll[0]]
+        self._poll_starts = {stop: start for start, stop in polls}
+        self._polls = _union(polls)
+
+    def walk(self, start: int, end: int, opened: int) -> tuple[list[int], int]:
+        """Return the nanoseconds of each phase between `start` and `end`, and the critical client.
+
+        Args:
+            start: when the round before ended.
+            end: when this one ended.
+            opened: when it began.
+        """
+        place = int(np.searchsorted(self._arrivals, end, side="right")) - 1
+        if place < 0 or self._arrivals[place] <= start:
+            before = self.pause(start, max(start, min(opened, end)), IDLE)
+            after = self.pause(max(start, min(opened, end)), end, WAIT)
+            return [a + b for a, b in zip(before, after, strict=True)], NOBODY
+        part: int | None = int(self._used[place])
+        client = int(self._clients[part])
+        at = int(self._arrivals[place])
+        phases = self.pause(at, end, WAIT)
+        while part is not None:
+            cuts = np.clip(self._steps[:, part], start, at).tolist()
+            for phase, (low, high) in enumerate(pairwise(cuts), start=DOWNLOAD):
+                phases[phase] += high - low
+            at = cuts[0]
+            if at > start and at in self._poll_starts:
+                asked = max(self._poll_starts[at], start)
+                phases[POLL] += at - asked
+                at = asked
+            part = self._before(at) if at > start else None
+        return [a + b for a, b in zip(phases, self.pause(start, at, IDLE), strict=True)], client
+
+    def _before(self, at: int) -> int | None:
+        """Return the participation whose end let another begin at `at`, if there is one."""
+        part = self._ended.get(at)
+        return part if part is not None and self._steps[0, part] < at else None
+
+    def pause(self, start: int, end: int, phase: int) -> list[int]:
+        """Return a stretch in which nobody who counted was at work: polled in, else of `phase`."""
+        phases = [0] * len(PHASES)
+        for asked, answered in self._polls[bisect_right(self._polls, start, key=itemgetter(1)) :]:
+            if asked >= end:
+                break
+            phases[POLL] += min(answered, end) - max(asked, start)
+        phases[phase] = end - start - phases[POLL]
+        return phases
+
+
+def _nanoseconds(seconds: Floats) -> NDArray[np.int64]:
+    return np.rint(np.asarray(seconds, dtype=np.float64) * 1e9).astype(np.int64)
+
+
+def _union(spans: Iterable[Span]) -> list[Span]:
+    """Return spans that cover what `spans` cover, apart from each other, in order."""
+    union: list[Span] = []
+    for start, end in sorted(spans):
+        if union and start <= union[-1][1]:
+            union[-1] = union[-1][0], max(union[-1][1], end)
+        else:
+            union.append((start, end))
+    return union
+
+
+def _polls(run: RunResult) -> Iterator[Span]:
+    """Yield when a selector's questions were out."""
+    if not np.nan_to_num(run.column("probe_bytes")).any():
+        return
+    out: list[dict[str, Any]] = []
+    for line in event_lines(run.folder):
+        if '"event":"probe' not in line:
+            continue
+        event = decode(line)
+        if event["event"] == "probe":
+            out.append(event)
+        elif (asked := next((it for it in out if _answers(event, it)), None)) is not None:
+            out.remove(asked)
+            yield round(asked["t"] * 1e9), round(event["t"] * 1e9)
+
+
+def _answers(event: dict[str, Any], asked: dict[str, Any]) -> bool:
+    same = all(event[key] == asked[key] for key in ("round", "report", "model"))
+    return same and set(event["answered"]) <= set(asked["asked"])

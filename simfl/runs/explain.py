@@ -1,0 +1,146 @@
+"""Why a run took as long as it did, and what would have shortened it: what `simfl explain` does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simfl.errors import InputError
+from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
+from simfl.runs.counterfactuals import CHEAP, Counterfactual, counterfactuals
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a run, or one of its rounds, took as long as it did.
+
+    Attributes:
+        run: the run.
+        round: which of its rounds (None: all of it).
+        start_s: virtual time at which what is explained begins.
+        end_s: when it ends.
+        phases_ns: nanoseconds of each of `PHASES`, in all exactly those from start to end.
+        after_last_ns: how many of them came after the last round.
+        critical: clients that rounds waited for last, most often first, and how many rounds each.
+        outcomes: participations by what became of them.
+        counterfactuals: what would have shortened it.
+        why_none: why nothing of that was computed ("": it was).
+    """
+
+    run: RunResult
+    round: int | None
+    start_s: float
+    end_s: float
+    phases_ns: Mapping[str, int]
+    after_last_ns: int
+    critical: Sequence[tuple[int, int]]
+    outcomes: Mapping[str, int]
+    counterfactuals: Sequence[Counterfactual] = ()
+    why_none: str = ""
+
+    @property
+    def elapsed_ns(self) -> int:
+        """How long it took."""
+        return sum(self.phases_ns.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data, ready for JSON."""
+        return {
+            "folder": str(self.run.folder),
+            "round": self.round,
+            "start_s": self.start_s,
+            "end_s": self.end_s,
+            "elapsed_ns": self.elapsed_ns,
+            "phases_ns": dict(self.phases_ns),
+            "after_last_round_ns": self.after_last_ns,
+            "critical_clients": [{"client": c, "rounds": n} for c, n in self.critical],
+            "participations": dict(self.outcomes),
+            "shortened_by": [_plain(one) for one in self.counterfactuals],
+            "why_not_computed": self.why_none,
+        }
+
+
+def _plain(one: Counterfactual) -> dict[str, Any]:
+    known = not one.why_not
+    return {
+        "change": one.change.name,
+        "set": list(one.change.sets),
+        "time_s": one.time_s if known else None,
+        "lost_share": one.lost if known else None,
+        "why_not": one.why_not,
+    }
+
+
+def explain(
+    run: RunResult,
+    round_: int | None = None,
+    *,
+    what_if: bool | None = None,
+    options: Options | None = None,
+) -> Explanation:
+    """Return why `run`, or one of its rounds, took as long as it did.
+
+    Args:
+        run: finished or not.
+        round_: only this round (None: all of the run).
+        what_if: whether its clock is run again with one thing changed at a time (None: if that is
+            cheap).
+        options: where the data lie, for that.
+
+    Raises:
+        InputError: there is no such round, or a file of the run is damaged.
+    """
+    anatomy = Anatomy.of(run)
+    if round_ is not None:
+        return _of_round(run, anatomy, round_)
+    why, tried = _why_none(run, what_if), list[Counterfactual]()
+    if not why:
+        tried = counterfactuals(run, options)
+    totals = anatomy.phases_ns.sum(axis=0).tolist()
+    return Explanation(
+        run,
+        None,
+        0.0,
+        run.end_s,
+        dict(zip(PHASES, totals, strict=True)),
+        int(anatomy.phases_ns[-1].sum()),
+        anatomy.critical(),
+        run.outcomes,
+        tried,
+        why,
+    )
+
+
+def _why_none(run: RunResult, what_if: bool | None) -> str:
+    if what_if is False:
+        return "not asked for"
+    if not run.n_rounds:
+        return "no round has ended"
+    if what_if is None and len(run.clients) > CHEAP:
+        return f"more than {CHEAP:,} participations take a while; --what-if computes it"
+    return ""
+
+
+def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
+    rounds = run.column("round").tolist()
+    if round_ not in rounds:
+        there = f"1 to {rounds[-1]}" if rounds else "none yet"
+        raise InputError(f"{run.folder} has no round {round_}; its rounds: {there}")
+    place = rounds.index(round_)
+    own = run.part("outcome")[run.part("round") == round_]
+    client = int(anatomy.clients[place])
+    outcomes, counts = np.unique(own, return_counts=True)
+    return Explanation(
+        run,
+        round_,
+        float(run.column("end_s")[place - 1]) if place else 0.0,
+        float(run.column("end_s")[place]),
+        dict(zip(PHASES, anatomy.phases_ns[place].tolist(), strict=True)),
+        0,
+        [] if client == NOBODY else [(client, 1)],
+        dict(zip(outcomes.tolist(), counts.tolist(), strict=True)),
+        why_none="only of whole runs",
+    )

@@ -1,0 +1,55 @@
+"""Tables of many runs as one: for programs that know nothing of run folders."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from simfl.core.extras import extra
+from simfl.core.unpack import whole
+from simfl.runs.result import RunResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Format = Literal["csv", "parquet"]
+
+
+def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Path]:
+    """Write `rounds` and `clients` of all `results` into `folder`; return the files.
+
+    Each row says of which scenario, variant and seed it is, and what was swept.
+
+    Raises:
+        InputError: a table is missing or damaged, or Parquet is wanted without pyarrow.
+    """
+    if form == "parquet":
+        extra("pyarrow", "parquet", "--format parquet")
+    files = []
+    for name in ("rounds", "clients"):
+        table = joined(results, name)
+        with whole(folder / f"{name}.{form}") as file:
+            if form == "csv":
+                table.to_csv(file, index=False, lineterminator="\n")
+            else:
+                table.to_parquet(file, index=False)
+        files.append(folder / f"{name}.{form}")
+    return files
+
+
+def joined(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
+    """Return one table (`rounds` or `clients`) of all `results`, one below the other."""
+    import pandas as pd
+
+    from simfl.runs.folder import factors
+
+    parts = []
+    for result in results:
+        part: pd.DataFrame = getattr(result, name).copy()
+        whose = {"scenario": result.name, "variant": result.variant, "seed": result.seed}
+        whose |= {
+            path: value for path, value in factors(result.folder).items() if path != "variant"
+        }
+        for place, (column, value) in enumerate(whose.items()):
+            part.insert(place, column, [value] * len(part))
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)

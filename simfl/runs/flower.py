@@ -1,0 +1,167 @@
+"""Run a user's Flower `Strategy` and clients under virtual time (``simfl[flower]``)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from simfl.build.builder import Builder
+from simfl.build.model import ModelFacts
+from simfl.components.datasets.clients import ClientData, Cohort, Samples
+from simfl.coordinators.base import BaseCoordinator, Choosing
+from simfl.coordinators.flower import ClientFn, FlowerClients, FlowerCoordinator
+from simfl.core.types import Ids
+from simfl.errors import InputError
+from simfl.runs.folder import check_ours, is_run
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult
+from simfl.runs.run import jobs, run_one
+from simfl.scenario import Document, Scenario
+from simfl.training.executors.base import Executor
+
+PLACEHOLDERS = {
+    "data": {"dataset": {"name": "simfl.components.datasets.elsewhere:Elsewhere"}},
+    "model": {"name": "simfl.components.models.elsewhere:Elsewhere"},
+}
+
+
+def run_flower(
+    scenario: str | Path | Mapping[str, Any],
+    client_fn: ClientFn,
+    strategy: Callable[[], Any],
+    samples: int | Sequence[int],
+    out: str | Path | None = None,
+    flops_per_sample: int = 0,
+    overwrite: bool = False,
+) -> list[RunResult]:
+    """Run every variant and seed of `scenario`, the model and its training being Flower's.
+
+    The scenario says what the fleet is, when rounds begin and end, and by `training.epochs` and
+    `training.batch_size` (or `steps`) how much a client computes; it has no `data` and no `model`.
+    Such runs are not resumed.
+
+    Args:
+        scenario: a file, or plain data.
+        client_fn: ``client_fn(context)`` -> a Flower client; ``context.node_config`` has
+            ``partition-id``, the device, and ``num-partitions``.
+        strategy: returns a fresh Flower strategy.
+        samples: how many each client trains on, for how long that takes.
+        out: the folder of run folders (None: ``runs/NAME``).
+        flops_per_sample: of training, where devices compute in FLOP/s.
+        overwrite: replace what is in the run folders.
+
+    Raises:
+        InputError: the scenario can't be run, or Flower is not installed.
+        RunError: a run failed.
+    """
+    document = _document(scenario)
+    results, options = [], Options(executor="inline")
+    for job in jobs(document, None if out is None else Path(out)):
+        held = np.broadcast_to(np.asarray(samples, dtype=np.int64), job.scenario.devices).copy()
+
+        flower = Flower(client_fn, strategy, held, flops_per_sample)
+        check_ours(job.folder)
+        if is_run(job.folder) and not overwrite:
+            raise InputError(f"{job.folder} holds a run already; give `overwrite` or another `out`")
+        results.append(run_one(job, options, build=partial(FlowerBuilder, flower=flower)))
+    return results
+
+
+def _document(scenario: str | Path | Mapping[str, Any]) -> Document:
+    whole = isinstance(scenario, str | Path)
+    document = Document.load(scenario) if whole else Document.of(scenario)  # type: ignore[arg-type]
+    for part in PLACEHOLDERS:
+        if part in document.data:
+            raise InputError(f"`{part}` is what Flower's clients have; leave it out")
+    return replace(document, data={**document.data, **PLACEHOLDERS})
+
+
+@dataclass(frozen=True)
+class Flower:
+    """What the user brings; see `run_flower`."""
+
+    client_fn: ClientFn
+    strategy: Callable[[], Any]
+    samples: Ids
+    flops_per_sample: int
+
+
+class FlowerBuilder(Builder):
+    """Makes the parts of a run whose model and training are Flower's.
+
+    Args:
+        scenario: one variant, validated.
+        options: how to run.
+        executor: not asked.
+        flower: what the user brings.
+    """
+
+    def __init__(
+        self, scenario: Scenario, options: Options, executor: Executor, flower: Flower
+    ) -> None:
+        super().__init__(scenario, None, False, executor, options.device)
+        self._flower = flower
+
+    @cached_property
+    @override
+    def _data(self) -> tuple[ClientData, Samples]:
+        nothing = np.zeros((0, 1), dtype=np.float32)
+        return Held(self._flower.samples), Samples(nothing, np.zeros(0, dtype=np.int64))
+
+    @cached_property
+    @override
+    def model(self) -> ModelFacts:
+        """Bytes are those of Flower's parameters, which are 4 each to the clock."""
+        sizes = [-(-array.nbytes // 4) for array in self._flowers.arrays]
+        flops = self._flower.flops_per_sample
+        return ModelFacts(sum(sizes), tuple(sizes), flops, False, 0, False, compiled=False)
+
+    @cached_property
+    def _flowers(self) -> FlowerCoordinator:
+        count = self.scenario.devices
+        clients = FlowerClients(self._flower.client_fn, count)
+        choosing = Choosing(self.scenario.selection.fresh(), self.seeds)
+        return FlowerCoordinator(choosing, self._flower.strategy(), clients, count)
+
+    @override
+    def _trainer(self, choosing: Choosing) -> BaseCoordinator:
+        return self._flowers
+
+
+@dataclass(frozen=True)
+class Held(ClientData):
+    """How many samples each client holds, and nothing else."""
+
+    held: Ids
+
+    @property
+    @override
+    def sizes(self) -> Ids:
+        return self.held
+
+    @property
+    @override
+    def validation_sizes(self) -> Ids:
+        return np.zeros(len(self.held), dtype=np.int64)
+
+    @property
+    @override
+    def label_counts(self) -> NDArray[np.int64] | None:
+        return None
+
+    @override
+    def training(self, clients: Sequence[int]) -> Cohort:
+        raise InputError("the data are those of Flower's clients")
+
+    @override
+    def validation(self, clients: Sequence[int]) -> Cohort:
+        return self.training(clients)
+
+    @override
+    def everybodys(self) -> Samples:
+        raise InputError("the data are those of Flower's clients")

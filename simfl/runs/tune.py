@@ -1,0 +1,331 @@
+"""Tuning a scenario with Optuna: what `simfl tune` does.
+
+Every trial is a folder of runs, one per seed, and all trials have the same seeds: they meet the
+same fleets, outages and initial models.  Trials come one after the other, and each follows from
+those before, so to resume is to replay: the sampler asks for the same trials again, and finds their
+runs.
+
+A trial is given up as soon as it can't be the best: a run ends at the target, and once it has taken
+as much as the best trial's median; the last seeds are left out where the others have decided.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
+
+from simfl.errors import InputError, ScenarioError
+from simfl.runs.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
+from simfl.runs.folder import write_atomically
+from simfl.runs.job import Job
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult
+from simfl.runs.run import jobs, run_jobs
+from simfl.scenario import Document, Scenario
+from simfl.scenario.checks import refuse
+from simfl.scenario.scenario import read
+from simfl.scenario.tune import Range, Tune, parse_objective
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial as Asked
+
+State = Literal["done", "given up", "never", "over a limit", "refused"]
+"""given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
+TRIALS = "trials.csv"
+METRICS: Mapping[str, Metric] = {
+    "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY, "accuracy": ACCURACY,
+    "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
+    "never_heard": Metric(
+        "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())
+    ),
+}  # fmt: skip
+"""What can be an objective or a limit."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice, tried.
+
+    Attributes:
+        name: of its folder.
+        parameters: path -> value, as written.
+        state: what became of it.
+        value: the objective's median over seeds (infinite: most never got there, or it was given
+            up before; NaN: it was refused).
+        taken: limited quantities: their medians over the seeds that were run.
+        seeds: how many were run.
+        why: it was refused.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    state: State
+    value: float = math.nan
+    taken: Mapping[str, float] = field(default_factory=dict)
+    seeds: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What came of it.
+
+    Attributes:
+        name: of the scenario.
+        spec: what was looked for.
+        folder: where the trials are.
+        trials: in the order in which they were tried.
+    """
+
+    name: str
+    spec: Tune
+    folder: Path
+    trials: Sequence[Trial]
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial within all limits (None: there is none)."""
+        return _best(self.trials)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """What may be taken at most, by name."""
+        return {name: float(most) for name, most in self.spec.under if most is not None}
+
+    def as_csv(self) -> str:
+        """Return a line per trial, with a column per parameter and limit."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        asked = [*self.limits, *self.spec.parameters]
+        writer.writerow(["trial", "state", self.spec.objective, "seeds", *asked])
+        for trial in self.trials:
+            taken = [trial.taken.get(name, "") for name in self.limits]
+            chosen = [trial.parameters[path] for path in self.spec.parameters]
+            value = trial.value if math.isfinite(trial.value) else ""
+            writer.writerow([trial.name, trial.state, value, trial.seeds, *taken, *chosen])
+        return buffer.getvalue()
+
+
+def _best(trials: Sequence[Trial]) -> Trial | None:
+    done = [trial for trial in trials if trial.state == "done"]
+    return min(done, key=lambda trial: trial.value) if done else None
+
+
+def tune(
+    document: Document,
+    out: Path | None = None,
+    options: Options | None = None,
+    *,
+    variant: str | None = None,
+    seeds: Sequence[int] | None = None,
+    overwrite: bool = False,
+    told: Callable[[Tuning], None] = lambda tuning: None,
+) -> Tuning:
+    """Look for the best choice that the `tune` section of a scenario describes.
+
+    Args:
+        document: the scenario, as written.
+        out: the folder of the trials (None: ``runs/NAME-tuning``).
+        options: how to run.
+        variant: the one that is tuned, of a scenario that has several.
+        seeds: instead of the scenario's own.
+        overwrite: run again what has been run.
+        told: is told after every trial.
+
+    Raises:
+        InputError: Optuna is not there, the scenario says not what to look for, or no trial can be
+            run.
+        RunError: a run failed; the same call goes on with it.
+    """
+    optuna = _optuna()
+    study = _Study(document, out, options or Options(), variant, seeds, overwrite)
+    sampler = optuna.samplers.TPESampler(seed=study.base.seed % 2**32)
+    asking = optuna.create_study(sampler=sampler)
+    tuning = Tuning(study.base.name, study.spec, study.folder, ())
+    for number in range(study.spec.trials):
+        asked = asking.ask()
+        trial = study.attempt(number, {p: _suggest(asked, p, c) for p, c in study.choices.items()})
+        for name, most in tuning.limits.items():
+            asked.set_constraint(name, trial.taken.get(name, math.inf) - most)
+        if trial.state in ("done", "over a limit"):
+            asking.tell(asked, trial.value)
+        else:
+            asked.report(study.gap, 1)
+            asking.tell(asked, state=optuna.trial.TrialState.PRUNED)
+        tuning = replace(tuning, trials=(*tuning.trials, trial))
+        write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
+        told(tuning)
+    if all(trial.state == "refused" for trial in tuning.trials):
+        raise InputError(tuning.trials[0].why)
+    return tuning
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise InputError(
+            "simfl tune needs Optuna, which is not installed: pip install 'simfl[tune]'"
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
+
+
+def _suggest(asked: "Asked", path: str, choice: Range | Sequence[Any]) -> Any:
+    """Return the sampler's choice for a parameter, as a scenario has it."""
+    if not isinstance(choice, Range):
+        return choice[asked.suggest_categorical(path, range(len(choice)))]
+    low, high = choice.bounds
+    if choice.whole:
+        return choice.written(asked.suggest_int(path, int(low), int(high), log=choice.log))
+    return choice.written(asked.suggest_float(path, low, high, log=choice.log))
+
+
+class _Study:
+    """Tries choices.
+
+    Attributes:
+        base: the scenario that is tuned.
+        spec: what is looked for.
+        folder: of the trials.
+        gap: what the last trial's accuracy lacked of one: tells apart those that never got there.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        out: Path | None,
+        options: Options,
+        variant: str | None,
+        seeds: Sequence[int] | None,
+        overwrite: bool,
+    ) -> None:
+        self.base = read(document)
+        if self.base.tune is None:
+            raise InputError(
+                f"{document.source} says not what to look for: it has no `tune` section, and no "
+                "--parameter and --objective were given"
+            )
+        if self.base.sweep is not None:
+            raise InputError("a scenario is swept or tuned, not both: it has a `sweep`")
+        if self.base.variants and variant is None:
+            names = ", ".join(self.base.variants)
+            raise InputError(f"one variant is tuned; name it with --variant, one of: {names}")
+        self.spec = self.base.tune
+        self.choices = self.spec.parameters
+        self.metric_name, self.target = parse_objective(self.spec.objective)
+        if options.time_only and (self.target is not None or self.metric_name == "accuracy"):
+            raise InputError(
+                f"{self.spec.objective!r} needs training, which --time-only leaves out"
+            )
+        self.folder = out or Path("runs") / f"{self.base.name}-tuning"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.gap = 1.0
+        self._document, self._variant = document, variant
+        self._options, self._seeds, self._overwrite = options, seeds, overwrite
+        self._trials: list[Trial] = []
+
+    def attempt(self, number: int, parameters: Mapping[str, Any]) -> Trial:
+        """Try a choice."""
+        trial = self._tried(f"trial-{number:03}", parameters)
+        self._trials.append(trial)
+        return trial
+
+    def _tried(self, name: str, parameters: Mapping[str, Any]) -> Trial:
+        try:
+            todo = self._jobs(name, parameters)
+        except ScenarioError as error:
+            return Trial(name, parameters, "refused", why=str(error))
+        decisive = len(todo) // 2 + 1
+        runs = self._run(todo[:decisive])
+        if not self._is_hopeless(runs, len(todo)):
+            runs += self._run(todo[decisive:])
+        self.gap = 1 - median(max(run.best_accuracy, 0.0) for run in runs)
+        unknown = [math.inf] * (len(todo) - len(runs))
+        values = [*map(self._value, runs), *unknown]
+        taken = {
+            limit: median(METRICS[limit].of(run) for run in runs)
+            for limit, most in self.spec.under
+            if most is not None
+        }
+        value = median(values)
+        state = self._state(value, taken, bool(unknown))
+        return Trial(name, parameters, state, value, taken, len(runs))
+
+    def _state(self, value: float, taken: Mapping[str, float], unknown: bool) -> State:
+        if unknown or math.isinf(value):
+            return "given up" if _best(self._trials) else "never"
+        limits = dict(self.spec.under)
+        return "done" if all(taken[k] <= limits[k] for k in taken) else "over a limit"
+
+    def _jobs(self, name: str, parameters: Mapping[str, Any]) -> list[Job]:
+        """Return the runs of a trial.
+
+        Raises:
+            ScenarioError: it can't be run.
+        """
+        document = self._document
+        chosen = [
+            document.override(path, ("tune", "parameters", path), value)
+            for path, value in parameters.items()
+        ]
+        overrides = (*chosen, *document.overrides)
+        for override in overrides:
+            document = document.change(override)
+        data = {key: value for key, value in document.data.items() if key != "tune"}
+        document = replace(document, data=data, overrides=overrides)  # they win over a variant's
+        variants = None if self._variant is None else [self._variant]
+        found = jobs(document, self.folder, self._seeds, variants)
+        todo = [
+            Job(
+                name,
+                self._bounded(job.scenario, len(found)),
+                self.folder / name / job.folder.name,
+                dict(parameters),
+            )
+            for job in found
+        ]
+        runs = [(job.variant, job.scenario.seed, job.scenario) for job in todo]
+        refuse(runs, trains=not self._options.time_only)
+        return todo
+
+    def _bounded(self, scenario: Scenario, seeds: int) -> Scenario:
+        """Return `scenario` ended at the target, and once it can't be the best any more."""
+        if self.target is None:
+            return scenario
+        stop = scenario.rounds.stop
+        ends: dict[str, Any] = {"accuracy": self.target}
+        best = _best(self._trials)
+        if best is not None and self.metric_name in ("time", "rounds", "bytes"):
+            # The mean of the two in the middle is below the best only if the higher is below twice.
+            most = best.value * (1 if seeds % 2 else 2)
+            cap = math.ceil(most) if self.metric_name == "rounds" else most
+            given = getattr(stop, self.metric_name)
+            ends[self.metric_name] = cap if given is None else min(given, cap)
+        rounds = scenario.rounds.model_copy(update={"stop": stop.model_copy(update=ends)})
+        return scenario.model_copy(update={"rounds": rounds})
+
+    def _run(self, todo: Sequence[Job]) -> list[RunResult]:
+        if not todo:
+            return []
+        return run_jobs(todo, self._options, self._overwrite, go_on=not self._overwrite, told=False)
+
+    def _value(self, run: RunResult) -> float:
+        metric = METRICS[self.metric_name]
+        if metric is ACCURACY:
+            return 1 - run.final_accuracy
+        if self.target is None:
+            return float(metric.of(run))
+        reached = run.reached(self.target)
+        return math.inf if reached is None else float(getattr(reached, metric.cost))
+
+    def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
+        """Whether the median can't be below the best's, whatever the seeds that are left give."""
+        best = _best(self._trials)
+        known = sorted(map(self._value, runs))
+        least = median([*[0.0] * (seeds - len(known)), *known])
+        return math.isinf(least) or (best is not None and least >= best.value)

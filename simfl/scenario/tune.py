@@ -1,0 +1,113 @@
+"""Tuning: which numbers or components of a scenario are to be chosen, to what end, within what."""
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from simfl.core.units import DataSize, Duration, Quantity, Share
+from simfl.core.units.dimensions import ENERGY
+from simfl.core.units.quantity import NUMBER
+from simfl.core.units.share import parse_share
+from simfl.scenario.part import Count, Part
+from simfl.scenario.sweep import Values
+
+Number = int | float | str
+_MEASURED = re.compile(rf"({NUMBER})\s*(\S.*)?")
+_OBJECTIVE = re.compile(r"(time|rounds|bytes|energy|accuracy)(?:\s+to\s+(\S+))?")
+Goal = Literal["time", "rounds", "bytes", "energy", "accuracy"]
+
+
+class Range(Part):
+    """Everything from one number to another: whole numbers if both are."""
+
+    min: Number = Field(description="the least: a number, or a quantity such as 10 s or 30%")
+    max: Number = Field(description="the most, in the same unit")
+    log: bool = Field(False, description="equally likely by ratio, not by difference")
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Self:
+        low, high = (_measured(bound) for bound in (self.min, self.max))
+        if low[1] != high[1]:
+            raise ValueError(f"expected min and max in the same unit, got {self.min}, {self.max}")
+        if not low[0] < high[0]:
+            raise ValueError(f"min must be below max, got {self.min} and {self.max}")
+        if self.log and low[0] <= 0:
+            raise ValueError(f"log: min must be above zero, got {self.min}")
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Both numbers, without their unit."""
+        return float(_measured(self.min)[0]), float(_measured(self.max)[0])
+
+    @property
+    def whole(self) -> bool:
+        """Whether only whole numbers are meant."""
+        return isinstance(self.min, int) and isinstance(self.max, int)
+
+    def written(self, value: float) -> Any:
+        """Return a number between the two as a scenario has it, with four digits."""
+        if self.whole:
+            return int(value)
+        unit = _measured(self.min)[1]
+        short = f"{value:.4g}"
+        return f"{short}{unit}" if unit == "%" else f"{short} {unit}" if unit else float(short)
+
+
+def _measured(bound: Number) -> tuple[float, str]:
+    match = _MEASURED.fullmatch(str(bound).strip())
+    if match is None or isinstance(bound, bool):
+        raise ValueError(f"expected a number, or a quantity such as '10 s', got {bound!r}")
+    return float(match[1]), match[2] or ""
+
+
+def _objective(text: str) -> str:
+    parse_objective(text)
+    return text
+
+
+def parse_objective(text: str) -> tuple[str, float | None]:
+    """Return what ``time to 80%`` asks for, and the accuracy until which (None: the whole run).
+
+    Raises:
+        ValueError: it is no objective.
+    """
+    match = _OBJECTIVE.fullmatch(text.strip())
+    if match is None or (match[1] == "accuracy" and match[2]):
+        raise ValueError(
+            "expected time, rounds, bytes or energy, each with or without a target, such as "
+            f"'time to 80%', or accuracy, got {text!r}"
+        )
+    return match[1], parse_share(match[2]) if match[2] else None
+
+
+class Limits(Part):
+    """What a choice may take at most, in the median over seeds."""
+
+    time: Duration | None = Field(None, description="virtual time")
+    rounds: Count | None = None
+    bytes: DataSize | None = Field(None, description="moved in all, in both directions")
+    energy: Annotated[float, Quantity(ENERGY)] | None = Field(None, description="of all devices")
+    wasted: Annotated[float, Share()] | None = Field(
+        None, description="share of bytes that came to nothing"
+    )
+    never_heard: Annotated[float, Share()] | None = Field(
+        None, description="share of devices none of whose updates counted"
+    )
+
+
+class Tune(Part):
+    """What `simfl tune` looks for."""
+
+    parameters: dict[str, Range | Values] = Field(
+        min_length=1,
+        max_length=50,
+        description="a path -> {min, max} or a list of values, as in a sweep",
+    )
+    objective: Annotated[str, AfterValidator(_objective)] = Field(
+        description="as little as possible of time, rounds, bytes or energy, such as time to 80%; "
+        "or accuracy, as much as possible"
+    )
+    under: Limits = Field(default_factory=Limits, description="what a choice may take at most")
+    trials: Count = Field(30, description="choices that are tried")

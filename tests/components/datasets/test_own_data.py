@@ -1,0 +1,239 @@
+"""Data sets of the user's own: what is read, whose it is, what is tested on, what is refused."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simfl import Scenario, run
+from simfl.components.datasets.base import datasets
+from simfl.core.seeds import Seeds
+from simfl.errors import InputError
+from tests.components.datasets import own_files
+from tests.tiny import TINY
+
+FORMATS = (
+    "csv",
+    "npz",
+    "torch",
+    "image_folder",
+    pytest.param(
+        "parquet", marks=pytest.mark.skipif(not own_files.PARQUET, reason="needs pyarrow")
+    ),
+    pytest.param(
+        "hugging_face", marks=pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
+    ),
+)
+TABLES = [name for name in FORMATS if name not in ("npz", "torch", "image_folder")]
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return own_files.write(tmp_path)
+
+
+def parse(options, name, **changes):
+    return datasets.parse({"name": name, **options[name], **changes})
+
+
+def scenario(dataset):
+    return Scenario.from_dict({**TINY, "data": {"dataset": dataset}})
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_learned_from(options, name):
+    columns = own_files.table()
+    corpus = parse(options, name).load(None, Seeds(0))
+    train = columns["part"] == "train"
+    expected = np.column_stack([columns["a"], columns["b"]]).astype(np.float32)
+    np.testing.assert_array_equal(corpus.train.x, expected[train])
+    np.testing.assert_array_equal(corpus.test.x, expected[~train])
+    assert corpus.train.y.tolist() == (columns["kind"][train] == "dog").astype(int).tolist()
+    assert [columns["who"][train][rows].tolist() for rows in corpus.natural] == [
+        [who] * len(rows) for who, rows in zip(["u1", "u2", "u3"], corpus.natural, strict=True)
+    ]
+    assert sum(map(len, corpus.natural)) == train.sum()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_columns_that_are_chosen(options, name):
+    corpus = parse(options, name, features=["b"], client=None, test=None).load(None, Seeds(0))
+    assert corpus.natural is None
+    assert corpus.train.x.shape == (19, 1)  # four fifths of 24
+    rest = parse(options, name, label="b", learn="numbers", features=["a"]).load(None, Seeds(0))
+    assert rest.train.y[:3].ravel().tolist() == [0.0, 1.0, 2.0]
+    assert rest.train.y.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_test_part_is_drawn_from_its_own_stream(options, name):
+    changes: dict[str, Any] = {"test": None} if "test" in options[name] else {}
+    changes |= {"features": ["a", "b"]} if "label" in options[name] else {}
+    data = parse(options, name, test_share=0.5, **changes)
+    one, again, other = (data.load(None, Seeds(seed)) for seed in (1, 1, 2))
+    assert one.test.x.tobytes() == again.test.x.tobytes()
+    assert one.test.x.tobytes() != other.test.x.tobytes()
+    n = len(one.train) + len(one.test)
+    assert len(one.test) == n // 2
+    assert data.samples_known == len(one.train)
+    assert data.natural_known is None  # it depends on who is drawn
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FORMATS if name not in ("torch", "image_folder")]
+)
+def test_what_is_known_before_it_is_loaded(options, name):
+    data = parse(options, name)
+    corpus = data.load(None, Seeds(0))
+    assert data.samples_known == len(corpus.train) == 18
+    assert data.natural_known == len(corpus.natural) == 3
+    assert data.shape() == ((2,), 2)
+
+
+def test_standardised_inputs(options):
+    corpus = parse(options, "csv", normalise="standard").load(None, Seeds(0))
+    np.testing.assert_allclose(corpus.train.x.mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(corpus.train.x.std(0), 1, atol=1e-6)
+
+
+def test_shapes_of_images_in_tables(options, tmp_path):
+    (tmp_path / "tiny.csv").write_text("label,p0,p1,p2,p3\n0,1,2,3,4\n1,5,6,7,8\n")
+    named = {"name": "csv", "file": "tiny.csv", "input_shape": [1, 2, 2], "test_share": 0}
+    corpus = datasets.parse(named).load(None, Seeds(0))
+    assert corpus.train.x[1].tolist() == [[[5, 6], [7, 8]]]
+    with pytest.raises(InputError, match=r"4 numbers in a sample.*input_shape"):
+        scenario({**named, "input_shape": [3, 2]})
+
+
+def test_arrays_for_testing(options, tmp_path):
+    x = np.arange(12.0).reshape(6, 2)
+    arrays: dict[str, Any] = {
+        "x_train": x,
+        "y_train": [0, 1] * 3,
+        "x_test": x[:2],
+        "y_test": [1, 0],
+        "who": x[:, 0],
+    }
+    np.savez(tmp_path / "split.npz", **arrays)
+    named = {"name": "npz", "file": "split.npz", "inputs": "x_train", "label": "y_train"}
+    data = datasets.parse(
+        {**named, "test_inputs": "x_test", "test_label": "y_test", "client": "who"}
+    )
+    corpus = data.load(None, Seeds(0))
+    assert (corpus.train.x.tolist(), corpus.test.x.tolist()) == (x.tolist(), x[:2].tolist())
+    assert corpus.test.y.tolist() == [1, 0]
+    assert corpus.natural is not None
+    assert data.natural_known == len(corpus.natural) == 6
+
+
+def test_pictures(options):
+    corpus = parse(options, "image_folder", test_share=0, mode="grey").load(None, Seeds(0))
+    assert corpus.train.x.shape == (12, 1, 4, 4)
+    # cats first, by name: 0, 2, 4 are ann's, 10, 6, 8 bob's
+    np.testing.assert_allclose(
+        corpus.train.x[:6, 0, 0, 0] * 255, [0, 40, 80, 200, 120, 160], atol=0.01
+    )
+    assert corpus.train.y.tolist() == [0] * 6 + [1] * 6
+    assert [rows.tolist() for rows in corpus.natural] == [[0, 1, 2, 6, 7, 8], [3, 4, 5, 9, 10, 11]]
+
+
+def test_pictures_that_are_split_already(tmp_path):
+    for part in ("train", "test"):
+        own_files.pictures(tmp_path / "split" / part)
+    (tmp_path / "split" / "test" / "dog" / "ann_1.png").unlink()
+    named = {"name": "image_folder", "path": str(tmp_path / "split"), "size": 2}
+    corpus = datasets.parse(named).load(None, Seeds(0))
+    assert (len(corpus.train), len(corpus.test), corpus.train.x.shape[1:]) == (12, 11, (3, 2, 2))
+
+
+def test_a_data_set_of_torch_as_it_is_or_made(options):
+    other = options["torch"]["dataset"]
+    train = other.replace("Twos", "train")
+    whole = parse(options, "torch", dataset=train, arguments={}, client=None)
+    assert whole.load(None, Seeds(0)).train.x.shape == (10, 2)
+    made = parse(options, "torch", test_dataset=other, test_arguments={"n": 5})
+    made = made.load(None, Seeds(0))
+    assert made.train.x[7].tolist() == [[7.0] * 3] * 2
+    assert made.test.y.tolist() == [0, 1, 0, 1, 0]
+    assert [len(rows) for rows in made.natural] == [4, 4, 4]
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "no file": ("csv", {"file": "dat.csv"}, r"dat\.csv: No such file"),
+    "no label": ("csv", {"label": "kid"}, r"data\.csv has no column 'kid'; did you mean 'kind'"),
+    "no owner": ("csv", {"client": "whom"}, r"no column 'whom'; did you mean 'who'"),
+    "no feature": ("csv", {"features": ["c"]}, r"no column 'c'; expected one of: a, b, kind"),
+    "text": ("csv", {"client": None}, r"data\.csv: column 'who' holds 'u1', which is no number"),
+    "text to learn": ("csv", {"learn": "numbers"}, "labels are text, such as 'cat'"),
+    "no table": ("csv", {"file": "data.npz"}, "is no table"),
+    "no array": ("npz", {"label": "Y"}, r"data\.npz has no array 'Y'"),
+    "no archive": ("npz", {"file": "data.csv"}, r"can't read .*data\.csv"),
+    "no owners": ("npz", {"client": "x"}, r"array for `client` has shape \(24, 2\)"),
+    "no pictures": ("image_folder", {"path": "."}, "."),
+    "no group": ("image_folder", {"client": "ann"}, "needs a group in parentheses"),
+    "no expression": ("image_folder", {"client": "("}, "is no regular expression"),
+    "nobody's": ("image_folder", {"client": r"(eve)_\d"}, "does not fit 'cat/ann_0.png'"),
+    "no module": ("torch", {"dataset": "mine.py:train"}, "can't be imported"),
+    "no attribute": ("torch", {"client": "owner"}, "no attribute 'owner'; did you mean 'owners'"),
+    "ragged": ("torch", {"dataset": "Ragged"}, "must give pairs of an input and a"),
+    "no data set": (
+        "torch",
+        {"dataset": "nothing", "arguments": {}},
+        "is a int, no",
+    ),
+    "argument": ("torch", {"arguments": {"m": 3}}, "unexpected keyword argument 'm'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case, options, tmp_path):
+    name, changes, message = REFUSED[case]
+    if changes.get("dataset") in ("Ragged", "nothing"):
+        changes = {
+            **changes,
+            "dataset": options["torch"]["dataset"].replace("Twos", changes["dataset"]),
+        }
+    if case == "no pictures":
+        (tmp_path / "empty").mkdir()
+        changes, message = {"path": "empty"}, "has no pictures"
+    with pytest.raises(InputError, match=message):
+        scenario({"name": name, **options[name], **changes})
+
+
+def test_empty_cells_are_told(tmp_path):
+    (tmp_path / "holes.csv").write_text("label,a\n0,1\n1,\n")
+    named = {"name": "csv", "file": str(tmp_path / "holes.csv")}
+    with pytest.raises(InputError, match=r"holes\.csv: column 'a' has cells that are empty"):
+        scenario(named)
+
+
+@pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
+def test_what_is_not_in_the_cache_is_not_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("it asked the network"))
+    with pytest.raises(InputError, match=r"neither a folder .* nor in the cache of Hugging Face"):
+        scenario({"name": "hugging_face", "path": "nobody/nothing", "label": "x"})
+
+
+@pytest.mark.skipif(own_files.PARQUET, reason="pyarrow is installed")
+def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path):
+    (tmp_path / "x.parquet").touch()
+    with pytest.raises(InputError, match=re.escape("pip install 'simfl[parquet]'")):
+        scenario({"name": "parquet", "file": str(tmp_path / "x.parquet")})
+
+
+def test_a_scenario_with_its_own_table(options, tmp_path: Path):
+    """Files lie beside the scenario; each device is one of those whom the table names."""
+    (tmp_path / "mine.yaml").write_text(
+        "{data: {dataset: {name: csv, file: data.csv, label: kind, client: who, test: part}}, "
+        "model: logistic_regression, fleet: {count: 3}, rounds: {clients: 2, stop: {rounds: 2}}}"
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    [result] = run(Scenario.load(tmp_path / "mine.yaml"), elsewhere / "runs")
+    assert result.scenario["data"]["partition"]["name"] == "natural"
+    assert Scenario.load(result.folder / "scenario.yaml").data.dataset.samples_known == 18

@@ -1,0 +1,168 @@
+"""A user's Flower strategy and clients, run under virtual time."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simfl import run_flower
+from simfl.errors import ComponentError, InputError
+
+SCENARIO: dict[str, Any] = {
+    "name": "flower",
+    "fleet": [
+        {"name": "quick", "count": 4, "compute": "10 samples/s", "downlink": "32 kbit/s"},
+        {"name": "slow", "count": 2, "compute": "1 samples/s"},
+    ],
+    "training": {"epochs": 2, "batch_size": 5},
+    "rounds": {"clients": 6, "stop": {"rounds": 3}},
+}
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(find_spec("flwr") is None, reason="flwr is not installed"),
+]
+
+
+def mean_of(number: int) -> float:
+    return float(number)
+
+
+def client_fn(context: Any) -> Any:
+    """Return a client that moves half way to its own number, and counts how often it did."""
+    from flwr.client import NumPyClient
+
+    number = int(context.node_config["partition-id"])
+
+    class Client(NumPyClient):
+        def get_parameters(self, config: Any) -> Any:
+            return [np.zeros(1000), np.zeros((2, 3), dtype=np.float32)]
+
+        def fit(self, parameters: Any, config: Any) -> Any:
+            new = [array + (mean_of(number) - array) / 2 for array in parameters]
+            return new, 10, {"loss": 1.0}
+
+        def evaluate(self, parameters: Any, config: Any) -> Any:
+            return abs(float(parameters[0][0]) - number), 10, {"accuracy": 0.5}
+
+    return Client()
+
+
+def no_lr(server_round: int) -> Any:
+    raise KeyError("lr")
+
+
+def fedavg(**options: Any) -> Any:
+    from flwr.server.strategy import FedAvg
+
+    return lambda: FedAvg(**{"min_available_clients": 1, **options})
+
+
+def test_virtual_time_is_the_fleets_and_the_model_is_flowers(tmp_path: Path) -> None:
+    [result] = run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
+    # 2 passes over 10 samples at 1 a second; slow devices have links of their own that cost nothing
+    assert result.rounds.end_s.tolist() == pytest.approx([20.0, 40.0, 60.0])
+    size = 1000 * 8 + 6 * 4
+    assert set(result.clients.download_bytes) == {size}
+    quick = result.clients[result.clients.client < 4]
+    assert (quick.download_end_s - quick.selected_s).to_numpy() == pytest.approx(8 * size / 32e3)
+    import torch
+
+    first, _ = torch.load(result.folder / "model.pt")
+    towards = np.mean(np.arange(6.0))  # half of what is left in each of three rounds
+    assert first.numpy() == pytest.approx(np.full(1000, towards * (1 - 0.5**3)))
+    assert result.summary["trainings"] == {"issued": 18, "computed": 18, "dropped": 0, "open": 0}
+
+
+def test_whoever_misses_the_deadline_is_never_trained(tmp_path: Path) -> None:
+    scenario = {
+        **SCENARIO,
+        "rounds": {
+            "clients": 6,
+            "policy": {"name": "synchronous", "deadline": "10 s"},
+            "stop": {"rounds": 2},
+        },
+    }
+    trained: list[int] = []
+
+    def counting(context: Any) -> Any:
+        client = client_fn(context)
+        fit = client.fit
+
+        def counted(parameters: Any, config: Any) -> Any:
+            trained.append(int(context.node_config["partition-id"]))
+            return fit(parameters, config)
+
+        client.fit = counted
+        return client
+
+    failures: list[int] = []
+
+    def strategy() -> Any:
+        from flwr.server.strategy import FedAvg
+
+        class Watched(FedAvg):
+            def aggregate_fit(self, server_round: int, results: Any, failed: Any) -> Any:
+                failures.append(len(failed))
+                return super().aggregate_fit(server_round, results, failed)
+
+        return Watched(min_available_clients=1)
+
+    [result] = run_flower(scenario, counting, strategy, 10, tmp_path)
+    assert sorted(trained) == sorted([0, 1, 2, 3] * 2)
+    assert failures == [2, 2]
+    assert result.outcomes["late"] == 4
+    assert result.summary["trainings"]["dropped"] == 4
+
+
+def test_the_strategy_chooses_who_takes_part(tmp_path: Path) -> None:
+    strategy = fedavg(fraction_fit=0.5, min_fit_clients=1)
+    [one] = run_flower({**SCENARIO, "seeds": [1]}, client_fn, strategy, 10, tmp_path / "a")
+    [again] = run_flower({**SCENARIO, "seeds": [1]}, client_fn, strategy, 10, tmp_path / "b")
+    assert set(one.rounds.selected) == {3}
+    assert one.clients.client.tolist() == again.clients.client.tolist()
+    assert one.summary == again.summary
+
+
+def test_evaluation_is_the_strategys(tmp_path: Path) -> None:
+    [by_clients] = run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path / "a")
+    assert by_clients.rounds.loss.iloc[-1] == pytest.approx(
+        np.mean([abs(2.5 * (1 - 0.5**3) - number) for number in range(6)])
+    )
+
+    def central(server_round: int, arrays: Any, config: Any) -> Any:
+        return 2.0, {"accuracy": 0.1 * server_round}
+
+    [centrally] = run_flower(
+        {**SCENARIO, "evaluation": {"targets": [0.2]}},
+        client_fn,
+        fedavg(evaluate_fn=central),
+        10,
+        tmp_path / "b",
+    )
+    assert centrally.rounds.accuracy.tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert centrally.summary["targets"]["0.2"]["round"] == 2
+
+
+def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
+    def one_breaks(context: Any) -> Any:
+        client = client_fn(context)
+        if context.node_config["partition-id"] == 2:
+            client.fit = lambda parameters, config: 1 / 0
+        return client
+
+    [result] = run_flower(SCENARIO, one_breaks, fedavg(), 10, tmp_path / "a")
+    assert result.rounds.discarded.tolist() == [1, 1, 1]
+    assert result.rounds.arrived.tolist() == [5, 5, 5]
+    with pytest.raises(ComponentError, match="configure_fit in round 1: KeyError"):
+        run_flower(SCENARIO, client_fn, fedavg(on_fit_config_fn=no_lr), 10, tmp_path / "b")
+
+
+def test_what_is_flowers_is_not_in_the_scenario(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="`model` is what Flower's clients have"):
+        run_flower({**SCENARIO, "model": "mlp"}, client_fn, fedavg(), 10, tmp_path)
+    run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
+    with pytest.raises(InputError, match="holds a run already"):
+        run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)

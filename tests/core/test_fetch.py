@@ -1,0 +1,218 @@
+"""Downloads from a server of our own: checked, whole or not at all, gone on with where cut off."""
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from simfl.cli import main
+from simfl.core.fetch import fetch
+from simfl.core.origins import ORIGINS, Download, Origin
+from simfl.core.unpack import gunzip, mlab_ndt, untar, untouched
+from simfl.errors import InputError
+
+CONTENT = bytes(range(256)) * 1000
+
+
+class Server:
+    """Serves `files`; may break off after `limit` bytes, or ignore that a part is asked for."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.limit: int | None = None
+        self.ranges = True
+        self.asked: list[str | None] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.reply(self)
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = Thread(target=self.http.serve_forever)
+        self.thread.start()
+
+    def reply(self, request: BaseHTTPRequestHandler) -> None:
+        wanted = request.headers.get("Range")
+        self.asked.append(wanted)
+        if request.path not in self.files:
+            request.send_error(404)
+            return
+        content = self.files[request.path]
+        part = bool(wanted) and self.ranges
+        if part:
+            content = content[int(str(wanted).removeprefix("bytes=").removesuffix("-")) :]
+        request.send_response(206 if part else 200)
+        request.end_headers()
+        request.wfile.write(content[: self.limit])
+
+    def serve(self, name: str, content: bytes, **facts: Any) -> Download:
+        self.files[f"/{name}"] = content
+        url = f"http://127.0.0.1:{self.http.server_address[1]}/{name}"
+        return Download(url, len(content), hashlib.sha256(content).hexdigest(), **facts)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.http.shutdown()
+    server.thread.join()
+    server.http.server_close()
+
+
+@pytest.fixture
+def thing(server: Server, monkeypatch: pytest.MonkeyPatch) -> Download:
+    """A trace called `thing` that is downloaded as it is."""
+    download = server.serve("thing.bin", CONTENT, makes=("thing.bin",), unpack=untouched)
+    register(monkeypatch, download)
+    return download
+
+
+def register(monkeypatch: pytest.MonkeyPatch, *downloads: Download) -> None:
+    files = tuple(name for download in downloads for name in download.makes)
+    origin = Origin("trace", "a thing", "CC0", "https://example.org", files, downloads)
+    monkeypatch.setitem(ORIGINS, "thing", origin)
+
+
+def test_a_file_arrives_whole_and_alone(thing: Download, server: Server, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    [file] = fetch("thing", tmp_path / "new", lambda _url, *there: told.append(there))
+    assert file.read_bytes() == CONTENT
+    assert [path.name for path in file.parent.iterdir()] == ["thing.bin"]
+    assert told[-1] == (len(CONTENT), len(CONTENT))
+    fetch("thing", tmp_path / "new")
+    assert len(server.asked) == 1  # what is there is not asked for again
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_it_goes_on_where_it_was_cut_off(
+    ranges: bool, thing: Download, server: Server, tmp_path: Path
+) -> None:
+    server.limit, server.ranges = 1000, ranges
+    (tmp_path / ".thing.bin.partial").write_bytes(CONTENT[:70_000])
+    if not ranges:
+        server.limit = None
+    [file] = fetch("thing", tmp_path)
+    assert file.read_bytes() == CONTENT
+    assert server.asked[0] == "bytes=70000-"
+    assert [path.name for path in tmp_path.iterdir()] == ["thing.bin"]
+
+
+def test_a_server_that_has_nothing_more_to_say(
+    thing: Download, server: Server, tmp_path: Path
+) -> None:
+    server.files["/thing.bin"] = CONTENT[:5000]
+    with pytest.raises(InputError, match=f"ended after 5000 of {len(CONTENT)} bytes"):
+        fetch("thing", tmp_path)
+    server.files["/thing.bin"] = CONTENT
+    assert fetch("thing", tmp_path)[0].read_bytes() == CONTENT
+    assert server.asked[-1] == "bytes=5000-"
+
+
+def test_other_bytes_are_not_kept(thing: Download, server: Server, tmp_path: Path) -> None:
+    server.files["/thing.bin"] = CONTENT[::-1]
+    with pytest.raises(InputError, match=r"SHA-256 is \w{64}, expected \w{64}; nothing was kept"):
+        fetch("thing", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_longer_than_it_should_be_is_not_kept(
+    thing: Download, server: Server, tmp_path: Path
+) -> None:
+    server.files["/thing.bin"] = CONTENT + b"more"
+    with pytest.raises(InputError, match="nothing was kept"):
+        fetch("thing", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_archives_are_unpacked(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in ("set/one", "set/two", "../evil"):
+            member = tarfile.TarInfo(name)
+            member.size = len(name)
+            archive.addfile(member, io.BytesIO(name.encode()))
+    makes = ("set/one", "set/two")
+    tar = server.serve("set.tar.gz", packed.getvalue(), makes=makes, unpack=untar)
+    single = gzip.compress(b"plain")
+    register(
+        monkeypatch, tar, server.serve("plain.gz", single, makes=("raw/plain",), unpack=gunzip)
+    )
+    contents = [file.read_bytes() for file in fetch("thing", tmp_path / "data")]
+    assert contents == [b"set/one", b"set/two", b"plain"]
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_speed_tests_become_a_table(tmp_path: Path) -> None:
+    tests = [
+        {"date": "2022-06-27", "dl_mbps": "10.087588664614543", "ul_mbps": "4.5976640414778105"},
+        {"date": "2022-06-08", "dl_mbps": "36.918304079416536", "ul_mbps": "0.42097368824453069"},
+    ]
+    (tmp_path / "tests.json").write_text(json.dumps(tests))
+    mlab_ndt(tmp_path / "tests.json", tmp_path / "tests.csv.gz")
+    assert gzip.decompress((tmp_path / "tests.csv.gz").read_bytes()).decode().splitlines() == [
+        "test_id,date,down_kbps,up_kbps,upload_artifact",
+        "0,2022-06-27,10087.6,4597.7,0",
+        "1,2022-06-08,36918.3,421.0,1",
+    ]
+
+
+def test_the_command(
+    thing: Download, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SIMFL_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main(["data"]) == 0
+    text = capsys.readouterr().out
+    assert "thing                 to be downloaded\n    trace: a thing\n    CC0; https" in text
+    assert f"{len(CONTENT):,} bytes, SHA-256 {thing.sha256}" in text
+    assert "synthetic             built in" in text
+    assert main(["data", "fetch", "thing"]) == 0
+    assert capsys.readouterr().out == "thing.bin\n"
+    assert main(["data", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["thing"]["where"] == str(tmp_path)
+    assert len(rows["fashion_mnist"]["downloads"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("mlab", "did you mean 'mlab_ndt'"), ("shakespeare", "can't be downloaded: LEAF's")],
+)
+def test_what_cannot_be_fetched_is_exit_code_2(name: str, message: str, capsys: Any) -> None:
+    assert main(["data", "fetch", name]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_server_that_says_no_is_exit_code_2(
+    thing: Download, server: Server, tmp_path: Path, capsys: Any
+) -> None:
+    server.files.clear()
+    assert main(["data", "fetch", "thing", "--to", str(tmp_path)]) == 2
+    assert "could not be downloaded" in capsys.readouterr().err
+
+
+def test_a_scenario_that_misses_a_trace_names_the_command(tmp_path: Path, capsys: Any) -> None:
+    scenario = Path(__file__).parents[2] / "scenarios" / "real_phones.yaml"
+    here = tmp_path / "real_phones.yaml"
+    here.write_text(scenario.read_text())
+    (tmp_path / "flash_train_time.csv").write_bytes(
+        scenario.with_name("flash_train_time.csv").read_bytes()
+    )
+    assert main(["validate", str(here)]) == 2
+    assert "`simfl data fetch mlab_ndt --to FOLDER` gets it" in capsys.readouterr().err

@@ -1,0 +1,234 @@
+"""The items of the papers: whole, valid, measured as they say; the page is what the CSVs give."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from analysis.reproduction import DOCS, page, results_of, verdict
+from simfl.cli import main
+from simfl.errors import NameNotFound
+from simfl.papers.claims import Claim, median, paired
+from simfl.papers.item import Item, items, papers
+from simfl.papers.measures import Measure, Record, read, records, write
+from simfl.papers.repeat import collect
+from simfl.runs.result import RunResult, find_runs
+from simfl.runs.statistics import Figure, Ratio
+from tests.made_runs import made_run, reaches
+
+ITEMS = items()
+LINKS = Path(__file__).parents[2] / "simfl" / "papers" / "scenarios"
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)
+@pytest.mark.parametrize("form", ["full", "quick"])
+def test_an_item_can_be_run(item: Item, form: str) -> None:
+    item = item.reduced() if form == "quick" else item
+    jobs = item.jobs(Path())
+    assert {job.variant for job in jobs} == set(item.printed)
+    assert len({job.folder for job in jobs}) == len(jobs)
+    about = {row for text in item.claims for row in Claim.parse(text).rows}
+    assert about
+    assert about <= set(item.printed)
+
+
+def test_every_table_and_figure_is_repeated_or_has_a_reason() -> None:
+    known = papers()
+    assert set(known) == {"dp3s", "fedacs", "fedcor", "fedcore", "fedgp"}
+    for name, paper in known.items():
+        covered = {part for item in ITEMS for part in item.covers.get(name, ())}
+        assert covered | set(paper.not_repeated) == set(paper.parts), name
+
+
+def test_every_scenario_of_the_five_papers_comes_with_simfl() -> None:
+    for file in (LINKS.parents[2] / "scenarios" / "papers").glob("*.yaml"):
+        if file.stem != "nvflare_edge":  # none of the five
+            assert (LINKS / file.name).read_text() == file.read_text()
+
+
+def test_items_by_name() -> None:
+    [one] = items("fedcore/table1-synthetic-times")
+    assert one in items("fedcore")
+    with pytest.raises(NameNotFound):
+        items("fedcore/table9")
+
+
+def record(row: str, seed: int, value: float | None, followed: float | None = None) -> Record:
+    return Record("p", "i", row, "rounds", str(seed), value, followed, "count", "", "", "", "", "")
+
+
+def rows(**numbers: list[float | None]) -> list[Record]:
+    return [
+        record(row, seed, value, 500.0)
+        for row, values in numbers.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        ("a < b", True),
+        ("b < a", False),
+        ("a < b < c, never", True),
+        ("a < c, b", True),
+        ("a, c < b", False),
+        ("2 * a < b", False),
+        ("1.9 * a < b", True),
+        ("a < b - 9", True),
+        ("a < b - 10", False),
+        ("never < never", False),
+        ("a < unknown", None),
+    ],
+)
+def test_claims(claim: str, holds: bool | None) -> None:
+    found = rows(a=[10, 1, 10], b=[20, 20, 999], c=[21, None, 21], never=[None, 1, None])
+    assert Claim.parse(claim).holds(found) is holds
+
+
+def test_claims_are_judged_on_the_seeds_that_all_rows_have() -> None:
+    found = rows(a=[10, 10, 90, 90, 90], b=[20, 20])
+    assert Claim.parse("a < b").holds(found)
+    assert Claim.parse("a < b").holds([r for r in found if (r.row, r.seed) != ("b", "0")])
+    assert Claim.parse("a < b").holds(found[2:5] + rows(b=[20, 20])[:2]) is None
+
+
+@pytest.mark.parametrize("text", ["a", "a <", "a < b c", "x * a < b", "a > b"])
+def test_what_is_no_claim(text: str) -> None:
+    with pytest.raises(ValueError, match=r"ordering|no row"):
+        Claim.parse(text)
+
+
+def test_costs_are_compared_by_their_ratio_and_numbers_by_their_difference() -> None:
+    ratio = paired(rows(a=[10, 20], b=[20, 80]), "a", "b")
+    assert isinstance(ratio, Ratio)
+    assert ratio.value == pytest.approx(math.sqrt(2 * 4))
+    shares = [record("a", 0, 0.5), record("a", 1, 0.7), record("b", 0, 0.6), record("b", 1, 0.9)]
+    difference = paired(shares, "a", "b")
+    assert isinstance(difference, Figure)
+    assert difference.mean == pytest.approx(0.15)
+    assert paired(shares, "a", "c") is None
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[RunResult]:
+    for seed, round_ in enumerate((4, 8, 0)):
+        made_run(tmp_path / "runs", "a", seed, reaches(round_, 10))
+    return find_runs([tmp_path / "runs"])
+
+
+def measured(runs: list[RunResult], text: str) -> list[tuple[str, float | None, float | None]]:
+    return [(r.seed, r.value, r.followed) for r in records("paper/item", "code", [text], runs)]
+
+
+def test_measures(runs: list[RunResult]) -> None:
+    assert measured(runs, "rounds to 70%") == [("0", 4, 10), ("1", 8, 10), ("2", None, 10)]
+    assert measured(runs, "time_s to 70%")[0] == ("0", 40, 100)
+    assert measured(runs, "bytes to 70%")[1] == ("1", 16_000, 20_000)
+    assert measured(runs, "accuracy") == [("0", 0.7, None), ("1", 0.7, None), ("2", 0.35, None)]
+
+
+def test_the_mean_curve_is_read_not_the_mean_of_readings(runs: list[RunResult]) -> None:
+    """Means: 0.35, from round 4 0.4667, from round 8 0.5833."""
+    assert measured(runs, "rounds to 50% of the mean curve") == [("0 1 2", 8, 10)]
+    assert measured(runs, "rounds to 40% of the mean curve") == [("0 1 2", 4, 10)]
+    assert measured(runs, "rounds to 70% of the mean curve") == [("0 1 2", None, 10)]
+
+
+@pytest.mark.parametrize("text", ["charm", "gemd to 50%", "rounds to half", "rounds by 50%"])
+def test_what_is_no_measure(text: str) -> None:
+    with pytest.raises(ValueError, match="unknown measure"):
+        Measure.parse(text)
+
+
+def test_records_come_back_from_their_file(runs: list[RunResult], tmp_path: Path) -> None:
+    found = records("paper/item", "code", ["rounds to 70%", "accuracy"], runs)
+    assert (found[2].row, found[2].seed, found[2].value, found[2].unit) == ("a", "2", None, "count")
+    write(tmp_path / "results.csv", found)
+    assert read(tmp_path / "results.csv") == found
+    assert median(found[:3], "a") == 8
+
+
+ITEM = Item(
+    id="paper/item",
+    covers={},
+    title="made",
+    scenario="fedcore_synthetic_times.yaml",
+    reading="code",
+    seeds="0-1",
+    measures=("rounds to 70%",),
+    printed={"slow": "9", "fast": "2"},
+    claims=("fast < slow",),
+)
+
+
+def test_what_finished_runs_have_is_collected_row_by_row(tmp_path: Path) -> None:
+    for seed in (0, 1, 2):
+        made_run(tmp_path, "fast", seed, reaches(2, 10))
+        made_run(tmp_path, "slow", seed, reaches(9, 10), finished=seed < 2)
+        made_run(tmp_path, "other", seed, reaches(1, 10))
+    found = collect(ITEM, tmp_path, None)
+    assert [(r.row, r.seed) for r in found] == [
+        ("slow", "0"), ("slow", "1"), ("fast", "0"), ("fast", "1"), ("fast", "2")
+    ]  # fmt: skip
+    assert [r.seed for r in collect(ITEM, tmp_path, [1])] == ["1", "1"]
+    assert collect(ITEM, tmp_path / "nothing", None) == []
+
+
+@pytest.mark.parametrize(
+    ("fast", "seeds", "word"),
+    [(2, 2, "**reproduced**"), (9, 2, "**not** reproduced"), (2, 1, "partly"), (2, 0, "not run")],
+)
+def test_the_verdict_on_an_item(fast: int, seeds: int, word: str) -> None:
+    found = [
+        record(row, seed, value, 10)
+        for row, value in (("slow", 9), ("fast", fast))
+        for seed in range(seeds)
+    ]
+    found = [Record(**{**vars(r), "column": "rounds to 70%"}) for r in found]
+    assert verdict(ITEM, found) == word
+
+
+def test_the_page_is_what_the_results_give() -> None:
+    """`python analysis/reproduction.py` writes it."""
+    assert (DOCS / "reproduction.md").read_text() == page(results_of(DOCS / "results"))
+
+
+def test_listing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce"]) == 0
+    out = capsys.readouterr().out
+    for item in ITEMS:
+        assert f"{item.id}: {item.title}" in out
+    assert "needs fashion_mnist, mnist" in out
+
+
+def test_repeating_an_item(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["reproduce", "fedcore/table1-synthetic-times", "--quick", "--quiet"]
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    file = tmp_path / "quick" / "fedcore" / "table1-synthetic-times.csv"
+    first = file.read_bytes()
+    [fedavg] = [r for r in read(file) if r.row == "FedAvg-30"]
+    assert fedavg.value == pytest.approx(4.802, abs=5e-4)
+    assert "4.7 * FedCore-30 < FedAvg-30: holds" in capsys.readouterr().out
+    assert main([*words, "--collect", "--out", str(tmp_path)]) == 0
+    assert file.read_bytes() == first
+
+
+def test_a_contradicted_claim_is_told_by_the_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for row in ("FedAvg", "FedAvg-DS", "FedProx", "FedCore"):
+        for share in (10, 30):
+            top = tmp_path / "fedcore" / "table1-synthetic"
+            made_run(top, f"a0-{row}-{share}", 0, [0.2])
+    made_run(top, "a0-FedAvg", 0, [0.9])
+    words = ["reproduce", "fedcore/table1-synthetic", "--collect", "--out", str(tmp_path)]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "a0-FedAvg - 0.01 < a0-FedCore-10, a0-FedCore-30: DOES NOT HOLD" in out
+    assert "a1-FedAvg - 0.01 < a1-FedCore-10, a1-FedCore-30: not measured" in out
+
+
+def test_seeds_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "fedcore", "--seeds", "x"]) == 2
+    assert "--seeds" in capsys.readouterr().err

@@ -1,0 +1,40 @@
+"""What Python and notebooks are given: paths, progress, tables and figures."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simfl import Scenario, load, run
+from tests.tiny import TINY
+
+TWO = {**TINY, "variants": {"few": {"rounds.clients": 2}, "many": {}}, "seeds": [0, 1]}
+
+
+def test_run_takes_paths_and_shows_progress(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(json.dumps(TWO))
+    results = run(str(file), str(tmp_path / "runs"), progress=True)
+    assert [(result.variant, result.seed) for result in results] == [
+        ("few", 0), ("few", 1), ("many", 0), ("many", 1),
+    ]  # fmt: skip
+    assert "many seed 1: " in capsys.readouterr().err
+    run(Scenario.load(file), tmp_path / "again", seeds=[0], variants=["few"])
+    assert capsys.readouterr().err == ""  # nobody looks on
+
+
+def test_results_show_themselves(tmp_path: Path) -> None:
+    results = run(Scenario.from_dict(TWO), tmp_path)
+    html = results._repr_html_()
+    assert html.count("<tr") == 1 + 4
+    table = results.table()
+    assert table["virtual time (s)"].tolist() == [result.end_s for result in results]
+    assert "many" in repr(results)
+    assert load(results[0].folder)._repr_html_().count("<tr") == 2
+    compared = results.compare(baseline="few")
+    assert list(compared.index) == ["few", "many"]
+    assert "rounds" in compared["whole runs"].columns
+    figure = results.plot(y="loss", band="range")
+    assert len(figure.axes[0].get_lines()) == 2

@@ -1,0 +1,94 @@
+"""What a sweep varied: a column per factor, and numbers for a table of any two of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simfl.report import write_report
+from simfl.report.factors import factors
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult, by_variant
+from simfl.runs.run import run
+from simfl.scenario import Scenario
+from tests.made_runs import made_run, reaches
+
+POINTS: dict[str, tuple[dict[str, Any], int]] = {
+    "a": ({"rounds.clients": 10, "selection": "oort", "model": "mlp"}, 2),
+    "b": ({"rounds.clients": 5, "selection": "oort", "model": "mlp"}, 3),
+    "c": ({"rounds.clients": 10, "selection": {"name": "uniform"}, "model": "mlp"}, 4),
+    "d": ({"rounds.clients": 5, "selection": {"name": "uniform"}, "model": "mlp"}, 0),
+}
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> list[RunResult]:
+    runs = []
+    for name, (point, at) in POINTS.items():
+        for seed in (0, 1):
+            made = made_run(tmp_path, name, seed, reaches(at, 5))
+            provenance = {"variant": name, "seed": seed, "factors": point}
+            (made.folder / "provenance.json").write_text(json.dumps(provenance))
+            runs.append(RunResult(made.folder))
+    return runs
+
+
+def test_what_does_not_vary_is_no_factor_and_levels_are_in_order(swept: list[RunResult]) -> None:
+    found = factors(by_variant(swept))
+    assert found is not None
+    assert found.data["factors"] == [
+        {"name": "rounds.clients", "levels": ["5", "10"]},
+        {"name": "selection", "levels": ["oort", '{"name": "uniform"}']},
+    ]
+    assert found.table.heads[:2] == ["rounds.clients", "selection"]
+    assert [[cell.text for cell in row[:2]] for row in found.table.rows] == [
+        ["10", "oort"], ["5", "oort"], ["10", '{"name": "uniform"}'], ["5", '{"name": "uniform"}']
+    ]  # fmt: skip
+
+
+def test_the_numbers_are_those_of_the_runs(swept: list[RunResult]) -> None:
+    found = factors(by_variant(swept))
+    assert found is not None
+    labels = [measure["label"] for measure in found.data["measures"]]
+    times = [row["values"][labels.index("time to 70%")] for row in found.data["rows"]]
+    assert times == [20, 20, 30, 30, 40, 40, None, None]
+    assert [row["at"] for row in found.data["rows"][::2]] == [[1, 0], [0, 0], [1, 1], [0, 1]]
+    column = found.table.heads.index("time to 70%")
+    assert [row[column].text for row in found.table.rows] == ["20.0 s", "30.0 s", "40.0 s", "never"]
+
+
+def test_runs_that_were_not_swept_have_none(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path, name, 0, [0.1]) for name in "ab"]
+    assert factors(by_variant(runs)) is None
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'id="factors"' not in page
+
+
+def test_a_page_escapes_what_was_swept(swept: list[RunResult], tmp_path: Path) -> None:
+    path = swept[0].folder / "provenance.json"
+    evil = "</script><b>"
+    path.write_text(path.read_text().replace("oort", evil))
+    page = write_report(swept, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'id="factors"' in page
+    assert evil not in page
+
+
+def test_a_page_says_what_was_assumed_and_by_whom(tmp_path: Path) -> None:
+    scenario = {
+        "name": "assuming",
+        "data": {"dataset": {"name": "synthetic_images", "samples": 60, "size": 4}},
+        "model": "logistic_regression",
+        "fleet": {"count": 4, "uplink": "1 Mbit/s"},
+        "training": {"epochs": 1, "batch_size": 8, "optimizer": {"name": "sgd", "lr": 0.1}},
+        "rounds": {"clients": 2, "stop": {"rounds": 1}},
+        "variants": {"plain": {}, "timed": {"fleet.latency": "1 ms"}},
+        "seeds": [0, 1],
+    }
+    results = run(Scenario.from_dict(scenario), tmp_path, Options(time_only=True))
+    page = write_report(results, tmp_path / "page.html").read_text(encoding="utf-8")
+    told = page.split("Assumed, not given")[1].split("</ul>")[0]
+    assert "<code>fleet[0].compute: 100 samples/s</code>" in told
+    assert "<code>fleet[0].latency: 0 s (plain)</code>" in told
+    assert "uplink" not in told
+    assert "seed" not in told  # every run has one

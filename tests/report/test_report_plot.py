@@ -1,0 +1,135 @@
+"""`simfl plot`: the lines and bands are the statistics of the runs, in the size asked for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+
+from simfl.cli import main
+from simfl.cli import plot as offered
+from simfl.errors import InputError
+from simfl.report.plot import BANDS, STYLES, XS, YS, plot
+from simfl.runs.result import RunResult
+from simfl.runs.statistics import mean_interval
+from tests.made_runs import made_run
+
+CURVES = {0: [0.2, 0.4, 0.8], 1: [0.2, 0.6, 0.8], 2: [0.5, 0.5, 0.2]}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[RunResult]:
+    return [made_run(tmp_path, "v", seed, curve) for seed, curve in CURVES.items()]
+
+
+def lines(figure: Figure) -> list[np.ndarray]:
+    return [np.asarray(line.get_xydata()) for line in figure.axes[0].get_lines()]
+
+
+def bounds(figure: Figure) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and the upper edge of the only band."""
+    (band,) = (c for c in figure.axes[0].collections if isinstance(c, PolyCollection))
+    corners = np.asarray(band.get_paths()[0].vertices)
+    edges = [np.sort(corners[corners[:, 0] == x, 1]) for x in np.unique(corners[:, 0])]
+    return np.array([edge[0] for edge in edges]), np.array([edge[-1] for edge in edges])
+
+
+def test_the_line_is_the_mean_and_the_band_its_interval(runs: list[RunResult]) -> None:
+    figure = plot(runs, "rounds")
+    columns = np.array(list(CURVES.values())).T
+    np.testing.assert_allclose(lines(figure), [[[1, 0.3], [2, 0.5], [3, 0.6]]])
+    intervals = [mean_interval(column.tolist()) for column in columns]
+    low, high = bounds(figure)
+    np.testing.assert_allclose(low, [i.low for i in intervals if i])
+    np.testing.assert_allclose(high, [i.high for i in intervals if i])
+    low, high = bounds(plot(runs, "rounds", band="std"))
+    np.testing.assert_allclose(high - low, 2 * columns.std(axis=1, ddof=1))
+    low, high = bounds(plot(runs, "rounds", band="range"))
+    np.testing.assert_allclose([low, high], [columns.min(axis=1), columns.max(axis=1)])
+
+
+def test_runs_are_drawn_one_by_one_on_demand(runs: list[RunResult]) -> None:
+    figure = plot(runs, "bytes", band="runs")
+    assert len(lines(figure)) == 3
+    np.testing.assert_allclose(lines(figure)[0], [[2000, 0.2], [4000, 0.4], [6000, 0.8]])
+
+
+@pytest.mark.parametrize("x", XS)
+@pytest.mark.parametrize("y", ["accuracy", "loss", "duration", "bytes"])
+def test_axes_name_what_they_show(runs: list[RunResult], x: str, y: str) -> None:
+    axes = plot(runs, x, y).axes[0]
+    assert axes.get_xlabel().startswith(XS[x].label)
+    assert axes.get_ylabel().startswith(YS[y].label)
+    assert all(mark.get_text() for mark in axes.get_xticklabels())
+
+
+@pytest.mark.parametrize("style", [*STYLES, "ggplot"])
+def test_it_has_the_size_asked_for(runs: list[RunResult], style: str) -> None:
+    figure = plot(runs, width_mm=254, height_mm=127, style=style)
+    np.testing.assert_allclose(figure.get_size_inches(), [10, 5])
+
+
+def test_variants_have_lines_of_their_own_and_a_legend(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path, f"v{i}", 0, [0.1, 0.2]) for i in range(10)]
+    axes = plot(runs).axes[0]
+    looks = {(line.get_color(), line.get_linestyle()) for line in axes.get_lines()}
+    assert len(looks) == 10
+    assert axes.get_legend() is not None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"x": "tine"}, "--x: unknown 'tine'; did you mean 'time'?"),
+        ({"y": "speed"}, "--y: unknown 'speed'"),
+        ({"band": "sd"}, "--band: unknown 'sd'"),
+        ({"style": "papier"}, "did you mean 'paper'?"),
+        ({"y": "gemd"}, "none of the runs has any GEMD over virtual time"),
+    ],
+)
+def test_what_can_not_be_drawn_is_told(
+    runs: list[RunResult], wrong: dict[str, str], told: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        plot(runs, **wrong)  # type: ignore[arg-type]
+    assert told in str(error.value)
+    assert "ci" in BANDS
+
+
+class TestCommand:
+    def test_it_offers_what_there_is(self) -> None:
+        assert tuple(XS) == offered.XS
+        assert tuple(YS) == offered.YS
+
+    @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
+    def test_it_writes_the_same_bytes_every_time(
+        self, runs: list[RunResult], tmp_path: Path, ending: str
+    ) -> None:
+        paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
+        for path in paths:
+            assert main(["plot", str(tmp_path), "--out", str(path), "--width", "8.5cm"]) == 0
+        assert paths[0].read_bytes() == paths[1].read_bytes() != b""
+
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            (["--out", "a.gif"], "must end in .png, .svg or .pdf"),
+            (["--out", "a.pdf", "--width", "85"], "--width: expected a length such as 85mm"),
+            (["--out", "a.pdf", "--height", "1 km"], "--height: expected a length"),
+            (["--out", "a.pdf", "--log", "z"], "--log: expected x, y or xy, got 'z'"),
+        ],
+    )
+    def test_what_it_can_not_do_is_told(
+        self,
+        runs: list[RunResult],
+        tmp_path: Path,
+        options: list[str],
+        told: str,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert main(["plot", str(runs[0].folder), *options]) == 2
+        assert told in capsys.readouterr().err
+        assert not list(tmp_path.glob("a.*"))

@@ -1,0 +1,105 @@
+"""Where virtual time went: phases add up exactly, critical paths are those one can see by hand."""
+
+import csv
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+
+from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
+from simfl.runs.options import Options
+from simfl.runs.result import RunResult
+from simfl.runs.run import run
+from simfl.scenario import Scenario
+from simfl.testing.scenarios import scenarios
+from tests.made_runs import made_run
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenario=scenarios())
+def test_phases_of_any_run_add_up_to_its_virtual_time(scenario: Scenario) -> None:
+    with TemporaryDirectory() as folder:
+        result = run(scenario, Path(folder), Options(executor="inline"))[0]
+        anatomy = Anatomy.of(result)
+        assert anatomy.elapsed_ns == round(result.end_s * 1e9)
+        assert (anatomy.phases_ns >= 0).all()
+        ends = np.cumsum(anatomy.phases_ns.sum(axis=1))[:-1]
+        expected = np.rint(result.column("end_s") * 1e9).astype(np.int64)
+        np.testing.assert_allclose(ends, expected, rtol=0, atol=1)
+        arrived = result.column("arrived") > 0
+        if scenario.rounds.policy.name == "synchronous" and not result.rounds.empty:
+            assert ((anatomy.clients != NOBODY) == arrived).all()
+
+
+def seconds(anatomy: Anatomy) -> list[dict[str, float]]:
+    return [
+        {name: ns / 1e9 for name, ns in zip(PHASES, row, strict=True) if ns}
+        for row in anatomy.phases_ns.tolist()
+    ]
+
+
+def test_a_synchronous_round_is_its_last_client(tmp_path: Path) -> None:
+    anatomy = Anatomy.of(made_run(tmp_path, "v", 0, [0.1, 0.2, 0.3]))
+    # Download 2 s, compute 5 s, upload 3 s: see made_run.  Nothing comes after the last round.
+    assert seconds(anatomy) == [{"download": 2, "compute": 5, "upload": 3}] * 3 + [{}]
+    assert anatomy.clients.tolist() == [1, 0, 1]
+    assert anatomy.critical() == [(1, 2), (0, 1)]
+
+
+def edited(result: RunResult, table: str, **columns: list[float]) -> RunResult:
+    path = result.folder / f"{table}.csv"
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for name, values in columns.items():
+        for row, value in zip(rows, values, strict=True):
+            row[name] = str(value)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return RunResult(result.folder)
+
+
+def test_waiting_before_and_after_is_told_apart(tmp_path: Path) -> None:
+    result = made_run(tmp_path, "v", 0, [0.1, 0.2])
+    result = edited(
+        result,
+        "clients",
+        selected_s=[1, 14],
+        download_end_s=[2, 14],
+        compute_end_s=[5, 17],
+        upload_end_s=[6, 18],
+    )
+    result = edited(result, "rounds", start_s=[0.5, 12])
+    assert seconds(Anatomy.of(result)) == [
+        {"idle": 1, "download": 1, "compute": 3, "upload": 1, "wait": 4},
+        {"idle": 4, "compute": 3, "upload": 1, "wait": 2},
+        {},
+    ]
+
+
+def test_the_path_goes_on_through_whose_end_let_a_client_be_sent_out(tmp_path: Path) -> None:
+    result = made_run(tmp_path, "v", 0, [0.1, 0.2])
+    result = edited(
+        result,
+        "clients",
+        selected_s=[0, 4],  # client 0 is sent out when client 1 is back; only client 0 counts last
+        download_end_s=[1, 5],
+        compute_end_s=[3, 15],
+        upload_end_s=[4, 20],
+        client=[1, 0],
+    )
+    result = edited(result, "rounds", start_s=[0, 0], end_s=[2, 20])
+    assert seconds(Anatomy.of(result)) == [
+        {"wait": 2},  # nobody arrived by then
+        {"download": 1, "compute": 11, "upload": 6},
+        {},
+    ]
+
+
+def test_a_run_that_ends_within_a_round_counts_what_came_after_the_last(tmp_path: Path) -> None:
+    result = made_run(tmp_path, "v", 0, [0.1])
+    path = result.folder / "summary.json"
+    path.write_text(path.read_text().replace('"virtual_time_s": 10.0', '"virtual_time_s": 12.5'))
+    assert seconds(Anatomy.of(RunResult(result.folder)))[-1] == {"wait": 2.5}

@@ -1,0 +1,50 @@
+"""Tables of several runs as one file each."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from simfl import RunResult, Scenario, run
+from simfl.cli import main
+from tests.tiny import TINY
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
+    scenario = Scenario.from_dict({**TINY, "sweep": {"rounds.clients": [2, 3]}, "seeds": [0, 1]})
+    return run(scenario, tmp_path_factory.mktemp("runs"))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "csv",
+        pytest.param(
+            "parquet",
+            marks=pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs pyarrow"),
+        ),
+    ],
+)
+def test_every_row_says_whose_it_is(form: str, results: list[RunResult], tmp_path: Path) -> None:
+    top = results[0].folder.parents[1]
+    assert main(["export", str(top), "--format", form, "--out", str(tmp_path / "out")]) == 0
+    read = pd.read_csv if form == "csv" else pd.read_parquet
+    rounds, clients = (read(tmp_path / "out" / f"{name}.{form}") for name in ("rounds", "clients"))
+    assert len(rounds) == 4 * 4
+    for result in results:
+        of_it = rounds[(rounds.variant == result.variant) & (rounds.seed == result.seed)]
+        assert of_it["end_s"].tolist() == result.rounds.end_s.tolist()
+        assert set(of_it["rounds.clients"]) == {result.scenario["rounds"]["clients"]}
+    assert len(clients) == sum(len(result.clients) for result in results)
+    assert set(clients.outcome) == {"arrived"}
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
+def test_parquet_without_pyarrow(results: list[RunResult], tmp_path: Path, capsys: Any) -> None:
+    words = ["export", str(results[0].folder), "--format", "parquet", "--out", str(tmp_path / "o")]
+    assert main(words) == 2
+    assert "pip install 'simfl[parquet]'" in capsys.readouterr().err
+    assert not (tmp_path / "o").exists()

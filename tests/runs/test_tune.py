@@ -1,0 +1,293 @@
+"""Tuning: what is best within limits; what can't be is given up; resuming changes nothing."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from simfl.cli import main
+from simfl.errors import InputError, ScenarioError
+from simfl.report.tuning import page
+from simfl.runs.options import Options
+from simfl.runs.result import find_runs
+from simfl.runs.run import run
+from simfl.runs.tune import TRIALS, Tuning, tune
+from simfl.scenario import Document, Scenario
+from simfl.scenario.tune import Range, parse_objective
+from tests.tiny import TINY
+
+LEARNS: dict[str, Any] = {
+    **TINY,
+    "fleet": {**TINY["fleet"], "count": 12},
+    "training": {"epochs": 2, "batch_size": 8, "optimizer": {"name": "sgd", "lr": 0.1}},
+    "rounds": {"clients": 4, "stop": {"rounds": 12}},
+    "seeds": [0, 1, 2],
+}
+CLOCK: dict[str, Any] = {
+    "parameters": {
+        "rounds.clients": {"min": 2, "max": 8},
+        "fleet.uplink": ["1 Mbit/s", "100 kbit/s"],
+    },
+    "objective": "time",
+    "trials": 12,
+}
+TO_TARGET: dict[str, Any] = {
+    "parameters": {"rounds.clients": {"min": 1, "max": 12}},
+    "objective": "time to 60%",
+    "trials": 6,
+}
+
+
+def document(spec: Mapping[str, Any], **changes: Any) -> Document:
+    return Document.of({**LEARNS, **changes, "tune": dict(spec)})
+
+
+def timed(top: Path, spec: Mapping[str, Any] = CLOCK, **changes: Any) -> Tuning:
+    return tune(document(spec, **changes), top, Options(time_only=True, jobs=1))
+
+
+class TestWhatIsBest:
+    def test_the_clock_alone_finds_the_fewest_clients_on_the_fastest_links(
+        self, tmp_path: Path
+    ) -> None:
+        tuning = timed(tmp_path)
+        best = tuning.best
+        assert best is not None
+        assert best.parameters["fleet.uplink"] == "1 Mbit/s"
+        assert best.value == min(trial.value for trial in tuning.trials)
+
+    def test_a_value_is_the_median_of_the_runs_in_the_trials_folder(self, tmp_path: Path) -> None:
+        for trial in timed(tmp_path).trials:
+            runs = find_runs([tmp_path / trial.name])
+            assert len(runs) == trial.seeds
+            assert {run.provenance["variant"] for run in runs} == {trial.name}
+            assert runs[0].provenance["factors"] == trial.parameters
+            if trial.state == "done":
+                assert [run.seed for run in runs] == [0, 1, 2]
+                assert trial.value == median(run.end_s for run in runs)
+
+    def test_giving_trials_up_changes_nothing_about_the_best(self, tmp_path: Path) -> None:
+        spec = {**TO_TARGET, "parameters": {"rounds.clients": [1, 2, 3, 4, 6, 8, 10, 12]}}
+        tuning = tune(document(spec | {"trials": 12}), tmp_path / "tuned", Options(jobs=1))
+        best, tried = tuning.best, {t.parameters["rounds.clients"] for t in tuning.trials}
+        assert best is not None
+        assert "given up" in {trial.state for trial in tuning.trials}
+        medians = {}
+        for clients in tried:
+            scenario = Scenario.from_dict(LEARNS, overrides=[f"rounds.clients={clients}"])
+            reached = [r.reached(0.6) for r in run(scenario, tmp_path / str(clients))]
+            medians[clients] = median(float("inf") if r is None else r.time_s for r in reached)
+        assert best.value == min(medians.values())
+        assert medians[best.parameters["rounds.clients"]] == best.value
+
+    def test_what_is_over_a_limit_is_not_best(self, tmp_path: Path) -> None:
+        free = timed(tmp_path / "free")
+        assert free.best is not None
+        taken = min(
+            sum(run.total_bytes for run in find_runs([tmp_path / "free" / t.name])) / 3
+            for t in free.trials
+            if t.seeds == 3
+        )
+        limited = timed(tmp_path / "limited", {**CLOCK, "under": {"bytes": f"{taken / 2:.0f} B"}})
+        assert limited.best is None
+        assert {trial.state for trial in limited.trials} == {"over a limit"}
+        heard = timed(tmp_path / "heard", {**CLOCK, "under": {"never_heard": "0%"}})
+        assert heard.best is None or heard.best.taken["never_heard"] == 0
+
+    def test_accuracy_is_as_high_as_possible(self, tmp_path: Path) -> None:
+        spec = {
+            "parameters": {"training.optimizer.lr": {"min": 0.001, "max": 0.2, "log": True}},
+            "objective": "accuracy",
+            "trials": 4,
+        }
+        tuning = tune(document(spec, seeds=[0]), tmp_path)
+        finals = [find_runs([tmp_path / t.name])[0].final_accuracy for t in tuning.trials]
+        assert tuning.best is not None
+        assert 1 - tuning.best.value == max(finals)
+
+
+class TestResuming:
+    def test_it_goes_on_where_it_stopped_and_ends_as_if_it_had_not(self, tmp_path: Path) -> None:
+        whole = timed(tmp_path / "whole")
+
+        class Stopped(Exception):
+            pass
+
+        def stop(tuning: Tuning) -> None:
+            if len(tuning.trials) == 5:
+                raise Stopped
+
+        with pytest.raises(Stopped):
+            tune(document(CLOCK), tmp_path / "cut", Options(time_only=True), told=stop)
+        first = find_runs([tmp_path / "cut" / "trial-000"])[0].provenance["started"]
+        again = tune(document(CLOCK), tmp_path / "cut", Options(time_only=True, jobs=2))
+        assert again.trials == whole.trials
+        assert find_runs([tmp_path / "cut" / "trial-000"])[0].provenance["started"] == first
+        assert (tmp_path / "cut" / TRIALS).read_bytes() == (
+            tmp_path / "whole" / TRIALS
+        ).read_bytes()
+
+    def test_more_trials_begin_with_the_same(self, tmp_path: Path) -> None:
+        few = timed(tmp_path, {**CLOCK, "trials": 3})
+        more = timed(tmp_path, {**CLOCK, "trials": 5})
+        assert more.trials[:3] == few.trials
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("spec", "told"),
+        [
+            ({"objective": "speed"}, "expected time, rounds, bytes or energy"),
+            ({"objective": "accuracy to 80%"}, "expected time, rounds, bytes or energy"),
+            ({"parameters": {}}, "at least 1"),
+            ({"parameters": {"rounds.clients": {"min": 5, "max": 5}}}, "min must be below max"),
+            ({"parameters": {"rounds.clients": {"min": 1, "max": "5 s"}}}, "in the same unit"),
+            ({"parameters": {"rounds.clients": {"min": 0, "max": 5, "log": True}}}, "above zero"),
+            ({"parameters": {"rounds.clients": {"min": "x", "max": 5}}}, "expected a number"),
+            ({"under": {"bytes": 5}}, "add a unit"),
+            ({"under": {"people": 5}}, "people"),
+            ({"trials": 0}, "trials"),
+        ],
+    )
+    def test_a_wrong_section_is_told_with_its_place(self, spec: dict[str, Any], told: str) -> None:
+        with pytest.raises(ScenarioError, match="tune") as error:
+            Scenario.from_dict(LEARNS | {"tune": {**CLOCK, **spec}})
+        assert told in str(error.value)
+
+    def test_what_no_trial_can_be_run_with_is_told(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"rounds\.clents"):
+            timed(tmp_path, {**CLOCK, "parameters": {"rounds.clents": [1, 2]}})
+
+    def test_a_path_that_leads_nowhere_is_told_by_validate(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "tiny.yaml"
+        wrong = {**CLOCK, "parameters": {"rounds.clents": {"min": 1, "max": 5}}}
+        for spec, code in ((CLOCK, 0), (wrong, 2)):
+            path.write_text(json.dumps(LEARNS | {"tune": spec}, indent=1))
+            assert main(["validate", str(path)]) == code
+        line = path.read_text().splitlines().index('   "rounds.clents": {') + 1
+        assert f"tiny.yaml:{line}:" in capsys.readouterr().err
+
+    def test_a_trial_that_can_not_be_run_does_not_stop_the_others(self, tmp_path: Path) -> None:
+        tuning = timed(tmp_path, {**CLOCK, "parameters": {"rounds.clients": [2, 4, 99]}})
+        assert {trial.state for trial in tuning.trials} >= {"done", "refused"}
+        refused = next(trial for trial in tuning.trials if trial.state == "refused")
+        assert refused.parameters == {"rounds.clients": 99}
+        assert refused.why
+
+    def test_variants_sweeps_and_targets_without_training(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="one variant is tuned"):
+            timed(tmp_path, variants={"a": {}, "b": {}})
+        with pytest.raises(InputError, match="swept or tuned"):
+            timed(tmp_path, sweep={"rounds.clients": [2, 3]})
+        with pytest.raises(InputError, match="needs training"):
+            timed(tmp_path, TO_TARGET)
+        with pytest.raises(InputError, match="no `tune` section"):
+            tune(Document.of(LEARNS), tmp_path)
+
+    def test_a_variant_is_tuned_by_name(self, tmp_path: Path) -> None:
+        variants = {"slow": {"fleet.uplink": "1 kbit/s", "rounds.clients": 3}, "fast": {}}
+        spec = {**CLOCK, "parameters": {"rounds.clients": [2, 4]}, "trials": 2}
+        tuning = tune(
+            document(spec, variants=variants), tmp_path, Options(time_only=True), variant="slow"
+        )
+        one = find_runs([tmp_path / tuning.trials[0].name])[0]
+        assert one.scenario["fleet"][0]["uplink"] == "1 kbit/s"
+        assert one.scenario["rounds"]["clients"] == tuning.trials[0].parameters["rounds.clients"]
+
+    def test_it_is_told_how_to_get_optuna(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "optuna", None)
+        with pytest.raises(InputError, match=r"pip install 'simfl\[tune\]'"):
+            timed(tmp_path)
+
+
+def test_runs_know_nothing_of_what_is_tuned(tmp_path: Path) -> None:
+    result = run(Scenario.from_dict(LEARNS | {"tune": CLOCK, "seeds": [0]}), tmp_path)[0]
+    assert "tune" not in result.scenario
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value", "written"),
+    [
+        (("10 s", "2 min"), None, None),
+        (("10 s", "60 s"), 37.12345, "37.12 s"),
+        (("10%", "60%"), 33.333, "33.33%"),
+        ((1, 5), 3.0, 3),
+        ((0.1, 5), 0.123456, 0.1235),
+    ],
+)
+def test_a_range_writes_numbers_as_its_bounds_are(
+    bounds: tuple[Any, Any], value: float | None, written: Any
+) -> None:
+    if value is None:
+        with pytest.raises(ValueError, match="same unit"):
+            Range(min=bounds[0], max=bounds[1])
+        return
+    assert Range(min=bounds[0], max=bounds[1]).written(value) == written
+
+
+def test_objectives_name_a_measure_and_perhaps_a_target() -> None:
+    assert parse_objective("time to 80%") == ("time", 0.8)
+    assert parse_objective("energy") == ("energy", None)
+
+
+class TestCommand:
+    def test_options_say_what_to_look_for(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "tiny.yaml"
+        path.write_text(json.dumps(LEARNS))
+        command = [
+            "tune", str(path), "-p", "rounds.clients={min: 2, max: 8}", "--objective", "time",
+            "--under", "never_heard=100%", "--trials", "3", "--time-only", "--out",
+            str(tmp_path / "out"),
+        ]  # fmt: skip
+        assert main(command) == 0
+        out, err = capsys.readouterr()
+        assert "Least time: " in out
+        assert "--set 'rounds.clients=" in out
+        assert err.count("\n") == 3
+        assert main([*command, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / TRIALS).read_text())))
+        assert [row["trial"] for row in rows] == [trial["name"] for trial in told["trials"]]
+        assert float(rows[0]["time"]) == told["trials"][0]["value"]
+        html = (tmp_path / "out" / "tuning.html").read_text()
+        assert all(f">{row['trial']}<" in html for row in rows)
+
+    @pytest.mark.parametrize(
+        ("options", "told"),
+        [
+            ([], "no `tune` section"),
+            (["-p", "rounds.clients"], "--parameter: expected NAME=VALUE"),
+            (["-p", "rounds.clients=[1, 2"], "--parameter rounds.clients=[1, 2"),
+            (["-p", "rounds.clients=[1, 2]"], "tune: missing key 'objective'"),
+            (["--seeds", "x"], "--seeds"),
+        ],
+    )
+    def test_what_it_can_not_do_is_told(
+        self, tmp_path: Path, options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "tiny.yaml"
+        path.write_text(json.dumps(LEARNS))
+        assert main(["tune", str(path), *options, "--out", str(tmp_path / "out")]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_the_page_has_a_dot_for_every_value_and_a_row_for_every_trial(tmp_path: Path) -> None:
+    spec = {**CLOCK, "parameters": {"rounds.clients": [2, 3, 99]}, "trials": 6}
+    tuning = timed(tmp_path, spec)
+    html = page(tuning)
+    valued = sum(trial.state == "done" for trial in tuning.trials)
+    assert valued
+    assert html.count("<circle") == 2 * valued  # by trial, and by clients
+    assert html.count("<td>trial-") == len(tuning.trials)
