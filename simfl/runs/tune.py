@@ -276,7 +276,8 @@ class _Study:
         overrides = (*chosen, *document.overrides)
         for override in overrides:
             document = document.change(override)
-        document = replace(document, overrides=overrides)  # they win over a variant's
+        data = {key: value for key, value in document.data.items() if key != "tune"}
+        document = replace(document, data=data, overrides=overrides)  # they win over a variant's
         variants = None if self._variant is None else [self._variant]
         found = jobs(document, self.folder, self._seeds, variants)
         todo = [

@@ -10,6 +10,7 @@ from simfl.scenario.experiment import SEEDS
 from simfl.scenario.problems import report
 from simfl.scenario.scenario import Scenario, check, read
 from simfl.scenario.sweep import Point, names, points
+from simfl.scenario.tune import Range, Tune
 
 DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""
@@ -62,6 +63,8 @@ def expand(
     """
     base = source if isinstance(source, Scenario) else read(source)
     seeds = base.seeds or (base.seed,) if seeds is None else _checked(seeds)
+    if base.tune is not None and not base.variants:  # else a variant may have what it names
+        _try_out(_document(base), base.tune)
     if not base.variants and base.sweep is None:
         _chosen([(DEFAULT, (None, ()))], only)
         return _runs(DEFAULT, base, seeds, {})
@@ -92,6 +95,22 @@ def expand(
         told = failures if base.sweep is None else _once_per_line(failures)
         raise ScenarioError("\n".join(dict.fromkeys(told)))
     return runs
+
+
+def _try_out(document: Document, tune: Tune) -> None:
+    """Change everything that is tuned to the first it may be.
+
+    Raises:
+        ScenarioError: a path leads nowhere, or its value does not fit, each with its place.
+    """
+    failures = []
+    for path, choice in tune.parameters.items():
+        first = choice.min if isinstance(choice, Range) else choice[0]
+        changed = document.change(document.override(path, ("tune", "parameters", path), first))
+        scenario, problems = check(changed)
+        failures += [] if scenario is not None else report(changed, problems).splitlines()
+    if failures:
+        raise ScenarioError("\n".join(dict.fromkeys(failures)))
 
 
 def _named(own: str | None, point: str) -> str:

@@ -35,7 +35,7 @@ CLOCK: dict[str, Any] = {
         "fleet.uplink": ["1 Mbit/s", "100 kbit/s"],
     },
     "objective": "time",
-    "trials": 12,
+    "trials": 6,
 }
 TO_TARGET: dict[str, Any] = {
     "parameters": {"rounds.clients": {"min": 1, "max": 12}},
@@ -56,7 +56,7 @@ class TestWhatIsBest:
     def test_the_clock_alone_finds_the_fewest_clients_on_the_fastest_links(
         self, tmp_path: Path
     ) -> None:
-        tuning = timed(tmp_path)
+        tuning = timed(tmp_path, {**CLOCK, "trials": 12}, seeds=[0])
         best = tuning.best
         assert best is not None
         assert best.parameters["fleet.uplink"] == "1 Mbit/s"
@@ -73,8 +73,8 @@ class TestWhatIsBest:
                 assert trial.value == median(run.end_s for run in runs)
 
     def test_giving_trials_up_changes_nothing_about_the_best(self, tmp_path: Path) -> None:
-        spec = {**TO_TARGET, "parameters": {"rounds.clients": [1, 2, 3, 4, 6, 8, 10, 12]}}
-        tuning = tune(document(spec | {"trials": 12}), tmp_path / "tuned", Options(jobs=1))
+        spec = {**TO_TARGET, "parameters": {"rounds.clients": [1, 4, 8, 12]}}
+        tuning = tune(document(spec | {"trials": 8}), tmp_path / "tuned", Options(jobs=1))
         best, tried = tuning.best, {t.parameters["rounds.clients"] for t in tuning.trials}
         assert best is not None
         assert "given up" in {trial.state for trial in tuning.trials}
@@ -120,13 +120,13 @@ class TestResuming:
             pass
 
         def stop(tuning: Tuning) -> None:
-            if len(tuning.trials) == 5:
+            if len(tuning.trials) == 3:
                 raise Stopped
 
         with pytest.raises(Stopped):
             tune(document(CLOCK), tmp_path / "cut", Options(time_only=True), told=stop)
         first = find_runs([tmp_path / "cut" / "trial-000"])[0].provenance["started"]
-        again = tune(document(CLOCK), tmp_path / "cut", Options(time_only=True, jobs=2))
+        again = tune(document(CLOCK), tmp_path / "cut", Options(time_only=True, jobs=1))
         assert again.trials == whole.trials
         assert find_runs([tmp_path / "cut" / "trial-000"])[0].provenance["started"] == first
         assert (tmp_path / "cut" / TRIALS).read_bytes() == (
@@ -163,6 +163,17 @@ class TestRefusals:
     def test_what_no_trial_can_be_run_with_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"rounds\.clents"):
             timed(tmp_path, {**CLOCK, "parameters": {"rounds.clents": [1, 2]}})
+
+    def test_a_path_that_leads_nowhere_is_told_by_validate(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "tiny.yaml"
+        wrong = {**CLOCK, "parameters": {"rounds.clents": {"min": 1, "max": 5}}}
+        for spec, code in ((CLOCK, 0), (wrong, 2)):
+            path.write_text(json.dumps(LEARNS | {"tune": spec}, indent=1))
+            assert main(["validate", str(path)]) == code
+        line = path.read_text().splitlines().index('   "rounds.clents": {') + 1
+        assert f"tiny.yaml:{line}:" in capsys.readouterr().err
 
     def test_a_trial_that_can_not_be_run_does_not_stop_the_others(self, tmp_path: Path) -> None:
         tuning = timed(tmp_path, {**CLOCK, "parameters": {"rounds.clients": [2, 4, 99]}})

@@ -14,6 +14,12 @@ from typing_extensions import override
 from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
 from simfl.core.types import Floats, Ids
 
+_LARGE = 10**9
+"""Numbers drawn client by client in a choice, at most; beyond, clients with equal odds are drawn
+together: the same distribution from other random numbers."""
+_MANY = 200
+"""Clients above the threshold from which order statistics are worked out."""
+
 
 def rewards(updates: NDArray[Any], layers: tuple[int, ...] = ()) -> Floats:
     """Return `(r,)` each update's distance to the mean of all, negated (Eq. 14 and 28).
@@ -66,6 +72,49 @@ def thompson(a: Floats, b: Floats, size: int, rng: np.random.Generator) -> list[
     return picked
 
 
+def thompson_by_groups(a: Floats, b: Floats, size: int, rng: np.random.Generator) -> list[int]:
+    """Return what `thompson` does, in distribution, at the cost of one client for each (a, b).
+
+    Of clients with the same (a, b) only the largest draw matters, an order statistic; all of them
+    are equally likely to be the one.
+    """
+    from scipy.special import betaincc, betainccinv
+
+    pairs, group, left = np.unique(
+        np.stack([a, b]), axis=1, return_inverse=True, return_counts=True
+    )
+    a, b = pairs
+    members = np.split(
+        np.lexsort((rng.random(group.size), group.reshape(-1))), np.cumsum(left)[:-1]
+    )
+    above: Floats = np.zeros(len(left))
+    picked: list[int] = []
+    for _ in range(size):
+        if left @ above < 3:
+            above = np.asarray(betaincc(a, b, _exceeded_by(_MANY, a, b, left)), np.float64)
+        with np.errstate(divide="ignore"):
+            # (1 - upper)^left is uniform: the distribution of the largest of `left` draws.
+            upper = -np.expm1(np.log(rng.random(len(left))) / left)
+        best = np.flatnonzero((upper < above) & (left > 0))
+        if not len(best):
+            best = np.flatnonzero(left)
+        winner = int(best[np.argmax(betainccinv(a[best], b[best], upper[best]))])
+        left[winner] -= 1
+        picked.append(int(members[winner][left[winner]]))
+    return picked
+
+
+def _exceeded_by(many: int, a: Floats, b: Floats, left: Ids) -> float:
+    """Return about what so many of one draw of each client exceed."""
+    from scipy.special import betaincc
+
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if left @ betaincc(a, b, middle) > many else (low, middle)
+    return low
+
+
 @selectors.register("fedacs")
 class FedAcs(Selector):
     """Thompson sampling finds a pool of little skewed clients; a round draws uniformly from it.
@@ -75,7 +124,8 @@ class FedAcs(Selector):
     Beta(A + 1, B + 1), and the largest draw joins the pool, again and again with fresh draws.
 
     Cost: `one_step` a gradient pass and a model up per participant; `reuse_update` nothing.
-    Server: O(P N) uniform numbers to choose, P the size of the pool (`fast`: O(N log N));
+    Server: O(P N) uniform numbers to choose, P the size of the pool (`fast`: O(N log N)); from
+    a billion of them on O(P G), G the number of different records (same distribution);
     O(k p + k^2) to learn.
     """
 
@@ -153,7 +203,8 @@ class FedAcs(Selector):
         a, b = wins[ids] + 1, losses[ids] + 1
         if self.fast:
             return ids[np.sort(np.argsort(-rng.beta(a, b), kind="stable")[:size])]
-        return ids[np.sort(np.array(thompson(a, b, size, rng), dtype=np.int64))]
+        draw = thompson if size * len(ids) <= _LARGE else thompson_by_groups
+        return ids[np.sort(np.array(draw(a, b, size, rng), dtype=np.int64))]
 
     def _counts(self, n: int) -> tuple[Floats, Floats]:
         """Return duels won and lost, zeros for clients that were not there before."""

@@ -1,12 +1,19 @@
 """FedACS: rewards, duels, Thompson sampling, and its bandit on true label skew (A.10, H.5)."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from simfl.components.selectors.fedacs import FedAcs, duels, rewards, thompson
+from simfl.components.selectors.fedacs import (
+    FedAcs,
+    duels,
+    rewards,
+    thompson,
+    thompson_by_groups,
+)
 from simfl.testing.fake_server import FakeServer
 
 
@@ -69,8 +76,13 @@ def test_a_fresh_start_is_uniform_and_the_pool_has_its_size() -> None:
     assert np.all(np.abs(inside / draws - 0.4) < 4 * np.sqrt(0.4 * 0.6 / draws))
 
 
-def test_the_short_cut_draws_as_algorithm_1_does() -> None:
-    a, b = np.array([3.0, 1, 5, 2, 1, 8]), np.array([2.0, 1, 5, 4, 3, 6])
+@pytest.mark.parametrize("short_cut", [thompson, thompson_by_groups])
+@pytest.mark.parametrize("wins", [[3.0, 1, 5, 2, 1, 8], [3.0, 1, 1, 1, 1, 3]])
+@pytest.mark.parametrize("losses", [[2.0, 1, 5, 4, 3, 6], [2.0, 1, 1, 1, 3, 2]])
+def test_the_short_cuts_draw_as_algorithm_1_does(
+    short_cut: Callable[..., list[int]], wins: list[float], losses: list[float]
+) -> None:
+    a, b = np.array(wins), np.array(losses)
     draws, rng = 5000, np.random.default_rng(1)
 
     def literally() -> tuple[int, ...]:
@@ -80,17 +92,33 @@ def test_the_short_cut_draws_as_algorithm_1_does() -> None:
             picked.append(left.pop(int(np.argmax(theta))))
         return tuple(picked)
 
-    quick = Counter(tuple(thompson(a, b, 3, rng)) for _ in range(draws))
+    quick = Counter(tuple(short_cut(a, b, 3, rng)) for _ in range(draws))
     literal = Counter(literally() for _ in range(draws))
     for picked in quick.keys() | literal.keys():
         difference = quick[picked] - literal[picked]
         assert abs(difference) <= 4 * np.sqrt(quick[picked] + literal[picked])
 
 
-def test_a_sure_winner_is_always_in_the_pool() -> None:
+@pytest.mark.parametrize("short_cut", [thompson, thompson_by_groups])
+def test_a_sure_winner_is_always_in_the_pool(short_cut: Callable[..., list[int]]) -> None:
     a, rng = np.ones(50), np.random.default_rng(0)
     a[7] += 1e6
-    assert all(7 in thompson(a, np.ones(50), 5, rng) for _ in range(200))
+    assert all(7 in short_cut(a, np.ones(50), 5, rng) for _ in range(200))
+
+
+def test_large_fleets_are_drawn_by_groups_and_everybody_may_be_in_the_pool() -> None:
+    server, selector = FakeServer.random(60_000), FedAcs()
+    chosen = server.play(selector, 3, 500, np.random.default_rng(0))
+    assert all(len(set(clients)) == 500 for clients in chosen)
+    spread = np.sort([client for clients in chosen for client in clients])
+    assert stats.kstest(spread / 60_000, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("size", [1, 300, 999, 1000])
+def test_all_sizes_of_a_pool_by_groups(size: int) -> None:
+    a = np.repeat([1.0, 4.0, 9.0], [900, 60, 40])
+    picked = thompson_by_groups(a, np.ones(1000), size, np.random.default_rng(0))
+    assert len(set(picked)) == len(picked) == size
 
 
 def test_full_tolerance_is_uniform_sampling() -> None:
