@@ -145,9 +145,22 @@ class Builder:
         Raises:
             InputError: something is, or the run would never end.
         """
-        server = self.server(Timeline(), self.coordinator)
+        self.refuse_endless(self.server(Timeline(), self.coordinator))
+
+    def refuse_endless(self, server: Server) -> None:
+        """Refuse what a run with this `server` would wait for in vain.
+
+        Raises:
+            ScenarioError: there is something.
+        """
         if problems := placed(self.scenario, endless(self.scenario, server)):
             raise ScenarioError("\n".join(problems))
+
+    def under(self, scenario: Scenario) -> "Builder":
+        """Return what builds `scenario`, whose data are the same and are not made again."""
+        other = Builder(scenario, self._data_dir, self.time_only, self.executor, self._device)
+        other.__dict__["_data"] = self._data
+        return other
 
     def server(self, timeline: Timeline, coordinator: Coordinator) -> Server:
         """Return the server of a run on `timeline`, answered by `coordinator`."""
@@ -160,8 +173,13 @@ class Builder:
             self.settings,
             self.seeds,
         )
+        self.reveal(server)
+        return server
+
+    def reveal(self, server: Server) -> None:
+        """Tell `server` what no server can know, if the scenario's selector is an oracle."""
+        server.truth = None
         if self.scenario.selection.oracle:
             server.truth = {"duration_s": server.nominal_round_s(everybody=True)}
             if (counts := self.federation.label_counts) is not None:
                 server.truth["label_counts"] = counts
-        return server

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from simfl.components.selectors.base import Selector
 from simfl.scenario.checks import Objection
 from simfl.scenario.scenario import Scenario
+from simfl.sim.policies.synchronous import Synchronous
+from simfl.sim.policies.tiered import Tiered
 from simfl.sim.server.server import Server
 
 UNHURRIED = ("full", "partial_epochs", "coreset")
@@ -24,15 +26,33 @@ def endless(scenario: Scenario, server: Server) -> Iterator[Objection]:
             ("rounds", "min_clients"),
             f"{least} clients to begin a round, but only {ever} with samples are ever available",
         )
-    timeout = getattr(scenario.rounds.policy, "timeout", None)
-    if timeout is None or scenario.rounds.stop.time is not None:
-        return  # bytes are counted when a round ends, which none would
-    if (fastest_s := _fastest_s(scenario, server)) > timeout * (1 + 1e-9):
+    option, limit_s, ends = _limit(scenario)
+    stop = scenario.rounds.stop
+    if not option or any(getattr(stop, rule) is not None for rule in ends):
+        return
+    if (fastest_s := _fastest_s(scenario, server, option)) > limit_s * (1 + 1e-9):
         yield (
-            ("rounds", "policy", "timeout"),
-            f"no device is ever done within {timeout:g} s, the fastest takes {fastest_s:.4g} s; "
-            "and `rounds.stop` names no time",
+            ("rounds", "policy", option),
+            f"no device is ever done within {limit_s:g} s, the fastest takes {fastest_s:.4g} s; "
+            f"and `rounds.stop` names no {' or '.join(ends)}",
         )
+
+
+def _limit(scenario: Scenario) -> tuple[str, float, tuple[str, ...]]:
+    """Return which option limits participations, to how long, and what ends such a run anyway.
+
+    "" where none does.  What ends it: stopping rules that are met though nobody is ever done.
+    """
+    policy = scenario.rounds.policy
+    if (timeout := getattr(policy, "timeout", None)) is not None:
+        return "timeout", timeout, ("time",)  # bytes are counted when a round ends: none would
+    deadline = getattr(policy, "deadline", None)
+    if not isinstance(deadline, float):
+        return "", 0.0, ()
+    if isinstance(policy, Tiered):
+        return "deadline", deadline, ("time",)  # its rounds end when somebody arrives
+    drops = isinstance(policy, Synchronous) and policy.enforce and policy.late == "drop"
+    return "deadline" if drops else "", deadline, ("rounds", "time", "bytes")
 
 
 def _ever_there(server: Server, enough: int) -> int:
@@ -46,11 +66,18 @@ def _ever_there(server: Server, enough: int) -> int:
     return there if there >= enough else there + len(server.candidates.returns_s())
 
 
-def _fastest_s(scenario: Scenario, server: Server) -> float:
-    """Return what no participation is faster than, seconds; 0 where that can't be known."""
+def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:
+    """Return what no participation is faster than, seconds; 0 where that can't be known.
+
+    Args:
+        scenario: one variant.
+        server: of its run.
+        option: which limits participations; they are planned for a deadline.
+    """
+    whole = UNHURRIED if option == "timeout" else UNHURRIED[:1]
     varies = scenario.network.reads_files or any(group.link_jitter for group in scenario.fleet)
     # A client that was probed has the model already, and need not download it.
     probes = type(scenario.selection).probe is not Selector.probe
-    if varies or probes or scenario.training.workload.name not in UNHURRIED:
+    if varies or probes or scenario.training.workload.name not in whole:
         return 0.0
     return float(server.nominal_round_s().min())

@@ -23,6 +23,7 @@ class ModelFacts:
         parameters: p.
         tensors: sizes of its tensors, in the order of the flat vector.
         flops: FLOPs of training one sample.
+        forward_units: share of them that a forward pass takes (a third where none are counted).
         convex: whether it has no hidden layer.
         profile: width of FC-1 (0: it has none).
         takes_tokens: whether its inputs are whole numbers.
@@ -32,6 +33,7 @@ class ModelFacts:
     parameters: int
     tensors: tuple[int, ...]
     flops: int
+    forward_units: float
     convex: bool
     profile: int
     takes_tokens: bool
@@ -40,7 +42,7 @@ class ModelFacts:
 
 def model_facts(scenario: Scenario) -> ModelFacts:
     """Return what virtual time must know of the model of `scenario`."""
-    from simfl.training.flat import Layout, build, takes_tokens, training_flops
+    from simfl.training.flat import Layout, build, forward_flops, takes_tokens, training_flops
     from simfl.training.kernels.compiled import knows
     from simfl.training.kernels.network import network_of
     from simfl.training.measure import profile_layer
@@ -48,7 +50,7 @@ def model_facts(scenario: Scenario) -> ModelFacts:
 
     shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)
-    layout = Layout.of(module)
+    layout, flops = Layout.of(module), training_flops(module, shape)
     try:
         profile = profile_layer(module).out_features
     except InputError:
@@ -56,7 +58,8 @@ def model_facts(scenario: Scenario) -> ModelFacts:
     return ModelFacts(
         parameters=layout.size,
         tensors=tuple(int(np.prod(part)) for part in layout.shapes),
-        flops=training_flops(module, shape),
+        flops=flops,
+        forward_units=forward_flops(module, shape) / flops if flops else 1 / 3,
         convex=is_convex(module),
         profile=profile,
         takes_tokens=takes_tokens(module),

@@ -26,6 +26,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         wants=tuple(scenario.selection.wants),
         filters_updates=training.filter.stage == "client",
         memory_bytes=training_bytes(scenario),
+        forward_units=model.forward_units,
     )
 
 

@@ -15,7 +15,7 @@ app = typer.Typer(
 )
 
 _ORDER = (
-    "run", "resume", "verify", "check", "report", "compare", "explain", "plot",
+    "run", "resume", "fork", "verify", "check", "report", "compare", "explain", "plot",
     "watch", "tune", "validate", "fleet", "partition",
     "export", "new", "data", "list_", "describe", "schema",
 )  # fmt: skip

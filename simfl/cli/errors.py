@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import typer
 
+from simfl.core.memory import is_out_of_memory
 from simfl.errors import SimflError
 
 INTERRUPTED = 130
@@ -50,7 +51,7 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"error: {where}{error.strerror or error}", 1, debug)
     except Exception as error:
-        if _is_out_of_memory(error):
+        if is_out_of_memory(error):
             what = "what the scenario asks for does not fit into memory: the model or the data set"
             return _fail(f"error: {what} ({error})", 1, debug)
         hint = "" if debug else " (--debug shows where)"
@@ -69,11 +70,3 @@ def _usage(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     help_ = f"; see {context.command_path} --help" if context is not None else ""
     return message.rstrip(".") + help_
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """Whether memory ran out; PyTorch has no error of its own for it on a CPU."""
-    words = "can't allocate memory", "out of memory"
-    return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and any(part in str(error) for part in words)
-    )

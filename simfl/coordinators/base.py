@@ -1,9 +1,9 @@
 """What every coordinator is made of: the ledger, the selector and its random streams."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,17 @@ class BaseCoordinator(Coordinator):
             chosen = _check_clients(self._selector.select(view, reports, k, rng), view.clients)
             expect(len(chosen) <= k, f"up to {k} clients", chosen)
             return chosen
+
+    def adopt(self, rules: Self, same: Container[str]) -> None:
+        """Go on by the rules of another coordinator, with what was learnt so far.
+
+        Args:
+            rules: fresh.
+            same: which of `selection`, `aggregation` and `compression` are as before: they keep
+                what they remember.
+        """
+        if "selection" not in same:
+            self._selector = rules._selector
 
     def artifacts(self) -> dict[str, bytes]:
         """Return files for the run's folder, by name, once the run has ended."""

@@ -17,7 +17,7 @@ from simfl.core.work import WorkOrder
 from simfl.errors import RunError
 from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
 
-_DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated"}
+_DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated", "forked"}
 
 
 class ReplayingCoordinator(Coordinator):
@@ -54,6 +54,14 @@ class ReplayingCoordinator(Coordinator):
         if not self._replaying:
             self._take_over()
         return record
+
+    def pass_fork(self) -> None:
+        """Go past the record of a change of rules, and past what it interrupted."""
+        while self._replaying:
+            kind = self._decisions[self._next]["event"]
+            self._recorded(kind)
+            if kind == "forked":
+                break
 
     @property
     def _replaying(self) -> bool:

@@ -1,9 +1,9 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,6 +193,17 @@ class TrainingCoordinator(BaseCoordinator):
     @override
     def replay(self, orders: Iterable[WorkOrder]) -> None:
         super().replay([o for o in orders if self._early.pop(o.key, None) is None])
+
+    @override
+    def adopt(self, rules: Self, same: Container[str]) -> None:
+        super().adopt(rules, same)
+        if "aggregation" in same:
+            rules._aggregator.load_state_dict(self._aggregator.state_dict())
+        if "compression" in same:
+            rules._path.owed = self._path.owed
+        self._aggregator, self._path = rules._aggregator, rules._path
+        self._nominal = rules._nominal
+        self._asked.clear()  # whoever was answering has been called off
 
     def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
         """Return the results of `orders`, those computed early included, in canonical order."""

@@ -1,4 +1,4 @@
-"""Whether what is about to be allocated fits into this machine."""
+"""Whether what is about to be allocated fits into this machine, and whether it did not."""
 
 from pathlib import Path
 
@@ -32,6 +32,14 @@ def require_memory(n_bytes: int, what: str) -> None:
         raise InputError(
             f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory, and {free / 2**30:,.1f} are left"
         )
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out; PyTorch has no error of its own for it on a CPU."""
+    words = "can't allocate memory", "out of memory"
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and any(part in str(error) for part in words)
+    )
 
 
 def _text(path: str) -> str:

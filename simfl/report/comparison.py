@@ -31,7 +31,8 @@ NAMES = {
     "rounds": "rounds",
     "bytes": "bytes",
     "wasted_bytes": "wasted",
-    "energy_j": "energy",
+    "energy_j": "energy at work",
+    "idle_energy_j": "energy idle",
     "normalised_time": "÷ deadline",
 }
 

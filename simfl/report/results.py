@@ -11,6 +11,7 @@ from simfl.runs.compare import (
     ACCURACY,
     BYTES,
     ENERGY,
+    IDLE,
     NORMALISED,
     ROUNDS,
     TIME,
@@ -31,7 +32,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     evaluated = any(len(run.evaluated) for runs in groups.values() for run in runs)
     several = len({run.n_rounds for runs in groups.values() for run in runs}) > 1
     errors = [c for c in comparison.columns if c.metric.unit == "number"]
-    wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, NORMALISED]
+    wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None and c.metric is not ENERGY]
     comparison = replace(

@@ -4,6 +4,7 @@ A file is the SHA-256 of its rest, and the rest is what PyTorch makes of a state
 text and containers, with the name of the run that it belongs to.  The last two are kept.
 """
 
+import contextlib
 import io
 import logging
 import time
@@ -111,6 +112,16 @@ def load(folder: Path, recorded: int) -> dict[str, Any] | None:
         else:
             return state
     return None
+
+
+def inherit(source: Path, folder: Path, events: int) -> None:
+    """Take over the last sound state of the run in `source` that is of its first `events`."""
+    for name in (FILE, PREVIOUS):
+        with contextlib.suppress(OSError, RuntimeError, ValueError, LookupError, RunError):
+            state = _read(source / CHECKPOINT / name)
+            _check(state, run_name(source), events)
+            save(folder / CHECKPOINT, {**state, "run": run_name(folder)})
+            return
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -37,6 +37,7 @@ ROUNDS = Metric("rounds", "count", lambda run: run.n_rounds, "round")
 BYTES = Metric("bytes", "bytes", lambda run: run.total_bytes, "bytes")
 WASTED = Metric("wasted_bytes", "bytes", lambda run: run.wasted_bytes)
 ENERGY = Metric("energy_j", "energy", lambda run: run.total_energy_j, "energy_j")
+IDLE = Metric("idle_energy_j", "energy", lambda run: run.idle_energy_j)
 NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round)
 
 
@@ -182,6 +183,8 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
     metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
     if any(run.total_energy_j for run in results):
         metrics.append(ENERGY)
+    if any(run.idle_energy_j for run in results):
+        metrics.append(IDLE)
     if any(math.isfinite(run.normalised_round) for run in results):
         metrics.append(NORMALISED)
     return metrics

@@ -55,7 +55,7 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     each, batch = max(total // devices, 1), training.batch_size
     plan = Plan(steps=training.steps, full_epochs=training.epochs or 0)
     judged = rounds / scenario.evaluation.every * total / 6
-    flops = (times * plan.units(each, batch) + judged / 3) * facts.flops
+    flops = (times * plan.units(each, batch) + judged * facts.forward_units) * facts.flops
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
     rate, step_s = (COMPILED_FLOPS, COMPILED_STEP_S) if facts.compiled else (FLOPS, STEP_S)

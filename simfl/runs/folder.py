@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,8 +31,7 @@ LOGS = {
 """Which kinds of events are recorded, by what the user asked for (None: all)."""
 
 _RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
-
-
+_PAST = re.compile(r"past-\d+\.yaml")
 _SHOWN = 8
 """Differences between scenarios that are told."""
 
@@ -67,8 +67,31 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} can't be read: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}:1: is no JSON object")
+    return found
+
+
+_ORIGINS = {"variant": str, "seed": int, "time_only": bool, "device": str, "scenario_sha256": str}
+"""What every run's provenance says, and what kind of thing it is."""
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Return how the run in `folder` was made; `forks` is there, if only as an empty list.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    found = {"forks": [], **read_json(folder / PROVENANCE)}
+    wrong = [name for name, kind in _ORIGINS.items() if not isinstance(found.get(name), kind)]
+    forks = found["forks"]
+    sound = isinstance(forks, list) and all(
+        isinstance(fork, dict) and isinstance(fork.get("at_s"), float) for fork in forks
+    )
+    if wrong := [*wrong, *([] if sound else ["forks"])]:
+        raise InputError(f"{folder / PROVENANCE} is damaged: {wrong[0]} is not what it should be")
     return found
 
 
@@ -146,11 +169,14 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
         there, asked = dict[str, Any](), dict[str, Any]()
     else:
         there, asked = (
-            dict(_leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
+            dict(leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
         )
         if there == asked:
             asked = {"scenario.yaml": "written by another version"}
-    there["--time-only"] = read_json(folder / PROVENANCE)["time_only"]
+    provenance = read_provenance(folder)
+    for number, fork in enumerate(provenance["forks"], start=1):
+        there[f"fork {number}"] = f"at {fork['at_s']:g} s"
+    there["--time-only"] = provenance["time_only"]
     asked["--time-only"] = time_only
     paths = [path for path in {**there, **asked} if there.get(path) != asked.get(path)]
     lines = [f"  {path}: {_shown(there, path)} there, {_shown(asked, path)} now" for path in paths]
@@ -158,13 +184,18 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     return "\n".join([*lines[:_SHOWN], *more])
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def past_name(number: int) -> str:
+    """Return the name of the file with the scenario in force before the `number`-th fork."""
+    return f"past-{number}.yaml"
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the path of everything in `value` that is neither a list nor a mapping."""
     if not isinstance(value, dict | list):
         yield path, value
         return
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(item, f"{path}.{key}" if path else str(key))
+        yield from leaves(item, f"{path}.{key}" if path else str(key))
 
 
 def _shown(values: Mapping[str, Any], path: str) -> str:
@@ -173,7 +204,7 @@ def _shown(values: Mapping[str, Any], path: str) -> str:
 
 def _ours(name: str) -> bool:
     files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT, LOCK)
-    return name in files or name.endswith(".partial")
+    return name in files or name.endswith(".partial") or _PAST.fullmatch(name) is not None
 
 
 def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
@@ -186,7 +217,7 @@ def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name in _RESULTS:
             (folder / name).unlink(missing_ok=True)
-        for old in (folder / CHECKPOINT).glob("*"):
+        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*")):
             old.unlink()
     except OSError as error:
         raise InputError(f"can't make {folder}: {error.strerror}") from error

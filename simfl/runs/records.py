@@ -13,13 +13,14 @@ from simfl.runs.eventlog import whole_lines
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
-    PROVENANCE,
     ROUNDS,
     SCENARIO,
     SUMMARY,
     event_lines,
     is_finished,
+    past_name,
     read_json,
+    read_provenance,
 )
 from simfl.scenario.yaml import read_yaml
 
@@ -41,6 +42,7 @@ class Records:
         provenance: versions, seed, digest of the scenario.
         scenario: the resolved one, as plain data: nothing that it names is imported.
         scenario_bytes: as it is written.
+        past: the scenarios in force before each fork, if the run is one.
     """
 
     lines: Sequence[str]
@@ -51,6 +53,7 @@ class Records:
     provenance: Row
     scenario: Row
     scenario_bytes: bytes
+    past: Sequence[Row] = ()
 
     @classmethod
     def read(cls, folder: Path) -> "Records":
@@ -61,15 +64,18 @@ class Records:
         """
         scenario, lines = (folder / SCENARIO).read_bytes(), list(event_lines(folder))
         data, _ = read_yaml(scenario.decode(), SCENARIO)
+        provenance = read_provenance(folder)
+        past = [past_name(n) for n in range(1, len(provenance["forks"]) + 1)]
         return cls(
             lines=lines,
             events=_events(lines),
             rounds=_table(folder / ROUNDS),
             clients=_table(folder / CLIENTS),
-            summary=_mapping(folder / SUMMARY) if is_finished(folder) else None,
-            provenance=_mapping(folder / PROVENANCE),
+            summary=read_json(folder / SUMMARY) if is_finished(folder) else None,
+            provenance=provenance,
             scenario=data,
             scenario_bytes=scenario,
+            past=[read_yaml((folder / file).read_text("utf-8"), file)[0] for file in past],
         )
 
     def of(self, *kinds: str) -> Iterator[tuple[int, Row]]:
@@ -99,10 +105,23 @@ class Records:
         return str(self.provenance.get("log", "full"))
 
     @property
-    def policy(self) -> Row:
-        """The round policy, with its options."""
-        policy = self.scenario["rounds"].get("policy", {})
-        return {"name": policy} if isinstance(policy, str) else dict(policy)
+    def closed(self) -> Iterator[tuple[Row, "Segment"]]:
+        """The rows of `rounds.csv`, and the segments that they tell of."""
+        return zip(self.rounds, self.segments, strict=False)
+
+    def policy(self, round_: int) -> Row:
+        """Return the round policy, with its options, that was in force in a round."""
+        return self._policies[max((f for f, last in self._forks if last < round_), default=0)]
+
+    @cached_property
+    def _forks(self) -> Sequence[tuple[int, int]]:
+        """Forks that changed more than the end, by number, and the last round before each."""
+        return [(event["fork"], event["round"]) for _, event in self.of("forked")]
+
+    @cached_property
+    def _policies(self) -> Sequence[Row]:
+        policies = [data["rounds"].get("policy", {}) for data in (*self.past, self.scenario)]
+        return [{"name": one} if isinstance(one, str) else dict(one) for one in policies]
 
 
 @dataclass
@@ -132,13 +151,6 @@ def _events(lines: Sequence[str]) -> list[Row]:
             raise ValueError(f"{EVENTS}:{number}: is no event: {line[:80]!r}")
         events.append(event)
     return events
-
-
-def _mapping(path: Path) -> Row:
-    data = read_json(path)
-    if not isinstance(data, dict):
-        raise ValueError(f"{path.name}:1: is no JSON object")
-    return data
 
 
 def _table(path: Path) -> list[Row]:

@@ -343,10 +343,15 @@ class RunResult:
 
     @property
     def total_energy_j(self) -> float:
-        """Joules spent in all (0: the scenario does not account for power)."""
+        """Joules of devices at work in all (0: the scenario does not account for power)."""
         if self.finished:
             return float(self.summary["totals"]["energy_j"])
         return math.fsum(self.energy_by_purpose.values())
+
+    @property
+    def idle_energy_j(self) -> float:
+        """Joules of all devices online that took no part, up to the last round's end."""
+        return math.fsum(self.column("idle_energy_j"))
 
     @cached_property
     def deadline_s(self) -> float:

@@ -16,15 +16,15 @@ from typing import Any
 from simfl.build.builder import Builder
 from simfl.errors import InputError
 from simfl.runs.folder import (
-    PROVENANCE,
     SCENARIO,
     check_ours,
     is_finished,
     is_run,
     keeps,
     prepare,
-    read_json,
+    read_provenance,
 )
+from simfl.runs.forks import stages
 from simfl.runs.job import Job
 from simfl.runs.lock import locked
 from simfl.runs.many import Watch, do_all
@@ -132,7 +132,7 @@ def resume_all(
 ) -> list[RunResult]:
     """Go on with the interrupted runs in `folders`; see `resume`."""
     there = [
-        Job(read_json(folder / PROVENANCE)["variant"], Scenario.load(folder / SCENARIO), folder)
+        Job(read_provenance(folder)["variant"], Scenario.load(folder / SCENARIO), folder)
         for folder in folders
     ]
     _do_all(there, [True] * len(there), options or Options(), watch)
@@ -252,16 +252,18 @@ def resume(
         raise InputError(f"{folder} is not a run folder")
     if is_finished(folder):
         return RunResult(folder)
-    recorded = read_json(folder / PROVENANCE)
+    recorded = read_provenance(folder)
     options = replace(
         options or Options(), time_only=recorded["time_only"], device=recorded["device"]
     )
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
-    builder = _builder(Scenario.load(folder / SCENARIO), options, executor)
+    (_, scenario), *later = stages(folder)
+    builder = _builder(scenario, options, executor)
+    forks = [(at_s, builder.under(stage)) for at_s, stage in later]
     try:
         with locked(folder):
-            return simulate(folder, builder, listeners, options.checkpoint_every_s, tell)
+            return simulate(folder, builder, listeners, options.checkpoint_every_s, tell, forks)
     finally:
         executor.close()
 

@@ -19,10 +19,11 @@ from simfl.runs.folder import (
     SUMMARY,
     Recorder,
     event_lines,
-    read_json,
+    read_provenance,
     write_atomically,
     write_json,
 )
+from simfl.runs.forks import rule_changes
 from simfl.runs.progress import Tell, reporting
 from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
@@ -40,6 +41,7 @@ def simulate(
     listeners: Sequence[Listener],
     every_s: float,
     tell: Tell | None = None,
+    forks: Sequence[tuple[float, Builder]] = (),
 ) -> RunResult:
     """Run the clock to the end and write what came of it.
 
@@ -51,6 +53,7 @@ def simulate(
         listeners: told of everything, what is replayed included.
         every_s: host seconds between checkpoints, at least.
         tell: is told now and then how far it is.
+        forks: from when on other builders' rules are in force, in their order.
 
     Raises:
         RunError: the run failed, or what is replayed differs from the records.
@@ -60,17 +63,19 @@ def simulate(
     summary = Summary(scenario.evaluation.targets, scenario.devices)
     with _telling_how_to_go_on(folder, timeline):
         with closing(Recorder(folder)) as recorder:
-            server = _recorded_server(folder, builder, timeline, recorder, every_s)
+            server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
             for listener in (summary.listen, *listeners):
                 timeline.listen(listener)
             with _few_collections(), reporting(server, tell):
                 policy = scenario.rounds.policy.fresh()
-                timeline.run(until=timeline.process(main(server, policy)))
+                changes = list(rule_changes([(0.0, builder), *forks], server, answers))
+                timeline.run(until=timeline.process(main(server, policy, changes)))
             coordinator.ledger.check()
         for name, data in coordinator.artifacts().items():
             write_atomically(folder / name, data)
-        write_json(folder / SUMMARY, _summary(builder, server, summary, recorder))
-        provenance = read_json(folder / PROVENANCE)
+        oracle = any(b.scenario.selection.oracle for b in (builder, *(b for _, b in forks)))
+        write_json(folder / SUMMARY, _summary(builder, server, summary, recorder, oracle))
+        provenance = read_provenance(folder)
         host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
         write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
     return RunResult(folder)
@@ -89,8 +94,8 @@ def _telling_how_to_go_on(folder: Path, timeline: Timeline) -> Iterator[None]:
 
 def _recorded_server(
     folder: Path, builder: Builder, timeline: Timeline, recorder: Recorder, every_s: float
-) -> Server:
-    """Return a server that goes on from the last checkpoint, and whose events are recorded."""
+) -> tuple[Server, Coordinator]:
+    """Return a server that goes on from the last checkpoint, and who answers it."""
     coordinator = builder.coordinator
     if recorder.log != "full" or not coordinator.state_dict():
         if recorder.log != "full" and recorder.resumes and not builder.time_only:
@@ -100,19 +105,20 @@ def _recorded_server(
                 folder, recorder.log,
             )  # fmt: skip
         timeline.listen(recorder.listen)
-        return builder.server(timeline, coordinator)
+        return builder.server(timeline, coordinator), coordinator
     recorded = list(event_lines(folder))
     checkpoint = checkpoints.load(folder, len(recorded))
-    server = builder.server(timeline, _coordinator(coordinator, checkpoint, recorded))
+    answers = _coordinator(coordinator, checkpoint, recorded)
+    server = builder.server(timeline, answers)
     timeline.listen(recorder.listen)
     skip = 0 if checkpoint is None else checkpoint["events"]
     saves = checkpoints.Checkpoints(folder, coordinator.state_dict, every_s)
     timeline.listen(_saver(saves, skip, recorder, server))
-    return server
+    return server, answers
 
 
 def _summary(
-    builder: Builder, server: Server, summary: Summary, recorder: Recorder
+    builder: Builder, server: Server, summary: Summary, recorder: Recorder, oracle: bool
 ) -> dict[str, Any]:
     ledger = builder.coordinator.ledger
     return {
@@ -120,7 +126,7 @@ def _summary(
         "seed": builder.scenario.seed,
         "finished": server.why_finished,
         "time_only": builder.time_only,
-        "oracle": builder.scenario.selection.oracle,
+        "oracle": oracle,
         **summary.as_dict(),
         "trainings": {
             "issued": ledger.issued,

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import Cohort
+from simfl.core.memory import is_out_of_memory
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
-from simfl.errors import InputError
+from simfl.errors import InputError, RunError
 from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
 from simfl.training.kernels import Lane
@@ -37,8 +38,22 @@ def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
 
     Raises:
         InputError: a plan needs a coreset but the task has none.
+        RunError: a single client's training does not fit into memory.
     """
-    return _Training(task, batch).results() if batch.orders else []
+    if not batch.orders:
+        return []
+    try:
+        return _Training(task, batch).results()
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        if len(batch.orders) == 1:
+            client = batch.orders[0].client
+            raise RunError(f"training client {client} does not fit into memory: {error}") from None
+    # One half after the other takes less; company changes no bit.
+    middle, last = len(batch.orders) // 2, len(batch.orders)
+    halves = batch.part(range(middle)), batch.part(range(middle, last))
+    return [result for half in halves for result in train(task, half)]
 
 
 class _Training:

@@ -19,14 +19,20 @@ rounds:
 
 
 def outcome(
-    folder: Path, rounds: str, stop: str = "rounds: 2", fleet: str = "", **files: str
+    folder: Path,
+    rounds: str,
+    stop: str = "rounds: 2",
+    fleet: str = "",
+    trains: bool = False,
+    **files: str,
 ) -> tuple[int, bool]:
     """Return the exit code of a run, and whether it has written anything."""
     for name, text in files.items():
         (folder / f"{name}.csv").write_text(text)
     file = folder / "s.yaml"
     file.write_text(SCENARIO.format(rounds=rounds, stop=stop, fleet=fleet))
-    code = main(["run", str(file), "--out", str(folder / "o"), "-q", "--no-report", "--time-only"])
+    how = ["-q", "--no-report", *([] if trains else ["--time-only"])]
+    code = main(["run", str(file), "--out", str(folder / "o"), *how])
     return code, (folder / "o").exists()
 
 
@@ -46,6 +52,30 @@ def test_a_run_that_ends_all_the_same_is_not_refused(tmp_path: Path) -> None:
 
 def test_a_timeout_that_the_fastest_can_keep(tmp_path: Path) -> None:
     assert outcome(tmp_path, TIMEOUT.replace("1 s", "1 h")) == (0, True)
+
+
+NAMES = "policy: {{name: {}, deadline: 1 s}}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "stop", "code"),
+    [
+        ("synchronous", "accuracy: 99%", 2),
+        ("synchronous", "accuracy: 99%, rounds: 2", 0),
+        ("synchronous", "rounds: 2", 0),
+        ("tiered", "rounds: 2", 2),
+        ("tiered", "rounds: 2, time: 1 min", 0),
+    ],
+)
+def test_a_deadline_that_nobody_can_meet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], policy: str, stop: str, code: int
+) -> None:
+    wrong = outcome(tmp_path, NAMES.format(policy), stop, trains=True)
+    assert wrong == (code, not code)
+    if code:
+        assert (
+            "rounds.policy.deadline: no device is ever done within 1 s" in capsys.readouterr().err
+        )
 
 
 QUORUM = "min_clients: 4"

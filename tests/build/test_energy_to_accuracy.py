@@ -1,14 +1,17 @@
 """Energy: booked as power x time, and told beside time and bytes for each target."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from simfl.report.comparison import render
 from simfl.runs.compare import compare
 from simfl.runs.run import run
 from simfl.runs.statistics import Figure
 from simfl.scenario import Scenario
+from tests.tiny import TINY
 
 POWER = {"download": 1.5, "compute": 4.0, "upload": 2.0}
 
@@ -66,3 +69,19 @@ def test_compare_has_a_column_for_it(results) -> None:
     assert isinstance(never, Figure)
     assert reached.mean == pytest.approx(expected)
     assert never.missing == 2
+
+
+def test_all_energy_is_told_with_whose_it_is(tmp_path: Path) -> None:
+    overrides = ["fleet.power={idle: 1 W, compute: 4 W}"]
+    [result] = run(Scenario.from_dict(TINY, overrides=overrides), tmp_path)
+    comparison = compare([result])
+    told = {c.metric.name: comparison.cell(result.variant, c) for c in comparison.columns}
+    totals = result.summary["totals"]
+    for name in ("energy_j", "idle_energy_j"):
+        figure = told[name]
+        assert isinstance(figure, Figure)
+        assert figure.mean == pytest.approx(totals[name], rel=1e-12)
+        assert totals[name] > 0
+    text = render(comparison, "markdown")
+    assert "energy at work" in text
+    assert "energy idle" in text

@@ -32,7 +32,8 @@ class Evil(Uniform):
     pass
 """
 READERS = (
-    ["check"], ["resume"], ["verify"], ["report"], ["compare"], ["compare", "--format", "csv"],
+    ["check"], ["resume"], ["verify"], ["fork", "--at", "1 s"], ["report"], ["compare"],
+    ["compare", "--format", "csv"],
 )  # fmt: skip
 
 
@@ -76,13 +77,13 @@ def test_no_module_that_it_names_is_imported(
     assert not list(tmp_path.rglob("imported"))
 
 
-def test_resume_and_verify_ask_for_consent(
+def test_what_runs_it_asks_for_consent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    for command, finished in (("resume", False), ("verify", True)):
+    for command, finished in (("resume", False), ("verify", True), ("fork --at 50ms", True)):
         there = folder(tmp_path / command, finished)
         (there / "evil_code.py").write_text(EVIL)
-        assert main([command, str(there)]) == 2
+        assert main([*command.split(), str(there)]) == 2
         assert "--allow-code" in capsys.readouterr().err
         assert not (there / "imported").exists()
 

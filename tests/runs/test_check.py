@@ -51,7 +51,30 @@ LEAVING = {
         "stop": {"rounds": 12},
     },
 }
-SOUND = {"busy": BUSY, "buffered": BUFFERED, "leaving": LEAVING}
+ASKING_AT_ONCE = {  # tiers ask the same of the same clients, and some ask in vain
+    **TINY,
+    "fleet": [
+        {"name": "phones", "count": 2, "compute": "60 samples/s"},
+        {
+            "name": "boards",
+            "count": 2,
+            "compute": "60 samples/s",
+            "availability": {"name": "on_off", "on": "300 ms", "off": "300 ms"},
+        },
+    ],
+    "data": {"dataset": {"name": "synthetic_images", "samples": 90, "test_samples": 20, "size": 4}},
+    "model": "logistic_regression",
+    "training": {"epochs": 1, "batch_size": 8},
+    "rounds": {
+        "clients": 1,
+        "policy": {"name": "tiered", "tiers": 3},
+        "stop": {"rounds": 3, "time": "8 s"},
+    },
+    "selection": "afl",
+}
+SOUND = {
+    "busy": BUSY, "buffered": BUFFERED, "leaving": LEAVING, "asking at once": ASKING_AT_ONCE,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,24 @@
 """The seam of round policies: the server's own process, which decides whom to wait for."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import simpy
 from pydantic import Field
 
+from simfl.components.workloads.base import Workload
 from simfl.core.circumstances import Circumstances
 from simfl.core.guard import blaming, expect
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
 from simfl.sim.server.server import Server
+from simfl.sim.server.settings import Settings
 
+Conducts = Generator[simpy.Event, Any, bool]
 Process = Generator[simpy.Event, Any, None]
 
 
@@ -45,9 +51,58 @@ policies: Registry[RoundPolicy] = Registry(
 )
 
 
-def main(server: Server, policy: RoundPolicy) -> Process:
-    """Run `policy` until it finishes or virtual time is up; the process that a run waits for."""
-    yield from server.conduct(_run(policy, server), policy.server_time)
+@dataclass(frozen=True)
+class RuleChange:
+    """Other rules from an instant on.
+
+    Attributes:
+        at_s: everything that happens at that very instant is still under the former ones.
+        settings: what the server is told then.
+        policy: fresh; None: the former one goes on, and so does everybody at work.
+        workload: what clients do then when their time is short, fresh; None: as before.
+        adopt: tells whoever answers the server.
+    """
+
+    at_s: float
+    settings: Settings
+    policy: RoundPolicy | None = None
+    workload: Workload | None = None
+    adopt: Callable[[], None] = lambda: None
+
+
+def main(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange] = ()) -> Process:
+    """Run `policy` until it finishes or virtual time is up; the process that a run waits for.
+
+    Args:
+        server: who is told what to do.
+        policy: of the run.
+        changes: of the rules, in the order in which they come.
+    """
+    begin: Callable[[float], Conducts] = partial(
+        server.conduct, _run(policy, server), policy.server_time
+    )
+    for number, change in enumerate(changes, start=1):
+        if (yield from begin(change.at_s)):
+            break
+        begin = yield from _changed(server, number, change)
+    else:
+        yield from begin(math.inf)
+    yield from server.conclude()
+
+
+def _changed(
+    server: Server, number: int, change: RuleChange
+) -> Generator[simpy.Event, Any, Callable[[float], Conducts]]:
+    """Change the rules; return what goes on by them."""
+    if change.policy is None:
+        server.follow(change.settings, change.workload)
+        return server.go_on
+    yield from server.interrupt()
+    server.follow(change.settings, change.workload)
+    change.adopt()
+    server.state.note("forked", fork=number, round=server.state.round)
+    server.close_round()
+    return partial(server.conduct, _run(change.policy, server), change.policy.server_time)
 
 
 def _run(policy: RoundPolicy, server: Server) -> Process:

@@ -37,6 +37,10 @@ class Aggregation:
     takes_s: float = field(default=0.0, init=False)
     _free_s: float = field(default=0.0, init=False)
 
+    def restart(self, takes_s: float) -> None:
+        """Be free from now on, and take so long for each aggregation."""
+        self.takes_s, self._free_s = takes_s, 0.0
+
     def aggregate(self, arrived: Sequence[Participation], selected: Iterable[int] = ()) -> Waits:
         """Make the next model of what arrived (nothing arrived: keep the model); close the round.
 

@@ -16,7 +16,6 @@ from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.planning import Planner
-from simfl.sim.server.settings import Settings
 from simfl.sim.server.state import RunState
 
 Inbox = list[Participation]
@@ -34,7 +33,6 @@ class Dispatch:
         planner: says what a client is to do.
         devices: do it.
         accounting: books it.
-        settings: what the server was told.
         under_way: who is at work, by client.
         closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
@@ -45,7 +43,6 @@ class Dispatch:
     planner: Planner
     devices: DeviceProcess
     accounting: Accounting
-    settings: Settings
     under_way: dict[int, Participation] = field(default_factory=dict, init=False)
     closes_s: float = field(default=math.inf, init=False)
     _unsettled: dict[tuple[int, int], Participation] = field(default_factory=dict, init=False)
@@ -137,13 +134,23 @@ class Dispatch:
         del self._unsettled[part.order.key]
         self.accounting.book(part, outcome, staleness)
 
-    def abandon(self, background: Sequence[simpy.Process]) -> Generator[simpy.Event, Any, None]:
-        """Stop everything under way, the server's own `background` first, and book it."""
+    def abandon(
+        self, background: Sequence[simpy.Process], drop: bool = False
+    ) -> Generator[simpy.Event, Any, None]:
+        """Stop everything under way, the server's own `background` first, and book it.
+
+        Args:
+            background: the server's processes.
+            drop: the run goes on, so what was ordered will never be computed.
+        """
         self._abandoning = True
         yield call_off(self.state.timeline, background)
         yield self.call_off(self._unsettled[key] for key in sorted(self._unsettled))
         for key in sorted(self._unsettled):
+            if drop:
+                self.coordinator.drop(self._unsettled[key].order)
             self.book(self._unsettled[key], "unfinished")
+        self._abandoning = False
 
     def _refused(self, part: Participation) -> None:
         """Book a refusal for want of memory; the server does not ask this device again."""
@@ -153,7 +160,7 @@ class Dispatch:
             round=self.state.round,
             client=part.client,
             reason="memory",
-            needs_bytes=self.settings.memory_bytes,
+            needs_bytes=self.state.settings.memory_bytes,
         )
         self.accounting.book(part, "skipped")
 
@@ -174,7 +181,7 @@ class Dispatch:
             coreset_size=plan.coreset_size,
             coreset_epochs=plan.coreset_epochs,
         )
-        if self.settings.filters_updates:
+        if self.state.settings.filters_updates:
             part.errand.before_upload = lambda: self._filter(part)
         part.process = self.devices.start(part.errand, lambda units: self._salvage(part, units))
         part.process.callbacks.append(partial(self._ended, part, inbox))

@@ -17,9 +17,6 @@ from simfl.sim.server.participation import Participation
 from simfl.sim.server.settings import SCALAR_BYTES, Settings
 from simfl.sim.server.state import RunState
 
-FORWARD = 1 / 3
-"""Sample-units of a forward pass over one sample."""
-
 
 class Planner:
     """Turns a selected client into an order and an errand.
@@ -29,7 +26,6 @@ class Planner:
         fleet: the devices.
         links: their links.
         workload: what clients do when their time is short.
-        settings: what the server was told.
         seeds: the run's root of randomness.
     """
 
@@ -39,19 +35,23 @@ class Planner:
         fleet: Fleet,
         links: Links,
         workload: Workload,
-        settings: Settings,
         seeds: Seeds,
     ) -> None:
         self._state = state
         self._fleet = fleet
         self._links = links
-        self._workload = workload
-        self._settings = settings
         self._seeds = seeds
-        self._extra_units, extra_bytes = _extras(settings, fleet)
-        self._upload_bytes = settings.prices.up_bytes + extra_bytes
+        self._workload = workload
         self._issues: dict[int, int] = {}  # by client: orders given so far
         self._versions: dict[int, int] = {}  # by client: the version that a probe has brought it
+        self.follow()
+
+    def follow(self, workload: Workload | None = None) -> None:
+        """Plan by the state's settings from now on, and by `workload` (None: by the same)."""
+        settings = self._state.settings
+        self._workload = workload or self._workload
+        self._extra_units, extra_bytes = _extras(settings, self._fleet)
+        self._upload_bytes = settings.prices.up_bytes + extra_bytes
 
     def participation(
         self, client: int, limit_s: float, copies: int, tier: int
@@ -64,12 +64,12 @@ class Planner:
             copies: how often it was drawn.
             tier: which asks it.
         """
-        prices, state = self._settings.prices, self._state
+        state, prices = self._state, self._state.settings.prices
         corrections = prices.correction_bytes or None
         download = corrections if self._holds_model(client) else prices.down_bytes
         issue = self._issues.get(client, 0)
         seed = self._seeds.number("batches", client, issue)
-        samples, size = int(self._fleet.samples[client]), self._settings.batch_size
+        samples, size = int(self._fleet.samples[client]), self._state.settings.batch_size
         with blaming(self._workload, f"planning for client {client} in round {state.round}"):
             plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
             if plan is not None:
@@ -84,7 +84,7 @@ class Planner:
 
     def refuses(self, client: int) -> bool:
         """Return whether the device of `client` has too little memory for training."""
-        return not self._fleet.can_hold(client, self._settings.memory_bytes)
+        return not self._fleet.can_hold(client, self._state.settings.memory_bytes)
 
     def issued(self, order: WorkOrder) -> None:
         """Record that a client was given `order`; its next one has another number."""
@@ -100,13 +100,13 @@ class Planner:
         return Assignment(
             client=client,
             samples=int(self._fleet.samples[client]),
-            batch_size=self._settings.batch_size,
-            epochs=self._settings.epochs,
-            steps=self._settings.steps,
+            batch_size=self._state.settings.batch_size,
+            epochs=self._state.settings.epochs,
+            steps=self._state.settings.steps,
             units_left=max((limit_s - down_s - up_s) * rate - extra, 0.0),
             fits=lambda units: (down_s + (units + extra) / rate) + up_s <= limit_s,
             rng_seed=seed,
-            convex=self._settings.convex,
+            convex=self._state.settings.convex,
         )
 
     def finished(self, order: WorkOrder, units: float) -> tuple[WorkOrder | None, float]:
@@ -115,7 +115,7 @@ class Planner:
         None if no step is finished.
         """
         done = order.plan.units_by_step(
-            int(self._fleet.samples[order.client]), self._settings.batch_size
+            int(self._fleet.samples[order.client]), self._state.settings.batch_size
         )
         # Measurements come before training; a step that ends this very instant counts.
         extra = float(self._extra_units[order.client])
@@ -127,15 +127,16 @@ class Planner:
 
     def answer(self, probe: Probe, client: int) -> Errand:
         """Return what answering `probe` means for the device of `client`."""
-        prices = self._settings.prices
+        prices = self._state.settings.prices
         samples = all_samples = int(self._fleet.samples[client])
         held = int(self._fleet.validation[client]) or samples
         if probe.samples is not None:
             held, samples = min(held, probe.samples), min(samples, probe.samples)
-        nominal = self._settings.nominal.units(all_samples, self._settings.batch_size)
+        nominal = self._state.settings.nominal.units(all_samples, self._state.settings.batch_size)
+        forward = self._state.settings.forward_units
         units, size = {
-            "loss": (FORWARD * held, SCALAR_BYTES),
-            "fc1_profile": (FORWARD * samples, prices.profile_bytes),
+            "loss": (forward * held, SCALAR_BYTES),
+            "fc1_profile": (forward * samples, prices.profile_bytes),
             "gradient": (float(samples), prices.model_bytes),
             "update": (nominal, prices.update_bytes),
             "trial": (nominal, prices.update_bytes),
@@ -152,15 +153,15 @@ class Planner:
 
     def nominal_phases_s(self) -> tuple[Floats, Floats, Floats]:
         """Return `(n,)` each: the full workload's download, training and upload, links alone."""
-        samples, plan = self._fleet.samples, self._settings.nominal
+        samples, plan = self._fleet.samples, self._state.settings.nominal
         if plan.steps is None:
             units = plan.full_epochs * samples.astype(np.float64)
         else:
             sizes, index = np.unique(samples, return_inverse=True)
-            size = self._settings.batch_size
+            size = self._state.settings.batch_size
             units = np.array([plan.units(int(n), size) for n in sizes])[index]
         units = units + self._extra_units
-        down_s = self._transfer_s("down", self._settings.prices.down_bytes)
+        down_s = self._transfer_s("down", self._state.settings.prices.down_bytes)
         return down_s, units / self._fleet.rate, self._transfer_s("up", self._upload_bytes)
 
     def _transfer_s(self, direction: Direction, size: int) -> Floats:
@@ -188,7 +189,7 @@ def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
         if want == "gradient":
             units, size = units + fleet.samples, size + settings.prices.model_bytes
         else:
-            units = units + (FORWARD * held if want == "loss" else 0.0)
+            units = units + (settings.forward_units * held if want == "loss" else 0.0)
             size += SCALAR_BYTES
     return units, size
 

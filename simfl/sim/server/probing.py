@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import simpy
 
-from simfl.components.selectors.base import Probe
+from simfl.components.selectors.base import Probe, View
 from simfl.sim.device import DeviceProcess, Errand, call_off
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.candidates import Candidates
@@ -25,7 +25,6 @@ class Probing:
         planner: says what answering means.
         devices: do it.
         accounting: books what it costs.
-        charge: whether it costs anything.
     """
 
     state: RunState
@@ -33,18 +32,21 @@ class Probing:
     planner: Planner
     devices: DeviceProcess
     accounting: Accounting
-    charge: bool
 
-    def ask(self, probe: Probe) -> Generator[simpy.Event, Any, dict[int, float]]:
+    def ask(self, probe: Probe, view: View) -> Generator[simpy.Event, Any, dict[int, float]]:
         """Send `probe` out and wait; return who answered and how long each took, seconds.
 
-        Who is offline or at work is not asked.  Where probes are free they are answered at once.
+        Who is offline or at work is not asked.  In the log the selection that asks, of which there
+        may be several at a time, is named by the `view`'s round and turn.  Where probes are free
+        they are answered at once.
         """
         asked, version, note = np.unique(probe.clients), self.state.version, self.state.note
-        facts = {"round": self.state.round, "report": probe.report, "model": probe.model}
+        facts = {
+            "round": view.round, "turn": view.turn, "report": probe.report, "model": probe.model,
+        }  # fmt: skip
         note("probe", **facts, samples=probe.samples, asked=asked.tolist())
         reached = self.candidates.reachable(asked).tolist()
-        if not self.charge:
+        if not self.state.settings.prices.charge_probes:
             note("probed", **facts, answered=reached, bytes=0, energy_j=0.0)
             return dict.fromkeys(reached, 0.0)
         errands = [self.planner.answer(probe, client) for client in reached]

@@ -6,7 +6,6 @@ import numpy as np
 
 from simfl.sim.coordinator import Aggregated, Coordinator, Evaluation
 from simfl.sim.server.accounting import Accounting
-from simfl.sim.server.settings import Settings
 from simfl.sim.server.state import RunState
 
 
@@ -18,30 +17,33 @@ class RoundEnd:
         state: of the run.
         coordinator: evaluates.
         accounting: writes the round's row.
-        settings: when to evaluate, and when to stop.
     """
 
     state: RunState
     coordinator: Coordinator
     accounting: Accounting
-    settings: Settings
     _round: int = field(default=0, init=False)
     _judged: int = field(default=0, init=False)
     _reached: set[float] = field(default_factory=set, init=False)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a round has begun and not ended."""
+        return self._round < self.state.round
 
     def close(self, facts: Aggregated) -> None:
         """Evaluate if due, write the round's row and check the stopping rules."""
         state, self._round = self.state, self.state.round
         why = self._why_stop()
         evaluation = None
-        if why is not None or state.round % self.settings.evaluate_every == 0:
+        if why is not None or state.round % self.state.settings.evaluate_every == 0:
             evaluation = self._judge()
         finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
         mean_loss = sum(finite) / len(finite) if finite else None
         self.accounting.close(evaluation, mean_loss, facts.gemd)
         if evaluation is not None:
             accuracy = self._note_targets(evaluation)
-            least = self.settings.stop.accuracy
+            least = self.state.settings.stop.accuracy
             if least is not None and accuracy >= least:
                 state.finish("accuracy")
         if why is not None:
@@ -49,7 +51,7 @@ class RoundEnd:
 
     def _why_stop(self) -> str | None:
         """Return which rule ends the run now, whatever an evaluation would say."""
-        stop, state = self.settings.stop, self.state
+        state, stop = self.state, self.state.settings.stop
         if state.round == stop.rounds:
             return "rounds"
         if stop.size is not None and self.accounting.total_bytes >= stop.size:
@@ -73,7 +75,7 @@ class RoundEnd:
     def _note_targets(self, evaluation: Evaluation) -> float:
         """Note which targets are reached; return the accuracy, NaN where there is none."""
         accuracy = float("nan") if evaluation.accuracy is None else evaluation.accuracy
-        for target in self.settings.targets:
+        for target in self.state.settings.targets:
             if accuracy >= target and target not in self._reached:
                 self._reached.add(target)
                 self.state.note(

@@ -79,7 +79,7 @@ class Selection:
         view = self.view(k, among, round_, turn)
         reports: tuple[Reports, ...] = ()
         while (probe := self.coordinator.next_probe(view, reports)) is not None:
-            took = yield from self.probing.ask(probe)
+            took = yield from self.probing.ask(probe, view)
             answer = self.coordinator.answer(probe, list(took), list(took.values()), view)
             reports += (answer,)
             view = self.view(k, among, round_, turn)

@@ -1,5 +1,7 @@
 """The server: what round policies share.  A policy only says whom it waits for."""
 
+import math
+from collections.abc import Generator
 from itertools import islice
 from typing import Any
 
@@ -11,7 +13,7 @@ from simfl.components.workloads.base import Workload
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
-from simfl.sim.coordinator import Coordinator
+from simfl.sim.coordinator import Aggregated, Coordinator
 from simfl.sim.device import DeviceProcess
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
@@ -59,27 +61,25 @@ class Server:
         seeds: Seeds,
     ) -> None:
         self.timeline = timeline
-        self.settings = settings
         self.seeds = seeds
         self.history = History.empty(fleet.samples)
         self.truth: dict[str, NDArray[Any]] | None = None
-        self.state = state = RunState(timeline)
+        self.state = state = RunState(timeline, settings)
         self.candidates = candidates = Candidates(timeline, fleet)
         self.accounting = accounting = Accounting(state, fleet)
         if not len(candidates.able):
             raise InputError("no device of the fleet holds any training sample")
         waiting = Waiting(state, candidates, seeds)
         devices = DeviceProcess(timeline, fleet, links)
-        planner = Planner(state, fleet, links, workload, settings, seeds)
-        charge = settings.prices.charge_probes
-        probing = Probing(state, candidates, planner, devices, accounting, charge)
+        planner = Planner(state, fleet, links, workload, seeds)
+        probing = Probing(state, candidates, planner, devices, accounting)
         self.selection = Selection(
             state, coordinator, candidates, waiting, probing, accounting, self._view
         )
         self._dispatch = dispatch = Dispatch(
-            state, coordinator, candidates, planner, devices, accounting, settings
+            state, coordinator, candidates, planner, devices, accounting
         )
-        self._round_end = RoundEnd(state, coordinator, accounting, settings)
+        self._round_end = RoundEnd(state, coordinator, accounting)
         self._aggregation = Aggregation(state, coordinator, dispatch, self._round_end, self.history)
         self._background = Background(timeline)
         self._waiting = waiting
@@ -97,6 +97,11 @@ class Server:
         self.too_stale = dispatch.too_stale
         self.aggregate = self._aggregation.aggregate
         self.spawn = self._background.spawn
+
+    @property
+    def settings(self) -> Settings:
+        """What it was told."""
+        return self.state.settings
 
     @property
     def finished(self) -> bool:
@@ -181,22 +186,50 @@ class Server:
         """
         return self._planner.nominal_phases_s()
 
-    def conduct(self, rounds: Waits, server_time_s: float) -> Waits:
-        """Run `rounds` to their end or until virtual time is up; what a run waits for.
+    def conduct(
+        self, rounds: Waits, server_time_s: float, until_s: float = math.inf
+    ) -> Generator[simpy.Event, Any, bool]:
+        """Run `rounds` to their end or until virtual time is up; return whether they have ended.
 
         Args:
             rounds: a policy's process.
             server_time_s: how long an aggregation takes.
+            until_s: until this instant, inclusive; what is under way then stays so.
         """
-        self._aggregation.takes_s = server_time_s
-        process = self.spawn(rounds)
-        limit_s = self.settings.stop.time_s
-        over = process if limit_s is None else process | self.timeline.at(limit_s, LAST)
+        self._aggregation.restart(server_time_s)
+        self._rounds = self.spawn(rounds)
+        return (yield from self.go_on(until_s))
+
+    def go_on(self, until_s: float = math.inf) -> Generator[simpy.Event, Any, bool]:
+        """Go on with the rounds that were begun; see `conduct`."""
+        process, stop_s = self._rounds, self.settings.stop.time_s
+        limit_s = min(until_s, math.inf if stop_s is None else stop_s)
+        over = process if limit_s == math.inf else process | self.timeline.at(limit_s, LAST)
         yield over | self._background.failed
+        if process.is_alive and limit_s == until_s < math.inf:
+            return False
         if process.is_alive:
             self.finish("time")
+        return True
+
+    def conclude(self) -> Waits:
+        """End the run: call off who is at work, judge the last model."""
         yield from self._dispatch.abandon(self._background.alive)
         self._round_end.close_run()
+
+    def interrupt(self) -> Waits:
+        """End the rounds that were begun, though the run goes on: call off who is at work."""
+        yield from self._dispatch.abandon(self._background.alive, drop=True)
+
+    def follow(self, settings: Settings, workload: Workload | None = None) -> None:
+        """Go by other rules from now on; where no `workload` is given, by the same."""
+        self.state.settings = settings
+        self._planner.follow(workload)
+
+    def close_round(self) -> None:
+        """Close the round that was interrupted, if one was, with the model that it began with."""
+        if self._round_end.pending:
+            self._round_end.close(Aggregated())
 
     def _view(self, k: int, among: Ids | None, round_: int, turn: int) -> View:
         everybody = self.candidates.able if among is None else among

@@ -68,6 +68,7 @@ class Settings:
         wants: what participants measure beside their update.
         filters_updates: whether clients decide after training if their update is worth an upload.
         memory_bytes: what training takes of a device's memory.
+        forward_units: of a forward pass over one sample, in what training on it takes.
     """
 
     clients: int
@@ -81,6 +82,7 @@ class Settings:
     prices: Prices
     wants: Sequence[str] = ()
     memory_bytes: int = 0
+    forward_units: float = 1 / 3
     min_clients: int | None = None
     filters_updates: bool = False
 

@@ -2,6 +2,7 @@
 
 import simpy
 
+from simfl.sim.server.settings import Settings
 from simfl.sim.timeline import Timeline
 
 
@@ -11,14 +12,16 @@ class RunState:
     Attributes:
         timeline: the clock.
         note: its mouth for the log.
+        settings: what the server was told; forks of runs change it.
         round: number of the aggregation being worked for, 1-based.
         version: aggregations that changed the model, so far.
         why_finished: which stopping rule was met, if any.
         change: what fires when next somebody stops working or comes back, or the run is finished.
     """
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, settings: Settings) -> None:
         self.timeline = timeline
+        self.settings = settings
         self.note = timeline.note
         self.round = 0
         self.version = 0

@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 
 def lane_groups_of(task: "Task", orders: Sequence[WorkOrder], workers: int) -> list[list[int]]:
     """Return `lane_groups` of orders, by the samples that each has to go through."""
+    return lane_groups(work_of(task, orders), workers)
+
+
+def work_of(task: "Task", orders: Sequence[WorkOrder]) -> list[float]:
+    """Return how many samples each order has to go through."""
     sizes, batch = task.data.sizes, task.training.batch_size
-    return lane_groups([one.plan.units(int(sizes[one.client]), batch) for one in orders], workers)
+    return [order.plan.units(int(sizes[order.client]), batch) for order in orders]
 
 
 def lane_groups(work: Sequence[float], workers: int) -> list[list[int]]:

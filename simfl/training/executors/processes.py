@@ -2,13 +2,15 @@
 
 Workers (see `core.processes`) get the task once, with its tensors in shared memory, and each model
 version once.  Orders travel in lane-groups of about equal work; which worker computes a group, and
-how orders are grouped, changes no bit.  A worker that dies is replaced and its group computed
-again: orders are pure.
+how orders are grouped, changes no bit.  A worker that dies, or does not answer for much longer than
+its work should take, is replaced and its group computed again, in halves: orders are pure.
 """
 
 import os
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,8 @@ from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
-from simfl.training.executors.groups import even_parts, lane_groups_of
+from simfl.training.executors.groups import even_parts, lane_groups_of, work_of
+from simfl.training.executors.patience import Patience
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +33,32 @@ if TYPE_CHECKING:
     from simfl.training.task import Task
 
 DEATHS = 3
-"""Workers that may die during one call before the run is given up."""
+"""How often the worker of one group, or of a part of it, may die before the run is given up."""
+
+
+@dataclass
+class _Group:
+    """Orders that one worker computes.
+
+    Attributes:
+        at: where they are in the batch.
+        work: how many samples they go through.
+        failures: how often a worker has died of them, or of what they were part of.
+        asked_s: when they were handed out.
+        due_s: when they should be back.
+    """
+
+    at: list[int]
+    work: float
+    failures: int = 0
+    asked_s: float = 0.0
+    due_s: float = 0.0
+
+    def halves(self) -> "list[_Group]":
+        """Return what to try next: smaller, in case it was for want of memory."""
+        middle = len(self.at) // 2
+        parts = [part for part in (self.at[:middle], self.at[middle:]) if part]
+        return [_Group(part, self.work, self.failures + 1) for part in parts]
 
 
 @executors.register("processes")
@@ -43,6 +71,7 @@ class Processes(Executor):
 
     _pack: "tuple[bytes, list[int]] | None" = PrivateAttr(None)
     _pool: "list[Worker]" = PrivateAttr(default_factory=list)
+    _patience: Patience = PrivateAttr(default_factory=Patience)
     _judged: "tuple[torch.Tensor, tuple[bytes, list[int]]] | None" = PrivateAttr(None)
 
     @override
@@ -90,7 +119,10 @@ class Processes(Executor):
         try:
             for worker, part in zip(self._pool, parts, strict=False):
                 worker.ask_logits(self._judged[1], params, part)
-            answers = [worker.answer() for worker, _ in zip(self._pool, parts, strict=False)]
+            answers = [
+                worker.answer(self._patience.limit_s(part.stop - part.start))
+                for worker, part in zip(self._pool, parts, strict=False)
+            ]
         except BaseException:
             self._dismiss()
             raise
@@ -120,36 +152,45 @@ class Processes(Executor):
     def _train(self, task: "Task", batch: OrderBatch) -> list[WorkResult]:
         while len(self._pool) < (self.workers or cores()):
             self._pool.append(self._hire())
-        waiting = deque(lane_groups_of(task, batch.orders, len(self._pool)))
-        busy: dict[int, list[int]] = {}
+        groups = lane_groups_of(task, batch.orders, len(self._pool))
+        waiting = deque(_Group(at, sum(work_of(task, batch.part(at).orders))) for at in groups)
+        busy: dict[int, _Group] = {}
         found: dict[int, WorkResult] = {}
-        deaths = 0
         while waiting or busy:
             for slot, worker in enumerate(self._pool):
                 if waiting and slot not in busy:
-                    busy[slot] = waiting.popleft()
-                    worker.ask(batch.part(busy[slot]), batch.bases)
+                    busy[slot] = group = waiting.popleft()
+                    group.asked_s = time.monotonic()
+                    group.due_s = group.asked_s + self._patience.limit_s(group.work, group.failures)
+                    worker.ask(batch.part(group.at), batch.bases)
             for slot in self._answered(busy):
                 results = self._pool[slot].answer()
                 group = busy.pop(slot)
                 if results is not None:
-                    found.update(zip(group, results, strict=True))
+                    self._patience.learn(group.work, time.monotonic() - group.asked_s)
+                    found.update(zip(group.at, results, strict=True))
                     continue
-                deaths += 1
-                if deaths >= DEATHS:
+                if group.failures + 1 >= DEATHS:
                     raise RunError(
-                        f"{deaths} worker processes died, the last while it trained clients "
-                        f"{[batch.orders[at].client for at in group]} (killed, out of memory, or "
-                        "started by a script without `if __name__ == '__main__':`?)"
+                        f"{DEATHS} worker processes died, the last while it trained clients "
+                        f"{[batch.orders[at].client for at in group.at]} (killed, stopped, out of "
+                        "memory, or started by a script without `if __name__ == '__main__':`?)"
                     )
-                self._pool[slot].stop()
-                self._pool[slot] = self._hire()
-                waiting.appendleft(group)
+                gone, self._pool[slot] = self._pool[slot], self._hire()
+                gone.stop()
+                waiting.extendleft(group.halves())
         return [found[at] for at in range(len(batch.orders))]
 
-    def _answered(self, busy: Iterable[int]) -> list[int]:
+    def _answered(self, busy: Mapping[int, "_Group"]) -> list[int]:
+        """Wait; return who has answered or died.  Who is overdue is killed, as if it had died."""
         channels = {self._pool[slot].channel: slot for slot in busy}
-        return sorted(channels[ready] for ready in wait(list(channels)))  # type: ignore[index]
+        left_s = min(group.due_s for group in busy.values()) - time.monotonic()
+        ready = {channels[one] for one in wait(list(channels), min(max(left_s, 0.0), 1e6))}  # type: ignore[index]
+        for slot, group in busy.items():
+            if slot not in ready and time.monotonic() >= group.due_s:
+                self._pool[slot].kill()
+                ready.add(slot)
+        return sorted(ready)
 
     def _hire(self) -> "Worker":
         from simfl.training.executors.worker import Worker

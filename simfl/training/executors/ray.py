@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
 from simfl.training.executors.base import Executor, executors
-from simfl.training.executors.groups import lane_groups_of
+from simfl.training.executors.groups import lane_groups_of, work_of
+from simfl.training.executors.patience import Patience
 
 if TYPE_CHECKING:
     from simfl.training.task import Task
@@ -45,6 +47,7 @@ class Ray(Executor):
 
     _parcel: Any = PrivateAttr(None)
     _models: dict[int, Any] = PrivateAttr(default_factory=dict)
+    _patience: Patience = PrivateAttr(default_factory=Patience)
 
     @override
     def start(self, task: "Task") -> None:
@@ -82,17 +85,11 @@ class Ray(Executor):
             for version, model in kept.items()
         }
         groups = lane_groups_of(task, batch.orders, self.workers or _cpus(ray))
-        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(_compute)
-        asked = []
-        for group in groups:
-            mine = batch.part(group)
-            versions = list(mine.bases)
-            models = [self._models[version] for version in versions]
-            asked.append(compute.remote([self._parcel], replace(mine, bases={}), versions, *models))
+        asked = [self._ask(ray, batch, group) for group in groups]
         found: dict[int, WorkResult] = {}
         try:
-            for group, one in zip(groups, asked, strict=True):
-                answer = ray.get(one)
+            for place, group in enumerate(groups):
+                answer = self._answer(ray, batch, group, asked, place)
                 if isinstance(answer, SimflError):
                     raise answer
                 found.update(zip(group, answer, strict=True))
@@ -104,6 +101,30 @@ class Ray(Executor):
             _cancel(ray, asked)
             raise
         return [found[at] for at in range(len(batch.orders))]
+
+    def _ask(self, ray: Any, batch: OrderBatch, group: Sequence[int]) -> Any:
+        """Hand out a lane-group; return where its answer will be."""
+        mine = batch.part(group)
+        versions = list(mine.bases)
+        models = [self._models[version] for version in versions]
+        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(_compute)
+        return compute.remote([self._parcel], replace(mine, bases={}), versions, *models)
+
+    def _answer(
+        self, ray: Any, batch: OrderBatch, group: Sequence[int], asked: list[Any], place: int
+    ) -> Any:
+        """Return the answer of a group, handed out anew whenever it takes much too long.
+
+        How long it has waited for a CPU is not known, so the limit doubles and there is no last.
+        """
+        work = sum(work_of(self.task, batch.part(group).orders))
+        for failures in count():
+            try:
+                return ray.get(asked[place], timeout=self._patience.limit_s(work, failures))
+            except ray.exceptions.GetTimeoutError:
+                _cancel(ray, [asked[place]])
+                asked[place] = self._ask(ray, batch, group)
+        raise AssertionError
 
     @override
     def close(self) -> None:

@@ -17,6 +17,7 @@ from simfl.core.processes import context, needs_main, without_main
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
+from simfl.training.executors.patience import LEAST_S
 
 if TYPE_CHECKING:
     from simfl.training.task import Task
@@ -31,18 +32,20 @@ class Worker:
     Args:
         payload: the task, from `sharing.pack`.
         fds: file descriptors of its large tensors.
+
+    Raises:
+        RunError: the machine has no room for another process.
     """
 
     def __init__(self, payload: bytes, fds: Sequence[int]) -> None:
-        start = context()
-        self.channel, far = start.Pipe()
-        self._process = start.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(far,), name="simfl-worker", daemon=True
-        )
-        # A class of the main module is found there, which a script must allow for.
-        with contextlib.nullcontext() if needs_main(payload) else without_main():
-            self._process.start()
-        far.close()
+        try:
+            self.channel, self._process = _started(needs_main(payload))
+        except (OSError, EOFError) as error:
+            why = getattr(error, "strerror", None) or "the process that starts them is gone"
+            raise RunError(
+                f"can't start a worker process: {why}; give fewer --workers (or --jobs), or raise "
+                "the limit (ulimit -n for files, ulimit -u for processes)"
+            ) from error
         self._versions: set[int] = set()
         self._inputs: Packed | None = None
         with contextlib.suppress(OSError):  # if it is dead already, the first answer says so
@@ -73,26 +76,57 @@ class Worker:
                     send_handle(self.channel, fd, self._process.pid)
             self.channel.send(("logits", params, part))
 
-    def answer(self) -> Any:
+    def answer(self, patience_s: float = LEAST_S) -> Any:
         """Return the answer to what was asked, or None if the process is dead.
+
+        Args:
+            patience_s: if it takes longer, even in the middle of its answer, it is killed.
 
         Raises:
             SimflError: training failed there.
         """
+        impatience = threading.Timer(min(patience_s, threading.TIMEOUT_MAX), self.kill)
+        impatience.daemon = True
+        impatience.start()
         try:
             answer = self.channel.recv()
         except (EOFError, OSError, pickle.UnpicklingError):
             return None
+        finally:
+            impatience.cancel()
         if isinstance(answer, SimflError):
             raise answer
         return answer
 
-    def stop(self) -> None:
-        """End the process, whatever it is doing."""
-        self.channel.close()
+    def kill(self) -> None:
+        """End the process, whatever it is doing, even if it is stopped."""
         self._process.kill()
+
+    def stop(self) -> None:
+        """End the process, and the conversation; for the last time."""
+        self.channel.close()
+        self.kill()
         self._process.join()
         self._process.close()
+
+
+def _started(with_main: bool) -> tuple[Connection, Any]:
+    """Return a new process, and the near end of a channel to it."""
+    start = context()
+    near, far = start.Pipe()
+    try:
+        process = start.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(far,), name="simfl-worker", daemon=True
+        )
+        # A class of the main module is found there, which a script must allow for.
+        with contextlib.nullcontext() if with_main else without_main():
+            process.start()
+    except BaseException:
+        near.close()
+        raise
+    finally:
+        far.close()
+    return near, process
 
 
 def _serve(channel: Connection) -> None:

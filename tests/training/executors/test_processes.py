@@ -1,10 +1,12 @@
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,8 @@ import torch
 
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
+from simfl.training.data import Partitioned
+from simfl.training.executors import patience
 from simfl.training.executors.groups import even_parts, lane_groups
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
@@ -26,13 +30,34 @@ class Fatal(Logistic):
     """Kills the worker that builds it, as often as there are lives in a file."""
 
     lives: str
+    signal: int = signal.SIGKILL
 
     def build(self, shape, classes):
         file = Path(self.lives)
         if multiprocessing.parent_process() is not None and (left := len(file.read_text())):
             file.write_text("x" * (left - 1))
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.signal)
         return super().build(shape, classes)
+
+
+class Alone(Partitioned):
+    """Data of which there is no memory for more than one client."""
+
+    most = 1
+
+    def training(self, clients):
+        if len(clients) > self.most:
+            raise MemoryError("no room")
+        return super().training(clients)
+
+
+class Nobody(Alone):
+    most = 0
+
+
+def cramped(task, kind):
+    data = task.data
+    return replace(task, data=kind(data.x, data.y, data.train_rows, data.validation_rows))
 
 
 def alive(pid):
@@ -43,10 +68,15 @@ def alive(pid):
     return state != "Z"
 
 
-def test_killed_worker_is_replaced_and_its_orders_are_done_again(tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_killed_or_stopped_worker_is_replaced_and_its_orders_are_done_again(
+    tmp_path, monkeypatch, how
+):
+    monkeypatch.setattr(patience, "LEAST_S", 0.5 if how == signal.SIGSTOP else 60)
+    monkeypatch.setattr(patience, "UNKNOWN_S", 0.03)  # two seconds in all
     lives = tmp_path / "lives"
     lives.write_text("x")
-    task = make_task(Fatal(lives=str(lives)), SIZES)
+    task = make_task(Fatal(lives=str(lives), signal=how), SIZES)
     base, orders = initial(task), make_orders(SIZES)
     executor = Processes(workers=1)
     executor.start(task)
@@ -72,7 +102,7 @@ def test_a_third_death_ends_the_run(tmp_path):
     task = make_task(Fatal(lives=str(lives)), SIZES)
     executor = Processes(workers=1)
     executor.start(task)
-    with pytest.raises(RunError, match=r"3 worker processes died.*clients \[0, 1, 2\]"):
+    with pytest.raises(RunError, match=r"3 worker processes died.*clients \[2\]"):
         executor.train(OrderBatch({0: initial(task)}, make_orders(SIZES)))
     assert lives.read_text() == "xx"
     executor.close()
@@ -176,3 +206,69 @@ def test_even_parts_cover_everything_at_multiples_of_the_unit():
             assert all(part.start % 1000 == 0 for part in parts)
             sizes = [part.stop - part.start for part in parts]
             assert max(sizes) - min(sizes) <= 1000 + (n % 1000 > 0) * 999
+
+
+def test_a_worker_stopped_while_it_judges_is_done_without(tmp_path, monkeypatch):
+    task = make_task(Logistic(), SIZES)
+    base = initial(task)
+    inline, executor = Inline(), Processes(workers=2)
+    inline.start(task)
+    executor.start(task)
+    x = torch.randn(3000, *task.shape, generator=torch.Generator().manual_seed(0))
+    y = torch.zeros(3000, dtype=torch.int64)
+    expected = inline.evaluate(task, base, x, y)
+    assert executor.evaluate(task, base, x, y) == expected
+    monkeypatch.setattr(patience, "LEAST_S", 0.5)
+    monkeypatch.setattr(patience, "UNKNOWN_S", 0.0001)
+    os.kill(worker_pids()[1], signal.SIGSTOP)
+    assert executor.evaluate(task, base, x, y) == expected
+    results = executor.train(OrderBatch({0: base}, make_orders(SIZES)))
+    for one, other in zip(
+        results, inline.train(OrderBatch({0: base}, make_orders(SIZES))), strict=True
+    ):
+        assert one.params.tobytes() == other.params.tobytes()
+    executor.close()
+
+
+def test_patience_grows_with_the_work_and_with_what_was_seen():
+    limits = patience.Patience()
+    assert limits.limit_s(10) == patience.LEAST_S + 10 * patience.UNKNOWN_S
+    assert limits.limit_s(10, failures=2) == 4 * limits.limit_s(10)
+    limits.learn(100, 5.0)
+    limits.learn(100, 1.0)
+    limits.learn(0, 9.0)  # nothing to do says nothing
+    assert limits.limit_s(10) == patience.LEAST_S + patience.FACTOR * 10 * 0.05
+
+
+def test_no_room_for_another_worker_is_told():
+    task = make_task(Logistic(), SIZES)
+    executor = Processes(workers=2)
+    executor.start(task)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.kill(worker_pids()[0], signal.SIGKILL)
+    base = initial(task)
+    os.close(free := os.dup(0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        with pytest.raises(RunError, match=r"can't start a worker process.*ulimit -n"):
+            executor.train(OrderBatch({0: base}, make_orders(SIZES)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(executor.train(OrderBatch({0: base}, make_orders(SIZES)))) == 3  # there is again
+    executor.close()
+
+
+@pytest.mark.parametrize("how", ["inline", "processes"])
+def test_out_of_memory_is_tried_again_in_halves(how):
+    task, alone = make_task(Logistic(), SIZES), Inline()
+    base, orders = initial(task), make_orders(SIZES)
+    alone.start(task)
+    expected = alone.train(OrderBatch({0: base}, orders))
+    executor = Inline() if how == "inline" else Processes(workers=1)
+    executor.start(cramped(task, Alone))
+    for one, other in zip(executor.train(OrderBatch({0: base}, orders)), expected, strict=True):
+        assert one.params.tobytes() == other.params.tobytes()
+    executor.start(cramped(task, Nobody))
+    with pytest.raises(RunError, match="client 0 does not fit into memory"):
+        executor.train(OrderBatch({0: base}, orders))
+    executor.close()

@@ -2,6 +2,7 @@
 
 import builtins
 import os
+import signal
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ from simfl.errors import InputError, RunError
 from simfl.runs.options import Options
 from simfl.runs.run import run
 from simfl.scenario import Scenario
+from simfl.training.executors import patience
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
@@ -191,3 +193,42 @@ def test_not_started():
     with pytest.raises(RunError, match="not started"):
         Ray().train(OrderBatch({}, []))
     Ray().close()
+
+
+class Stopped(Logistic):
+    """Stops the worker that builds it, once."""
+
+    mark: str
+
+    def build(self, shape, classes):
+        ray, file = sys.modules.get("ray"), Path(self.mark)
+        if (
+            ray
+            and ray.is_initialized()
+            and ray.get_runtime_context().worker.mode == ray.WORKER_MODE
+            and not file.exists()
+        ):
+            file.touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return super().build(shape, classes)
+
+
+@slow
+@quiet
+def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch):
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
+    paths = [*sys.path, str(ROOT)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.setattr(patience, "LEAST_S", 20.0)
+    monkeypatch.setattr(patience, "UNKNOWN_S", 0.0)
+    task = make_task(Stopped(mark=str(tmp_path / "mark")), SIZES)
+    bases, orders = {0: initial(task)}, make_orders(SIZES)
+    executor = Ray(workers=2)
+    try:
+        executor.start(task)
+        results = executor.train(OrderBatch(bases, orders))
+        assert (tmp_path / "mark").exists()
+        same(results, by_inline(task, bases, orders))
+    finally:
+        executor.close()
+        ray.shutdown()

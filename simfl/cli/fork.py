@@ -1,0 +1,63 @@
+"""`simfl fork`: go on from an instant of a run under changed rules."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli.app import app
+from simfl.cli.run import tell, write
+
+
+@app.command("fork")
+def fork_command(
+    folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run, finished or not.")],
+    at: Annotated[
+        str, typer.Option("--at", metavar="DURATION", help="The virtual instant, such as 6h.")
+    ],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="What changes then.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Of the new variant (default: OLD-fork).")
+    ] = None,
+    executor: shared.Executor = "auto",
+    workers: shared.Workers = None,
+    data_dir: shared.DataDir = None,
+    ray_address: shared.RayAddress = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier fork of that name.")
+    ] = False,
+    allow_code: shared.AllowCode = False,
+    report: shared.Report = True,
+    quiet: shared.Quiet = False,
+    as_json: shared.AsJson = False,
+) -> None:
+    """Go on from an instant of a run under changed rules; what happened until then is shared.
+
+    Who is at work then is called off, unless only rounds.stop is changed.
+    """
+    from simfl.core.code import importing
+    from simfl.core.units import DURATION, parse_quantity
+    from simfl.errors import InputError, Interrupted, UnitError
+    from simfl.report.progress import display
+    from simfl.runs.forks import fork
+    from simfl.runs.run import resume_all
+
+    try:
+        at_s = parse_quantity(at, DURATION)
+    except UnitError as error:
+        raise InputError(f"--at: {error}") from None
+    how = shared.options(executor, workers, "cpu", data_dir, ray_address)
+    # A folder may be a stranger's, with the modules that its scenario names.
+    consent = importing("anything" if allow_code else "nothing")
+    with consent, display(quiet or as_json) as board:
+        there = fork(folder, at_s, changes or (), name, overwrite)
+        try:
+            results = resume_all([there], how, board)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; `simfl resume {there}` goes on") from None
+    tell(results, quiet, as_json)
+    if report:
+        write(results, there.parents[1], quiet or as_json)

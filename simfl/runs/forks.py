@@ -1,0 +1,229 @@
+"""Forks: a run gone on with from a virtual instant under changed rules, its past shared.
+
+A fork's folder begins with the log of the run that it comes from, up to the instant, and with the
+scenarios that were in force before.  Doing the fork is resuming from there, by the same replay; so
+is doing it again.  The past is checked byte for byte, as ever.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from simfl.build.builder import Builder
+from simfl.coordinators.replaying import ReplayingCoordinator
+from simfl.errors import InputError
+from simfl.runs import checkpoint
+from simfl.runs.eventlog import decode
+from simfl.runs.folder import (
+    EVENTS,
+    SCENARIO,
+    check_ours,
+    event_lines,
+    is_run,
+    leaves,
+    log_of,
+    past_name,
+    prepare,
+    read_provenance,
+    write_atomically,
+)
+from simfl.runs.lock import locked
+from simfl.scenario import Scenario
+from simfl.scenario.checks import refuse
+from simfl.scenario.part import Name
+from simfl.sim.coordinator import Coordinator
+from simfl.sim.policies.base import RuleChange
+from simfl.sim.server.server import Server
+
+RULES = ("training", "rounds", "selection", "aggregation")
+"""Parts of a scenario that a fork may change: what the server and its clients do.  All others say
+what there is: fleet, network, data, model, how models are judged; so does `training.loss`."""
+
+Stage = tuple[float, Scenario]
+"""From when on, and the scenario in force from then."""
+
+
+def stages(folder: Path) -> list[Stage]:
+    """Return the scenarios of the run in `folder`, one unless it is a fork, in their order."""
+    forks = read_provenance(folder)["forks"]
+    files = [*(past_name(number) for number in range(1, len(forks) + 1)), SCENARIO]
+    instants = [0.0, *(fork["at_s"] for fork in forks)]
+    return [
+        (at_s, Scenario.load(folder / file)) for at_s, file in zip(instants, files, strict=True)
+    ]
+
+
+def rule_changes(
+    builders: Sequence[tuple[float, Builder]], server: Server, coordinator: Coordinator
+) -> Iterator[RuleChange]:
+    """Yield what the forks of a run change.
+
+    Args:
+        builders: of its stages.
+        server: of the run.
+        coordinator: who answers it.
+    """
+    live = builders[0][1].coordinator
+    for (_, before), (at_s, after) in pairwise(builders):
+        old, new = (_rules(builder.scenario) for builder in (before, after))
+        if old == new:
+            yield RuleChange(at_s, after.settings)
+            continue
+        same = {part for part in old if old[part] == new[part]}
+
+        def adopt(rules: Builder = after, same: set[str] = same) -> None:
+            live.adopt(rules.coordinator, same)
+            rules.reveal(server)
+            rules.refuse_endless(server)
+            if isinstance(coordinator, ReplayingCoordinator):
+                coordinator.pass_fork()
+
+        scenario = after.scenario
+        workload = None if "workload" in same else scenario.training.workload.fresh()
+        yield RuleChange(at_s, after.settings, scenario.rounds.policy.fresh(), workload, adopt)
+
+
+def _rules(scenario: Scenario) -> dict[str, Any]:
+    """Return what decides who does what, by part: all rules but those that end the run."""
+    written = scenario.to_dict()
+    training, rounds = written["training"], dict(written["rounds"])
+    del rounds["stop"]
+    parts = {part: written[part] for part in ("training", "selection", "aggregation")}
+    return parts | {"rounds": rounds} | {key: training[key] for key in ("workload", "compression")}
+
+
+def fork(
+    folder: Path,
+    at_s: float,
+    changes: Sequence[str],
+    name: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Make the folder of a fork, ready to be resumed; return it.
+
+    It lies beside that of the variant that it comes from.
+
+    Args:
+        folder: of a run, finished or not; nothing in it is changed.
+        at_s: the virtual instant; everything that happens then is shared.
+        changes: such as ``rounds.policy=fedbuff``.
+        name: of the new variant (None: that of the old one, and `-fork`).
+        overwrite: replace a run that is there.
+
+    Raises:
+        InputError: `folder` holds no run, or none that was under way after `at_s`; a change would
+            have changed the past; or the fork's folder holds something already.
+    """
+    if not is_run(folder):
+        raise InputError(f"{folder} is not a run folder")
+    provenance, before = read_provenance(folder), stages(folder)
+    if log_of(folder) != "full":
+        raise InputError(
+            f"{folder} was recorded with --log {log_of(folder)}: its past is not known"
+        )
+    lines = list(event_lines(folder))
+    events = [decode(line) for line in lines]
+    shared = sum(event["t"] <= at_s for event in events)
+    if shared == len(events):
+        last_s = events[-1]["t"] if events else 0.0
+        raise InputError(f"{folder} is recorded until {last_s:g} s; a fork begins before that")
+    if at_s <= 0:
+        raise InputError(
+            "a fork begins after 0 s; for other rules from the start, run the scenario"
+        )
+    if at_s <= before[-1][0]:
+        raise InputError(
+            f"{folder} is a fork itself, from {before[-1][0]:g} s on; fork it later than that, or "
+            "fork the run that it comes from"
+        )
+    scenario = Scenario.load(folder / SCENARIO, changes)
+    _refuse_another_past(before[-1][1], scenario, events[:shared])
+    refuse([("", 0, scenario)], trains=not provenance["time_only"])
+    name = _folder_name(name or f"{provenance['variant']}-fork")
+    there = folder.resolve().parents[1] / name / folder.resolve().name
+    past = "".join(f"{line}\n" for line in lines[:shared]).encode()
+    origin = {
+        "of": str(folder),
+        "variant": provenance["variant"],
+        "at_s": float(at_s),
+        "set": list(changes),
+        "events": shared,
+        "events_sha256": sha256(past).hexdigest(),
+        "scenario_sha256": provenance["scenario_sha256"],
+    }
+    told = {
+        **{key: value for key, value in provenance.items() if key != "host_s"},
+        "variant": name,
+        "log_compressed": False,
+        "forks": [*provenance["forks"], origin],
+        "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
+        "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
+    }
+    _refuse_what_is_there(folder, there, overwrite)
+    with locked(there):
+        prepare(there, scenario.to_yaml(), told)
+        for number, (_, stage) in enumerate(before, start=1):
+            write_atomically(there / past_name(number), stage.to_yaml().encode())
+        write_atomically(there / EVENTS, past)
+        checkpoint.inherit(folder, there, shared)
+    return there
+
+
+def _folder_name(name: str) -> str:
+    try:
+        return TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        raise InputError(f"{name!r} can't be the name of a folder; give another --name") from None
+
+
+def _refuse_what_is_there(folder: Path, there: Path, overwrite: bool) -> None:
+    check_ours(there)
+    if there == folder.resolve():
+        raise InputError(f"{there} is the run itself; give another --name")
+    if is_run(there) and not overwrite:
+        raise InputError(
+            f"{there} holds a run already; go on with `simfl resume {there}`, or give --overwrite "
+            "or another --name"
+        )
+
+
+def _refuse_another_past(
+    before: Scenario, after: Scenario, past: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse changes that would have made other events of the `past`."""
+    old, new = (dict(leaves(scenario.to_dict())) for scenario in (before, after))
+    changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
+    fixed = [
+        path
+        for path in changed
+        if path.partition(".")[0] not in RULES or path.startswith("training.loss")
+    ]
+    problems = [f"{path}: a fork can't change that, it made the past what it is" for path in fixed]
+    if any(path.startswith("rounds.stop") for path in changed):
+        problems += _ended_before(after, past)
+    if problems:
+        allowed = ", ".join(RULES)
+        raise InputError("\n".join([*problems, f"a fork may change {allowed}; all else: run anew"]))
+
+
+def _ended_before(scenario: Scenario, past: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the stopping rules that were met before the fork."""
+    stop, rounds = scenario.rounds.stop, [e for e in past if e["event"] == "round_end"]
+    sizes = ("download_bytes", "upload_bytes", "probe_bytes")
+    reached = {
+        "rounds": len(rounds),
+        "time": past[-1]["t"] if past else 0.0,
+        "bytes": sum(row[size] for row in rounds for size in sizes),
+        "accuracy": max(
+            (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0
+        ),
+    }
+    for rule, value in reached.items():
+        limit = getattr(stop, rule)
+        if limit is not None and value >= limit:
+            yield f"rounds.stop.{rule}: {json.dumps(limit)} was reached before, {value:g} by then"

@@ -1,0 +1,43 @@
+"""The laws that every run's folder obeys, whatever the scenario and whoever wrote its components.
+
+Each law looks at the records alone and knows nothing of how they were made.  A new one is a
+function of the records that yields violations, and a line in `LAWS`.
+"""
+
+from simfl.runs.laws.accuracy import accuracy
+from simfl.runs.laws.base import Law, Violation
+from simfl.runs.laws.clock import clock, round_numbers
+from simfl.runs.laws.deadlines import deadlines
+from simfl.runs.laws.digests import event_digest, scenario_digest
+from simfl.runs.laws.energy import energy
+from simfl.runs.laws.outcomes import outcomes
+from simfl.runs.laws.phases import phases
+from simfl.runs.laws.places import one_place, questions
+from simfl.runs.laws.power import power
+from simfl.runs.laws.staleness import staleness
+from simfl.runs.laws.summary import summary, trainings
+from simfl.runs.laws.tables import tables
+from simfl.runs.laws.traffic import bytes_moved
+
+__all__ = ["LAWS", "Law", "Violation"]
+
+LAWS: list[Law] = [
+    Law("clock", clock),
+    Law("round numbers", round_numbers),
+    Law("tables", tables),
+    Law("one place", one_place),
+    Law("questions", questions),
+    Law("phases", phases),
+    Law("outcomes", outcomes),
+    Law("bytes", bytes_moved),
+    Law("deadlines", deadlines),
+    Law("staleness", staleness),
+    Law("energy", energy),
+    Law("power", power),
+    Law("accuracy", accuracy),
+    Law("summary", summary, finished=True),
+    Law("trainings", trainings, finished=True),
+    Law("event digest", event_digest, finished=True, full_log=False),
+    Law("scenario digest", scenario_digest, full_log=False),
+]
+"""In the order in which they are checked."""
