@@ -422,8 +422,8 @@ def _run_folders(path: Path) -> Iterable[Path]:
 def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
     """Return runs by variant, in the order in which variants first come; seeds inside.
 
-    Runs of several scenarios are told apart by the scenario's name, and runs of the same variant and
-    seed, which can't all be repetitions of one thing, by where they are.
+    Runs of several scenarios are told apart by the scenario's name, and runs of the same variant
+    and seed, which can't all be repetitions of one thing, by where they are.
     """
     results = list(results)
     several = len({run.name for run in results}) > 1
