@@ -129,8 +129,11 @@ class Peer:
 
 def install(name, venvs):
     """Return the Python of a simulator's environment, or why there is none."""
+    lock = (ROOT / "constraints.txt").read_text().splitlines()
+    same = venvs / "constraints.txt"  # PyTorch as simfl has it, all else as they want it
+    same.write_text("\n".join(line for line in lock if line.startswith("torch")) + "\n")
     try:
-        programs = environment(venvs / name, PACKAGES[name], ROOT / "constraints.txt")
+        programs = environment(venvs / name, PACKAGES[name], same)
     except NotInstalled as error:
         return None, str(error)[:200]
     return programs / "python", None
