@@ -202,6 +202,7 @@ def test_listing(capsys: pytest.CaptureFixture[str]) -> None:
     assert "needs fashion_mnist, mnist" in out
 
 
+@pytest.mark.slow
 def test_repeating_an_item(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["reproduce", "fedcore/table1-synthetic-times", "--quick", "--quiet"]
     assert main([*words, "--out", str(tmp_path)]) == 0

@@ -29,6 +29,7 @@ def why_not(told: Explanation) -> dict[str, str]:
     return {c.change.name: c.why_not for c in told.counterfactuals if c.why_not}
 
 
+@pytest.mark.slow
 def test_what_is_told_is_what_a_run_with_that_change_takes(tmp_path: Path) -> None:
     told = explain(made(tmp_path / "run"))
     assert set(known(told)) == {
@@ -67,6 +68,7 @@ def test_outages_and_the_slowest_class_are_undone(tmp_path: Path) -> None:
     assert known(told)["everybody always available"] < told.end_s
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_otherwise_is_compared_over_as_many_rounds(tmp_path: Path) -> None:
     stopped = made(tmp_path, rounds={"clients": 4, "stop": {"time": "25 s"}})
     told = explain(stopped)

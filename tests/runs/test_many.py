@@ -140,7 +140,7 @@ print(len(results), flush=True)
 
 
 @pytest.mark.parametrize("executor", ["auto", pytest.param("processes", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("how", ["file", "-c"])
+@pytest.mark.parametrize("how", ["file", pytest.param("-c", marks=pytest.mark.slow)])
 def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path, how: str, executor: str) -> None:
     (tmp_path / "s.yaml").write_text(scenario(VARIANTS).to_yaml())
     (tmp_path / "script.py").write_text(SCRIPT)

@@ -62,6 +62,7 @@ class TestWhatIsBest:
         assert best.parameters["fleet.uplink"] == "1 Mbit/s"
         assert best.value == min(trial.value for trial in tuning.trials)
 
+    @pytest.mark.slow
     def test_a_value_is_the_median_of_the_runs_in_the_trials_folder(self, tmp_path: Path) -> None:
         for trial in timed(tmp_path).trials:
             runs = find_runs([tmp_path / trial.name])
@@ -72,6 +73,7 @@ class TestWhatIsBest:
                 assert [run.seed for run in runs] == [0, 1, 2]
                 assert trial.value == median(run.end_s for run in runs)
 
+    @pytest.mark.slow
     def test_giving_trials_up_changes_nothing_about_the_best(self, tmp_path: Path) -> None:
         spec = {**TO_TARGET, "parameters": {"rounds.clients": [1, 4, 8, 12]}}
         tuning = tune(document(spec | {"trials": 8}), tmp_path / "tuned", Options(jobs=1))
@@ -86,6 +88,7 @@ class TestWhatIsBest:
         assert best.value == min(medians.values())
         assert medians[best.parameters["rounds.clients"]] == best.value
 
+    @pytest.mark.slow
     def test_what_is_over_a_limit_is_not_best(self, tmp_path: Path) -> None:
         free = timed(tmp_path / "free")
         assert free.best is not None
@@ -113,6 +116,7 @@ class TestWhatIsBest:
 
 
 class TestResuming:
+    @pytest.mark.slow
     def test_it_goes_on_where_it_stopped_and_ends_as_if_it_had_not(self, tmp_path: Path) -> None:
         whole = timed(tmp_path / "whole")
 
@@ -133,6 +137,7 @@ class TestResuming:
             tmp_path / "whole" / TRIALS
         ).read_bytes()
 
+    @pytest.mark.slow
     def test_more_trials_begin_with_the_same(self, tmp_path: Path) -> None:
         few = timed(tmp_path, {**CLOCK, "trials": 3})
         more = timed(tmp_path, {**CLOCK, "trials": 5})
@@ -175,6 +180,7 @@ class TestRefusals:
         line = path.read_text().splitlines().index('   "rounds.clents": {') + 1
         assert f"tiny.yaml:{line}:" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_trial_that_can_not_be_run_does_not_stop_the_others(self, tmp_path: Path) -> None:
         tuning = timed(tmp_path, {**CLOCK, "parameters": {"rounds.clients": [2, 4, 99]}})
         assert {trial.state for trial in tuning.trials} >= {"done", "refused"}

@@ -66,6 +66,7 @@ def test_everybody_arrives_and_no_round_is_shorter_than_the_slowest_device(compa
     assert result["accuracy"]["measured"][-1] > 0.2  # ten classes
 
 
+@pytest.mark.slow
 def test_who_is_asked_beyond_need_is_called_off(compared: Any) -> None:
     result = compared("clients: 1, policy: {name: synchronous, over_select: 200%}", slow=10)
     assert result["rounds"] == 3
