@@ -30,10 +30,11 @@ edit. There each number has its seed, commit, machine and the digest of its scen
 reproduce` lists the items and what they cost, `simfl reproduce PAPER/ITEM --data-dir DIR` runs one
 (and goes on with it), `make papers-quick` runs a reduced form of all.
 
-How to read it. A claim of a paper *holds* if the medians over seeds are so ordered, a seed that
-never reached its target counting as later than all others. An item is **reproduced** if all its
-claims hold, with all its seeds and rounds; **partly** if something of that is missing; numbers may
-still differ, and stand beside the printed ones. Behind a claim: how many times as much the one row
+How to read it. A claim of a paper is *so ordered* if the medians over seeds are, a seed that never
+reached its target counting as later than all others; it *holds* if the paired 95% intervals lie on
+its side too. An item is **reproduced** if all its claims are so ordered, none of them by what may be
+chance, with all its seeds and rounds; **partly** if something of that is missing; numbers may still
+differ, and stand beside the printed ones. Behind a claim: how many times as much the one row
 takes as the other, seed by seed (geometric mean, 95% interval); "within": each seed counts at most
 so much, for some seed was followed only so far without getting there. ± is the standard deviation
 over seeds. One seed is one seed. *Reading*: whose description was followed where a paper's text and
@@ -83,7 +84,10 @@ def verdict(item: Item, found: Sequence[Record]) -> str:
         return "not run"
     if not all(held in (True, None) for held in holding):
         return "partly" if any(holding) else "**not** reproduced"
-    return "**reproduced**" if not _missing(item, found) else "partly"
+    by_seed = _by_seed(item, found)
+    told = [Claim.parse(text).told(main, by_seed) for text in item.claims]
+    sure = not any("chance" in words for words in told)
+    return "**reproduced**" if sure and not _missing(item, found) else "partly"
 
 
 def _missing(item: Item, found: Sequence[Record]) -> list[str]:
@@ -166,16 +170,13 @@ def _median(found: Sequence[Record], row: str) -> str:
 def _claims(item: Item, found: Sequence[Record]) -> Iterator[str]:
     main = _column(found, item.measures[0])
     by_seed = _by_seed(item, found)
-    words = {True: "holds", False: "**does not hold**", None: "not measured"}
-    for text in item.claims:
-        claim = Claim.parse(text)
-        held = claim.holds(main)
-        yield f"- `{text}`: {words[held]}."
-        if held is None:
+    for claim in map(Claim.parse, item.claims):
+        yield f"- `{claim.text}`: {claim.told(main, by_seed)}."
+        if claim.holds(main) is None:
             continue
         for below, above in claim.steps():
-            if told := _paired_text(paired(by_seed, below, above)):
-                yield f"  - {above} against {below}: {told}"
+            if told := _paired_text(paired(by_seed, below.row, above.row)):
+                yield f"  - {above.row} against {below.row}: {told}"
 
 
 def _by_seed(item: Item, found: Sequence[Record]) -> list[Record]:

@@ -113,9 +113,8 @@ def _tell(item: "Item", found: "Sequence[Record]", file: Path) -> bool:
     for row, printed in item.printed.items():
         number = median(main, row)
         typer.echo(f"  {row}: {printed}; {number:.6g} of {len(values(main, row))}")
-    verdicts = {text: Claim.parse(text).holds(main) for text in item.claims}
-    words = {True: "holds", False: "DOES NOT HOLD", None: "not measured"}
-    for text, verdict in verdicts.items():
-        typer.echo(f"  {text}: {words[verdict]}")
+    claims = [Claim.parse(text) for text in item.claims]
+    for claim in claims:
+        typer.echo(f"  {claim.text}: {claim.told(main)}")
     typer.echo(f"  {file}")
-    return False not in verdicts.values()
+    return all(claim.holds(main) is not False for claim in claims)

@@ -68,14 +68,40 @@ class Claim:
         sides = [[t.times * numbers[t.row] + t.plus for t in group] for group in self.groups]
         return all(max(below) < min(above) for below, above in pairwise(sides))
 
-    def steps(self) -> list[tuple[str, str]]:
+    def told(self, found: Sequence[Record], by_seed: Sequence[Record] | None = None) -> str:
+        """Return the verdict in words; what chance may have ordered so does not hold.
+
+        Args:
+            found: what the claim is about.
+            by_seed: the same of each seed by itself, where `found` is of all seeds together.
+        """
+        held = self.holds(found)
+        if not held:
+            return "not measured" if held is None else "DOES NOT HOLD"
+        steps = [_surely(below, above, by_seed or found) for below, above in self.steps()]
+        if all(steps):
+            return "holds"
+        return "so ordered, one seed" if None in steps else "so ordered, not told from chance"
+
+    def steps(self) -> list[tuple[Term, Term]]:
         """Return each row of a group with each row of the next one."""
         return [
-            (below.row, above.row)
+            (below, above)
             for lower, upper in pairwise(self.groups)
             for below in lower
             for above in upper
         ]
+
+
+def _surely(below: Term, above: Term, found: Sequence[Record]) -> bool | None:
+    """Return whether the paired interval is on the claim's side; None: too few seeds for one."""
+    numbers = paired(found, below.row, above.row)
+    if numbers is None or numbers.interval is None:
+        return None
+    if isinstance(numbers, Ratio):  # says nothing of constants, as a difference of factors
+        return below.plus == above.plus and numbers.interval.low > below.times / above.times
+    plain = below.times == above.times == 1
+    return plain and numbers.interval.low > below.plus - above.plus
 
 
 def _term(part: str, text: str) -> Term:

@@ -86,6 +86,24 @@ def test_claims(claim: str, holds: bool | None) -> None:
     assert Claim.parse(claim).holds(found) is holds
 
 
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ("a < b", "holds"),
+        ("1.5 * a < b", "holds"),
+        ("1.99 * a < b", "so ordered, not told from chance"),
+        ("a < c", "so ordered, not told from chance"),
+        ("b < a", "DOES NOT HOLD"),
+        ("a < unknown", "not measured"),
+    ],
+)
+def test_what_chance_may_have_ordered_does_not_hold(claim: str, told: str) -> None:
+    found = rows(a=[10, 11, 10, 9], b=[20, 21, 21, 19], c=[12, 8, 14, 10])
+    assert Claim.parse(claim).told(found) == told
+    [one] = {Claim.parse("a < b").told(rows(a=[10], b=[20]))}
+    assert one == "so ordered, one seed"
+
+
 def test_claims_are_judged_on_the_seeds_that_all_rows_have() -> None:
     found = rows(a=[10, 10, 90, 90, 90], b=[20, 20])
     assert Claim.parse("a < b").holds(found)
@@ -210,7 +228,7 @@ def test_repeating_an_item(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     first = file.read_bytes()
     [fedavg] = [r for r in read(file) if r.row == "FedAvg-30"]
     assert fedavg.value == pytest.approx(4.802, abs=5e-4)
-    assert "4.7 * FedCore-30 < FedAvg-30: holds" in capsys.readouterr().out
+    assert "4.7 * FedCore-30 < FedAvg-30: so ordered, one seed" in capsys.readouterr().out
     assert main([*words, "--collect", "--out", str(tmp_path)]) == 0
     assert file.read_bytes() == first
 
