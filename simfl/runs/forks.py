@@ -30,7 +30,6 @@ from simfl.runs.folder import (
     past_name,
     prepare,
     read_provenance,
-    write_atomically,
 )
 from simfl.runs.lock import locked
 from simfl.scenario import Scenario
@@ -166,10 +165,9 @@ def fork(
     }
     _refuse_what_is_there(folder, there, overwrite)
     with locked(there):
-        prepare(there, scenario.to_yaml(), told)
-        for number, (_, stage) in enumerate(before, start=1):
-            write_atomically(there / past_name(number), stage.to_yaml().encode())
-        write_atomically(there / EVENTS, past)
+        scenarios = [stage.to_yaml().encode() for _, stage in before]
+        files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
+        prepare(there, scenario.to_yaml(), told, {**files, EVENTS: past})
         checkpoint.inherit(folder, there, shared)
     return there
 
