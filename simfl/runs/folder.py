@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
+from simfl.core.files import whole
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.errors import InputError, RunError
 from simfl.runs.eventlog import PACKED, GrowingFile, encode, encode_row, lines_of
@@ -42,15 +42,10 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         RunError: the disk is full or the folder is not writable; nothing is left behind.
     """
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        with partial.open("wb") as file:
+        with whole(path, "partial") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise RunError(f"can't write {path}: {error.strerror}") from error
 
 

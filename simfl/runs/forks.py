@@ -143,7 +143,7 @@ def fork(
     scenario = Scenario.load(folder / SCENARIO, changes)
     _refuse_another_past(before[-1][1], scenario, events[:shared])
     refuse([("", 0, scenario)], trains=not provenance["time_only"])
-    name = _folder_name(name or f"{provenance['variant']}-fork")
+    name = _folder_name(f"{provenance['variant']}-fork" if name is None else name)
     there = folder.resolve().parents[1] / name / folder.resolve().name
     past = "".join(f"{line}\n" for line in lines[:shared]).encode()
     origin = {

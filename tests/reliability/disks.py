@@ -16,15 +16,21 @@ import pytest
 WRITING = set("wax+")
 
 
+def full() -> OSError:
+    """Return what is raised where there is no room."""
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 class Disk:
     """Stands between a run and its disk, which is full after so many writes.
 
     Args:
         room: writes that still fit; the next one is cut in half where it can be (-1: none at all).
+        fault: makes what all others raise.
     """
 
-    def __init__(self, room: int) -> None:
-        self.writes, self._room = 0, room
+    def __init__(self, room: int, fault: Callable[[], BaseException] = full) -> None:
+        self.writes, self.fault, self._room = 0, fault, room
         self._write, self._open = os.write, io.open
 
     @contextmanager
@@ -38,7 +44,7 @@ class Disk:
         """Count a write; return whether all of it fits, and raise if nothing of it does."""
         self.writes += 1
         if self.writes > self._room + 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise self.fault()
         return self.writes <= self._room
 
     def write(self, descriptor: int, data: Any) -> int:
@@ -68,7 +74,7 @@ class File:
     def write(self, data: Any) -> int:
         if not self._disk.claim():
             self._file.write(data[: len(data) // 2])
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise self._disk.fault()
         return int(self._file.write(data))
 
 
