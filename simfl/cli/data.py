@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from simfl.cli import _complete
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 data = typer.Typer(rich_markup_mode=None)
@@ -15,7 +16,7 @@ app.add_typer(data, name="data")
 @data.callback(invoke_without_command=True)
 def list_data(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """List data sets and traces: built in, found in the data folder, or to be downloaded."""
     if context.invoked_subcommand is not None:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from simfl.cli import _complete
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
@@ -14,7 +15,7 @@ def list_(
         str | None,
         typer.Argument(help="Only this kind, such as selectors.", autocompletion=_complete.kinds),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """List every component and class of devices that a scenario can name, one line each."""
     import json

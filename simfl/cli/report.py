@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
 @app.command("report")
 def report_command(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
-    ],
+    folders: shared.Folders,
     out: Annotated[
         Path | None,
         typer.Option(

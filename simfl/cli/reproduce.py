@@ -24,9 +24,7 @@ def reproduce(
         str | None,
         typer.Argument(metavar="PAPER/ITEM", help="Or PAPER, or all; none: list them."),
     ] = None,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Instead of the item's: 0-4, or 1,2,3.")
-    ] = None,
+    seeds: shared.Seeds = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A reduced form, minutes long: orderings only.")
     ] = False,
@@ -44,20 +42,15 @@ def reproduce(
 
     Ends with code 1 if what was measured contradicts an ordering that a paper claims.
     """
-    from simfl.errors import InputError
     from simfl.papers.item import items
     from simfl.papers.measures import write
     from simfl.papers.repeat import collect, repeat
     from simfl.report.progress import display
-    from simfl.scenario.experiment import parse_seeds
 
     chosen = items(None if name == ALL else name)
     if quick:
         chosen, out = [item.reduced() for item in chosen], out / "quick"
-    try:
-        wanted = None if seeds is None else parse_seeds(seeds)
-    except ValueError as error:
-        raise InputError(f"--seeds: {error}") from None
+    wanted = shared.parse_seeds(seeds)
     if name is None:
         _list(chosen, wanted)
         return

@@ -1,15 +1,14 @@
 """`simfl selftest`: does virtual time obey its laws on this machine?"""
 
-from typing import Annotated
-
 import typer
 
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
 @app.command("selftest")
 def selftest(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Check virtual time against closed forms; exit code 1 if one of them does not hold."""
     import json
