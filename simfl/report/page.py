@@ -21,6 +21,7 @@ from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
 from simfl.report.words import all_targets, headline, notes
+from simfl.runs.compare import target_text
 from simfl.runs.folder import write_atomically
 from simfl.runs.result import OUTCOMES, RunResult, by_variant
 
@@ -127,7 +128,7 @@ def _range(runs: Sequence[RunResult]) -> str:
 def learning(groups: Groups) -> Drawing | None:
     """Return accuracy and loss by what they cost; rounds over time, if nothing was evaluated."""
     xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
-    marks = [("accuracy", target, formats.target(target)) for target in all_targets(groups)]
+    marks = [("accuracy", target, target_text(target)) for target in all_targets(groups)]
     about = "Dashed lines across are the targets." if marks else ""
     ys = [measures.ACCURACY, measures.LOSS]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)

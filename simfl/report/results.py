@@ -19,6 +19,7 @@ from simfl.runs.compare import (
     Column,
     Comparison,
     compare,
+    target_text,
 )
 
 _ABOUT_NORMALISED = (
@@ -63,7 +64,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
 
 def _above(column: Column) -> str:
     if column.target is not None:
-        return f"to {formats.target(column.target)}"
+        return f"to {target_text(column.target)}"
     return "" if column.metric is ACCURACY or column.metric.unit == "number" else "in all"
 
 

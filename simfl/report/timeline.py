@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.errors import InputError, RunError
+from simfl.runs.compare import target_text
 from simfl.runs.eventlog import decode
 from simfl.runs.folder import TRACE, event_lines, write_atomically
 from simfl.runs.result import MOVED, RunResult
@@ -172,7 +173,7 @@ class _Trace:
             self._round(event)
         elif kind == "target":
             at = _nanoseconds(time_s) / 1000
-            name = f"target {100 * event['accuracy']:.10g}%"
+            name = f"target {target_text(event['accuracy'])}"
             mark = {"ph": "i", "name": name, "pid": SERVER, "tid": ROUNDS, "ts": at, "s": "p"}
             self.events.append(mark)
         if kind in ("round", "probed"):

@@ -1,18 +1,16 @@
 """The answer in words: who reached what when, and how these numbers are to be read."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simfl.report import formats
+from simfl.report.charts.base import Groups
 from simfl.report.devices import Devices
-from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, times
-from simfl.runs.result import RunResult
+from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.statistics import Figure, Ratio, paired_ratio
-
-Groups = Mapping[str, Sequence[RunResult]]
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
@@ -87,7 +85,7 @@ def headline(groups: Groups) -> list[str]:
         return _durations(groups)
     targets = all_targets(groups)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
-    missed = [formats.target(target) for target in targets if target not in met]
+    missed = [target_text(target) for target in targets if target not in met]
     sentences = race(standings(groups, met[-1]), met[-1]) if met else []
     if missed or not met:
         nobody = "Nobody" if len(groups) > 1 else "It never"
@@ -106,7 +104,7 @@ def _best(groups: Groups) -> str:
 
 def race(ranked: Sequence[Standing], target: float) -> list[str]:
     """Say who got there when; who can't be told from the first is not said to be behind it."""
-    first, text = ranked[0], formats.target(target)
+    first, text = ranked[0], target_text(target)
     costs = (
         f"after {formats.duration(first.time_s.middle)} of virtual time, "
         f"{_rounds(first.rounds.middle)} and {formats.size(first.bytes.middle)} moved"

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
+from simfl.core.extras import extra
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
 from simfl.runs.folder import write_atomically
@@ -165,12 +166,7 @@ def tune(
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise InputError(
-            "simfl tune needs Optuna, which is not installed: pip install 'simfl[tune]'"
-        ) from None
+    optuna = extra("optuna", "tune", "simfl tune")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
+from simfl.core.extras import extra
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
@@ -144,12 +145,7 @@ def connect(address: str | None = None, cpus: int | None = None) -> Any:
     Raises:
         InputError: Ray is not installed, or the cluster does not answer.
     """
-    try:
-        import ray
-    except ImportError:
-        raise InputError(
-            "executor 'ray' needs Ray, which is not installed: pip install 'simfl[ray]'"
-        ) from None
+    ray = extra("ray", "ray", "executor 'ray'")
     if ray.is_initialized():
         return ray
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
