@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from simfl.components.workloads.base import Workload
     from simfl.report.notebook import run
     from simfl.runs.compare import compare
+    from simfl.runs.find import load
     from simfl.runs.flower import run_flower
     from simfl.runs.options import Options
-    from simfl.runs.result import RunResult, load
+    from simfl.runs.result import RunResult
     from simfl.runs.run import resume
     from simfl.scenario import Scenario
     from simfl.sim.networks.base import Network
@@ -49,7 +50,7 @@ _HOMES = {
     "UpdateFilter": "simfl.components.filters.base",
     "Workload": "simfl.components.workloads.base",
     "compare": "simfl.runs.compare",
-    "load": "simfl.runs.result",
+    "load": "simfl.runs.find",
     "resume": "simfl.runs.run",
     "run": "simfl.report.notebook",
     "run_flower": "simfl.runs.flower",

@@ -15,7 +15,7 @@ def check_command(
     Nothing is run and no code is imported: only the folder is read.
     """
     from simfl.runs.check import check
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     broken = 0
     for run in find_runs(folders):

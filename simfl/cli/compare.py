@@ -36,7 +36,7 @@ def compare_command(
     from simfl.errors import InputError, nearest
     from simfl.report.comparison import render
     from simfl.runs.compare import compare
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

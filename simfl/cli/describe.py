@@ -25,5 +25,9 @@ def describe(
     from simfl.scenario.describe import Description
 
     with shared.importing(allow_code):
-        found = Description.find(kind, name)
-    typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False) if as_json else str(found))
+        description = Description.find(kind, name)
+    typer.echo(
+        json.dumps(asdict(description), indent=2, ensure_ascii=False)
+        if as_json
+        else str(description)
+    )

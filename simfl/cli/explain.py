@@ -30,9 +30,11 @@ def explain_command(
 
     from simfl.report.explanation import as_text
     from simfl.runs.explain import explain
+    from simfl.runs.find import load
     from simfl.runs.options import Options
-    from simfl.runs.result import load
 
     with shared.importing(allow_code):
-        told = explain(load(folder), round_, what_if=what_if, options=Options(data_dir=data_dir))
-    typer.echo(json.dumps(told.as_dict(), indent=2) if as_json else as_text(told))
+        explanation = explain(
+            load(folder), round_, what_if=what_if, options=Options(data_dir=data_dir)
+        )
+    typer.echo(json.dumps(explanation.as_dict(), indent=2) if as_json else as_text(explanation))

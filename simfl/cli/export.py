@@ -26,7 +26,7 @@ def export_command(
     """Write rounds and participations of many runs as two tables, with variant, seed and sweep."""
     from simfl.errors import InputError, nearest
     from simfl.runs.export import export
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

@@ -25,13 +25,13 @@ def list_(
     from simfl.scenario.kinds import KINDS
 
     kinds = [kind] if kind is not None else [*KINDS, DEVICES]
-    found = {each: overview(each) for each in kinds}
+    overviews = {listed: overview(listed) for listed in kinds}
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(overviews, indent=2, ensure_ascii=False))
         return
-    for each, members in found.items():
+    for listed, members in overviews.items():
         if kind is None:
-            typer.echo(f"{each}:")
+            typer.echo(f"{listed}:")
         width = max((len(name) for name in members), default=0)
         for name, text in members.items():
             typer.echo(f"{'' if kind else '  '}{name:<{width}}  {text}")

@@ -50,7 +50,7 @@ def plot_command(
     from simfl.errors import InputError
     from simfl.report.plot import WIDTHS, Band, plot
     from simfl.report.savefig import check_picture, save
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     check_picture(out)
     if not set(log) <= {"x", "y"}:

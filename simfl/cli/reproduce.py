@@ -58,14 +58,14 @@ def reproduce(
     agreed = True
     for item in chosen:
         if only_collect:
-            found = collect(item, out / item.id, wanted)
+            records = collect(item, out / item.id, wanted)
         else:
             with display(quiet) as board:
-                found = repeat(item, out / item.id, how, wanted, board)
-        if found:
+                records = repeat(item, out / item.id, how, wanted, board)
+        if records:
             file = (out / item.id).with_suffix(".csv")
-            write(file, found)
-            agreed &= _tell(item, found, file)
+            write(file, records)
+            agreed &= _tell(item, records, file)
     raise typer.Exit(0 if agreed else 1)
 
 
@@ -97,11 +97,11 @@ def _needs_files(job: "Job") -> bool:
     return job.scenario.data.dataset.needs_files
 
 
-def _tell(item: "Item", found: "Sequence[Record]", file: Path) -> bool:
+def _tell(item: "Item", records: "Sequence[Record]", file: Path) -> bool:
     """Print what came of an item; return whether it agrees with the paper's orderings."""
     from simfl.papers.claims import Claim, median, values
 
-    main = [record for record in found if record.column == item.measures[0]]
+    main = [record for record in records if record.column == item.measures[0]]
     typer.echo(f"\n{item.id}: {item.title}\n  {item.measures[0]}: printed, median of seeds")
     for row, printed in item.printed.items():
         number = median(main, row)

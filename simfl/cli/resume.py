@@ -22,7 +22,7 @@ def resume_command(
     as_json: shared.AsJson = False,
 ) -> None:
     """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
     from simfl.runs.run import resume_all
 
     how = shared.options(executor, workers, device, data_dir, ray_address, jobs=jobs)

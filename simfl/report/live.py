@@ -149,8 +149,8 @@ class LiveRuns:
         return path.resolve().is_relative_to(self.top)
 
     def _version(self, folders: Sequence[Path]) -> str:
-        told = "\n".join(f"{self._name(folder)} {_signature(folder)}" for folder in folders)
-        return sha256(told.encode()).hexdigest()[:16]
+        signatures = "\n".join(f"{self._name(folder)} {_signature(folder)}" for folder in folders)
+        return sha256(signatures.encode()).hexdigest()[:16]
 
 
 def _signature(folder: Path) -> str:

@@ -73,9 +73,9 @@ def _cells(comparison: Comparison, column: Column) -> list[Cell]:
     cells = []
     for name in comparison.groups:
         figure = comparison.figure(name, column)
-        told = figure_text(figure, text, target=column.target is not None)
-        css = "best" if name == winner else "none" if told == formats.NOTHING else ""
-        value, sign, more = told.partition(" ± " if " ± " in told else ", ")
+        written = figure_text(figure, text, target=column.target is not None)
+        css = "best" if name == winner else "none" if written == formats.NOTHING else ""
+        value, sign, more = written.partition(" ± " if " ± " in written else ", ")
         cells.append(Cell(value, css, figure.middle, more=f"{sign.strip(', ')} {more}".strip()))
     return cells
 

@@ -92,8 +92,8 @@ class _Handler(BaseHTTPRequestHandler):
             with self.server.lock:
                 status, text, kind = self._found()
         except Exception as error:  # a folder may hold anything; the others are still to be shown
-            told = str(error) if isinstance(error, SimflError) else f"damaged: {error!r}"
-            status, text, kind = HTTPStatus.INTERNAL_SERVER_ERROR, f"{told}\n", "text/plain"
+            reason = str(error) if isinstance(error, SimflError) else f"damaged: {error!r}"
+            status, text, kind = HTTPStatus.INTERNAL_SERVER_ERROR, f"{reason}\n", "text/plain"
         self._answer(status, text, kind)
 
     do_HEAD = do_GET  # noqa: N815 - the library's name

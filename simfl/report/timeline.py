@@ -208,7 +208,9 @@ class _Trace:
     def _participation(self, row: dict[str, Any], time_s: float) -> None:
         # An update may still wait to be aggregated when its device is sent out again.
         visits = self._visits.get(int(row["client"]), [])
-        visit = next((one for one in visits if one.since_s == row["selected_s"]), None)
+        visit = next(
+            (candidate for candidate in visits if candidate.since_s == row["selected_s"]), None
+        )
         if visit is None or row["outcome"] == "skipped":  # it was never sent anything
             return
         visits.remove(visit)
@@ -222,9 +224,9 @@ class _Trace:
         else:
             end_s = time_s
             visit.stop(time_s)
-        told = {name: row[name] for name in _TOLD if name in row}
+        facts = {name: row[name] for name in _TOLD if name in row}
         client = int(row["client"])
-        if self._draw(client, f"round {row['round']}: {row['outcome']}", visit, end_s, told):
+        if self._draw(client, f"round {row['round']}: {row['outcome']}", visit, end_s, facts):
             track = self._process(client), client + 1
             self._arrow("sent out", visit.since_s, visit.since_s, (SERVER, ROUNDS), track)
             if row["outcome"] == "arrived":
@@ -235,8 +237,8 @@ class _Trace:
             answered = client in event["answered"]
             if not answered and not visit.away:
                 visit.stop(time_s)
-            told = {"round": event["round"], "answered": answered}
-            self._draw(client, f"probe: {event['report']}", visit, visit.phase_s, told)
+            facts = {"round": event["round"], "answered": answered}
+            self._draw(client, f"probe: {event['report']}", visit, visit.phase_s, facts)
         self._probes.clear()
 
     def _draw(

@@ -66,12 +66,12 @@ def read_json(path: Path) -> dict[str, Any]:
         InputError: it is missing or damaged.
     """
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} can't be read: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"{path}:1: is no JSON object")
-    return found
+    return content
 
 
 _ORIGINS = {"variant": str, "seed": int, "time_only": bool, "device": str, "scenario_sha256": str}
@@ -84,15 +84,15 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: it is missing or damaged.
     """
-    found = {"forks": [], **read_json(folder / PROVENANCE)}
-    wrong = [name for name, kind in _ORIGINS.items() if not isinstance(found.get(name), kind)]
-    forks = found["forks"]
+    provenance = {"forks": [], **read_json(folder / PROVENANCE)}
+    wrong = [name for name, kind in _ORIGINS.items() if not isinstance(provenance.get(name), kind)]
+    forks = provenance["forks"]
     sound = isinstance(forks, list) and all(
         isinstance(fork, dict) and isinstance(fork.get("at_s"), float) for fork in forks
     )
     if wrong := [*wrong, *([] if sound else ["forks"])]:
         raise InputError(f"{folder / PROVENANCE} is damaged: {wrong[0]} is not what it should be")
-    return found
+    return provenance
 
 
 def is_finished(folder: Path) -> bool:

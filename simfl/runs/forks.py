@@ -156,7 +156,7 @@ def fork(
         "events_sha256": sha256(past).hexdigest(),
         "scenario_sha256": provenance["scenario_sha256"],
     }
-    told = {
+    origins = {
         **{key: value for key, value in provenance.items() if key != "host_s"},
         "variant": name,
         "log_compressed": False,
@@ -166,7 +166,7 @@ def fork(
     }
     _refuse_what_is_there(folder, there, overwrite)
     with locked(there):
-        prepare(there, scenario.to_yaml(), told)
+        prepare(there, scenario.to_yaml(), origins)
         for number, (_, stage) in enumerate(before, start=1):
             write_atomically(there / past_name(number), stage.to_yaml().encode())
         write_atomically(there / EVENTS, past)

@@ -63,11 +63,11 @@ def jobs(
     Raises:
         ScenarioError: everything that is wrong with it or with one of its variants.
     """
-    found = []
-    for variant, seed, one, factors in expand(scenario, seeds, variants):
-        top = Path("runs") / one.name if out is None else out
-        found.append(Job(variant, one, top / variant / f"seed-{seed}", factors))
-    return found
+    todo = []
+    for variant, seed, variant_scenario, factors in expand(scenario, seeds, variants):
+        top = Path("runs") / variant_scenario.name if out is None else out
+        todo.append(Job(variant, variant_scenario, top / variant / f"seed-{seed}", factors))
+    return todo
 
 
 def run(
@@ -283,7 +283,11 @@ def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any
         "variant": job.variant,
         "seed": job.scenario.seed,
         "factors": job.factors,
-        "assumed": [str(it) for it in assumptions(job.scenario) if it.path not in _GIVEN],
+        "assumed": [
+            str(assumption)
+            for assumption in assumptions(job.scenario)
+            if assumption.path not in _GIVEN
+        ],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
         "log": options.log,
@@ -319,7 +323,7 @@ def _commit() -> str | None:
         return None
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
-        told = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        described = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return told.stdout.strip()
+    return described.stdout.strip()

@@ -275,15 +275,15 @@ class _Study:
         data = {key: value for key, value in document.data.items() if key != "tune"}
         document = replace(document, data=data, overrides=overrides)  # they win over a variant's
         variants = None if self._variant is None else [self._variant]
-        found = jobs(document, self.folder, self._seeds, variants)
+        asked = jobs(document, self.folder, self._seeds, variants)
         todo = [
             Job(
                 name,
-                self._bounded(job.scenario, len(found)),
+                self._bounded(job.scenario, len(asked)),
                 self.folder / name / job.folder.name,
                 dict(parameters),
             )
-            for job in found
+            for job in asked
         ]
         runs = [(job.variant, job.scenario.seed, job.scenario) for job in todo]
         refuse(runs, trains=not self._options.time_only)

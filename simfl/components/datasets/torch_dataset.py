@@ -66,11 +66,11 @@ class TorchDataset(OwnDataset):
         return rows.with_test(*self._pairs(self.test_dataset, test))
 
     def _made(self, name: str, arguments: dict[str, Any]) -> Any:
-        found = self._object(name)
-        if hasattr(found, "__getitem__") and not isinstance(found, type):
-            return found
+        maker = self._object(name)
+        if hasattr(maker, "__getitem__") and not isinstance(maker, type):
+            return maker
         try:
-            return found(**arguments)
+            return maker(**arguments)
         except Exception as error:
             raise InputError(f"making {name!r}: {type(error).__name__}: {error}") from error
 

@@ -56,5 +56,5 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     about = "By the round in which they were selected." + (
         f" Means over {width} rounds." if width > 1 else ""
     )
-    told = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in there]
-    return Drawing("What became of those selected", about, str(plot), told)
+    entries = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in there]
+    return Drawing("What became of those selected", about, str(plot), entries)
