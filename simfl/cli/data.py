@@ -29,7 +29,7 @@ def list_data(
         return
     for row in rows:
         typer.echo(f"{row['name']:<{max(len(r['name']) for r in rows)}}  {row['where']}")
-        for line in _more(row):
+        for line in _details(row):
             typer.echo(f"    {line}")
     typer.echo("\n`simfl data fetch NAME [--to FOLDER]` downloads; --json has every checksum.")
 
@@ -57,11 +57,11 @@ def fetch_data(
 
     trace = name in ORIGINS and ORIGINS[name].kind == "trace"
     folder = to or (Path() if trace else data_folders()[0])
-    for file in fetch(name, folder, _told()):
+    for file in fetch(name, folder, _announcing()):
         typer.echo(file)
 
 
-def _told() -> Any:
+def _announcing() -> Any:
     """Return what says on stderr that a download has begun."""
     begun: set[str] = set()
 
@@ -109,7 +109,7 @@ def _where(name: str) -> str:
     return "to be downloaded" if origin.downloads else "by hand"
 
 
-def _more(row: dict[str, Any]) -> list[str]:
+def _details(row: dict[str, Any]) -> list[str]:
     """Return lines on what is not built in."""
     if "about" not in row:
         return []

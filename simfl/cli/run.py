@@ -52,7 +52,7 @@ def run_command(
     """Simulate a scenario: every variant, at every point of its sweep, with every seed."""
     from simfl.cli._plan import show_plan
     from simfl.errors import InputError
-    from simfl.runs.run import jobs as jobs_of
+    from simfl.runs.job import jobs as jobs_of
     from simfl.runs.run import run
     from simfl.scenario import Document
 

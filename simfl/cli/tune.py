@@ -10,7 +10,7 @@ from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
-    from simfl.runs.tune import Tuning
+    from simfl.runs.trials import Tuning
     from simfl.scenario import Document
 
 

@@ -78,7 +78,7 @@ class Claim:
         held = self.holds(records)
         if not held:
             return "not measured" if held is None else "DOES NOT HOLD"
-        steps = [_surely(below, above, by_seed or records) for below, above in self.steps()]
+        steps = [_beyond_chance(below, above, by_seed or records) for below, above in self.steps()]
         if all(steps):
             return "holds"
         return "so ordered, one seed" if None in steps else "so ordered, not told from chance"
@@ -93,7 +93,7 @@ class Claim:
         ]
 
 
-def _surely(below: Term, above: Term, records: Sequence[Record]) -> bool | None:
+def _beyond_chance(below: Term, above: Term, records: Sequence[Record]) -> bool | None:
     """Return whether the paired interval is on the claim's side; None: too few seeds for one."""
     numbers = paired(records, below.row, above.row)
     if numbers is None or numbers.interval is None:

@@ -21,7 +21,7 @@ HOW = (
 
 def as_text(explanation: Explanation) -> str:
     """Return an explanation for people."""
-    blocks = [_head(explanation), _phases(explanation), _who(explanation)]
+    blocks = [_head(explanation), _phases(explanation), _whom_it_waited_for(explanation)]
     if explanation.round is None:
         blocks.append(_what_if(explanation))
     return "\n\n".join("\n".join(lines) for lines in map(list, blocks) if lines)
@@ -53,7 +53,7 @@ def _phases(explanation: Explanation) -> Iterator[str]:
         yield f"  (of it {formats.duration(explanation.after_last_ns / 1e9)} after the last round)"
 
 
-def _who(explanation: Explanation) -> Iterator[str]:
+def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
     run = explanation.run
     names = dict(zip(run.part("client").tolist(), run.part("group").tolist(), strict=True))
     if explanation.round is not None:

@@ -186,7 +186,7 @@ def survey(builder: Builder) -> FleetFacts:
         facts.append(_facts("all", everybody, columns, online, limit_s, holds))
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(builder.settings.clients, len(able))
-    asked = min(_asked(builder), len(able))
+    asked = min(_clients_asked(builder), len(able))
     return FleetFacts(
         facts,
         wanted,
@@ -223,7 +223,7 @@ class _Asking(TimeOnlyCoordinator):
         return [int(client) for client in view.draw(k, self._seeds.stream("selection"))]
 
 
-def _asked(builder: Builder) -> int:
+def _clients_asked(builder: Builder) -> int:
     more = float(getattr(builder.scenario.rounds.policy, "over_select", 1.0))
     return math.ceil(round(builder.settings.clients * more, 9))
 

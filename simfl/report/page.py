@@ -77,7 +77,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         pivot=curves.embedded(swept.data if swept else {}),
         origins=origins(runs, groups),
         island=curves.island([*([first] if first else []), *drawings]),
-        script=own("page.js"),
+        script=asset("page.js"),
         more=more or {},
     )
 
@@ -88,10 +88,10 @@ def render(template: str, **values: Any) -> str:
 
     loader = PackageLoader("simfl.report")
     jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    return jinja.get_template(template).render(style=own("style.css"), **values)
+    return jinja.get_template(template).render(style=asset("style.css"), **values)
 
 
-def own(name: str) -> str:
+def asset(name: str) -> str:
     """Return a file of this room."""
     return files("simfl.report").joinpath(name).read_text(encoding="utf-8")
 
@@ -162,21 +162,23 @@ def _sections(groups: Groups) -> list[Section]:
         [measures.GEMD],
     )
     return [
-        Section("Rounds", _there(durations, anatomy(groups), rounds.outcomes(groups), skew)),
+        Section("Rounds", _without_none(durations, anatomy(groups), rounds.outcomes(groups), skew)),
         Section(
             "Clients",
-            _there(
+            _without_none(
                 clients.participation(groups),
                 clients.client_times(groups),
                 clients.staleness(groups),
             ),
             _clients(groups),
         ),
-        Section("Costs", _there(costs.bytes_by_purpose(groups), costs.energy_by_purpose(groups))),
+        Section(
+            "Costs", _without_none(costs.bytes_by_purpose(groups), costs.energy_by_purpose(groups))
+        ),
     ]
 
 
-def _there(*drawings: Drawing | None) -> list[Drawing]:
+def _without_none(*drawings: Drawing | None) -> list[Drawing]:
     return [drawing for drawing in drawings if drawing is not None]
 
 

@@ -41,7 +41,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     )
     above: dict[str, int] = {}
     for column in comparison.columns:
-        above[_above(column)] = above.get(_above(column), 0) + 1
+        above[_heading_above(column)] = above.get(_heading_above(column), 0) + 1
     columns = [_cells(comparison, column) for column in comparison.columns]
     seeded = any(len(runs) > 1 for runs in groups.values())
     rows = [
@@ -62,7 +62,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     return Table(heads, rows, above=list(above.items())), reading
 
 
-def _above(column: Column) -> str:
+def _heading_above(column: Column) -> str:
     if column.target is not None:
         return f"to {target_text(column.target)}"
     return "" if column.metric is ACCURACY or column.metric.unit == "number" else "in all"

@@ -90,11 +90,11 @@ def headline(groups: Groups) -> list[str]:
     if missed or not met:
         nobody = "Nobody" if len(groups) > 1 else "It never"
         never = f"{nobody} reached {formats.listed(missed)}; the " if missed else "The "
-        sentences.append(f"{never}best accuracy was {_best(groups)}.")
+        sentences.append(f"{never}best accuracy was {_best_accuracy(groups)}.")
     return sentences
 
 
-def _best(groups: Groups) -> str:
+def _best_accuracy(groups: Groups) -> str:
     best, name = max(
         ((run.best_accuracy, name) for name, runs in groups.items() for run in runs),
         key=lambda pair: (math.isfinite(pair[0]), pair[0]),
@@ -120,7 +120,7 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     level = [
         standing
         for standing in others
-        if standing.ratio and standing.ratio.interval and not _apart(standing)
+        if standing.ratio and standing.ratio.interval and not _told_apart(standing)
     ]
     if level:
         names = formats.listed([first.name, *(standing.name for standing in level)])
@@ -129,7 +129,7 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     else:
         sentences = [f"{first.name} reached {text} first: {costs}."]
     if others:
-        sentences.append(f"{formats.listed([_took(standing) for standing in others])}.")
+        sentences.append(f"{formats.listed([_time_taken(standing) for standing in others])}.")
     if any(standing.ratio is not None and standing.ratio.interval is None for standing in others):
         sentences.append("With one seed there is no interval: chance may have made the difference.")
     elif others:
@@ -139,11 +139,11 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     return sentences
 
 
-def _apart(standing: Standing) -> bool:
+def _told_apart(standing: Standing) -> bool:
     return standing.ratio is not None and standing.ratio.distinguishable
 
 
-def _took(standing: Standing) -> str:
+def _time_taken(standing: Standing) -> str:
     figure = standing.time_s
     some = (
         f" with {figure.seeds - figure.missing} of {figure.seeds} seeds" if figure.missing else ""
@@ -218,7 +218,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
             [f"{run.variant} seed {run.seed} (round {run.n_rounds})" for run in open_]
         )
         headed.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
-    headed += [("Rounds ran short", text) for text in _short(groups)]
+    headed += [("Rounds ran short", text) for text in _rounds_run_short(groups)]
     headed += [("Never heard", text) for text in _never_heard(groups)]
     headed += [("Wasted", text) for text in _wasted(groups)]
     issued = sum(run.summary["trainings"]["issued"] for run in runs if run.finished)
@@ -230,7 +230,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
     return headed
 
 
-def _short(groups: Groups) -> list[str]:
+def _rounds_run_short(groups: Groups) -> list[str]:
     """Say where fewer clients took part than were asked, and on how many devices that rests."""
     by_severity = []
     for name, runs in groups.items():
@@ -246,7 +246,7 @@ def _short(groups: Groups) -> list[str]:
             f"updates of {heard:,} of {formats.plural(fewest.devices, 'device')} counted{seed}"
         )
         by_severity.append((short / rounds, text))
-    return [f"{sentence}." for sentence in _worst(by_severity)]
+    return [f"{sentence}." for sentence in _worst_few(by_severity)]
 
 
 def _never_heard(groups: Groups) -> list[str]:
@@ -263,7 +263,9 @@ def _never_heard(groups: Groups) -> list[str]:
                 f"{who}{of}{seed}, with {formats.percent(share, 0)} of the samples of those asked"
             )
             by_severity.append((share, held))
-    return [f"{sentence}: no update of theirs ever counted." for sentence in _worst(by_severity)]
+    return [
+        f"{sentence}: no update of theirs ever counted." for sentence in _worst_few(by_severity)
+    ]
 
 
 def _wasted(groups: Groups) -> list[str]:
@@ -274,13 +276,14 @@ def _wasted(groups: Groups) -> list[str]:
             of = f" ({name})" if len(groups) > 1 else ""
             by_severity.append((share, f"{formats.percent(share)}{of}"))
     if len(groups) == 1:
-        return [f"{sentence} of all bytes came to nothing." for sentence in _worst(by_severity)]
+        return [f"{sentence} of all bytes came to nothing." for sentence in _worst_few(by_severity)]
     return [
-        f"of all bytes, so many came to nothing: {sentence}." for sentence in _worst(by_severity)
+        f"of all bytes, so many came to nothing: {sentence}."
+        for sentence in _worst_few(by_severity)
     ]
 
 
-def _worst(by_severity: list[tuple[float, str]]) -> list[str]:
+def _worst_few(by_severity: list[tuple[float, str]]) -> list[str]:
     """Return the worst few in one line, or nothing."""
     ranked = [text for _, text in sorted(by_severity, key=lambda pair: -pair[0])]
     others = len(ranked) - NAMED

@@ -22,17 +22,15 @@ from simfl.runs.eventlog import decode
 from simfl.runs.folder import (
     EVENTS,
     SCENARIO,
-    check_ours,
     event_lines,
     is_run,
-    leaves,
     log_of,
     past_name,
-    prepare,
     read_provenance,
     write_atomically,
 )
 from simfl.runs.lock import locked
+from simfl.runs.reuse import check_ours, leaves, prepare
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import Name

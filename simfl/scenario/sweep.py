@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, field_validator
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.scenario.part import Count, Part
-from simfl.scenario.yaml import Location
+from simfl.scenario.place import Location
 
 Values = Annotated[list[Any], Field(min_length=1, max_length=1000)]
 MOST_POINTS = 10_000

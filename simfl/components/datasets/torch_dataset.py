@@ -47,7 +47,7 @@ class TorchDataset(OwnDataset):
 
     @override
     def rows(self) -> Rows:
-        train = self._made(self.dataset, self.arguments)
+        train = self._instantiated(self.dataset, self.arguments)
         x, label = self._pairs(self.dataset, train)
         client = None
         if self.client is not None:
@@ -62,10 +62,10 @@ class TorchDataset(OwnDataset):
         rows = Rows(x, label, client)
         if self.test_dataset is None:
             return rows
-        test = self._made(self.test_dataset, self.test_arguments)
+        test = self._instantiated(self.test_dataset, self.test_arguments)
         return rows.with_test(*self._pairs(self.test_dataset, test))
 
-    def _made(self, name: str, arguments: dict[str, Any]) -> Any:
+    def _instantiated(self, name: str, arguments: dict[str, Any]) -> Any:
         maker = self._object(name)
         if hasattr(maker, "__getitem__") and not isinstance(maker, type):
             return maker

@@ -49,7 +49,7 @@ def legend(groups: Groups) -> list[tuple[str, str]]:
     return [(colour(i), name) for i, name in enumerate(groups)] if len(groups) > 1 else []
 
 
-def each(groups: Groups) -> list[tuple[str, str, RunResult]]:
+def styled_runs(groups: Groups) -> list[tuple[str, str, RunResult]]:
     """Return CSS class, name and run; runs that are one of several seeds are drawn thin."""
     return [
         (

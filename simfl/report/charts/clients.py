@@ -8,7 +8,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
-from simfl.report.charts.base import Drawing, Groups, colour, each, legend, mean, scale
+from simfl.report.charts.base import Drawing, Groups, colour, legend, mean, scale, styled_runs
 from simfl.report.svg import Plot
 from simfl.runs.result import RunResult
 
@@ -21,7 +21,7 @@ COLUMNS = 240
 
 def participation(groups: Groups) -> Drawing | None:
     """Return how often each device's update counted: by device for one run, else sorted."""
-    runs = [run for _, _, run in each(groups) if run.devices]
+    runs = [run for _, _, run in styled_runs(groups) if run.devices]
     if not runs:
         return None
     if len(runs) == 1 and runs[0].devices <= COLUMNS:
@@ -30,7 +30,7 @@ def participation(groups: Groups) -> Drawing | None:
     devices = max(run.devices for run in runs)
     x = linear("devices, the most heard first", 0.0, float(devices))
     plot = Plot("updates per device", x, linear("updates that counted", 0.0, most * 1.05))
-    for css, name, run in each(groups):
+    for css, name, run in styled_runs(groups):
         sorted_ = np.sort(run.participations)[::-1].astype(np.float64)
         stairs = np.repeat(sorted_, 2)
         edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
@@ -61,7 +61,9 @@ def _participation_by_device(run: RunResult) -> Drawing:
 
 def yardstick_s(groups: Groups) -> float:
     """Return the one deadline that the runs share (those without take the others'), else NaN."""
-    deadlines_s = {run.deadline_s for _, _, run in each(groups) if math.isfinite(run.deadline_s)}
+    deadlines_s = {
+        run.deadline_s for _, _, run in styled_runs(groups) if math.isfinite(run.deadline_s)
+    }
     return deadlines_s.pop() if len(deadlines_s) == 1 else math.nan
 
 

@@ -163,7 +163,7 @@ class Processes(Executor):
                     group.asked_s = time.monotonic()
                     group.due_s = group.asked_s + self._patience.limit_s(group.work, group.failures)
                     worker.ask(batch.part(group.at), batch.bases)
-            for slot in self._answered(busy):
+            for slot in self._wait_for_answers(busy):
                 results = self._pool[slot].answer()
                 group = busy.pop(slot)
                 if results is not None:
@@ -181,7 +181,7 @@ class Processes(Executor):
                 waiting.extendleft(group.halves())
         return [by_place[at] for at in range(len(batch.orders))]
 
-    def _answered(self, busy: Mapping[int, "_Group"]) -> list[int]:
+    def _wait_for_answers(self, busy: Mapping[int, "_Group"]) -> list[int]:
         """Wait; return who has answered or died.  Who is overdue is killed, as if it had died."""
         channels = {self._pool[slot].channel: slot for slot in busy}
         left_s = min(group.due_s for group in busy.values()) - time.monotonic()
