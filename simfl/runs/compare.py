@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simfl.errors import InputError, nearest
-from simfl.runs.result import RunResult, by_variant
+from simfl.runs.find import by_variant
+from simfl.runs.result import RunResult
 from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
