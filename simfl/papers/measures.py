@@ -24,7 +24,8 @@ from simfl.runs.compare import (
     Metric,
     Unit,
 )
-from simfl.runs.result import RunResult, by_variant
+from simfl.runs.find import by_variant
+from simfl.runs.result import RunResult
 
 GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))
 BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)
@@ -164,12 +165,12 @@ def _machine(facts: Mapping[str, object]) -> str:
 COLUMNS = [field.name for field in fields(Record)]
 
 
-def write(path: Path, found: Iterable[Record]) -> None:
+def write(path: Path, records: Iterable[Record]) -> None:
     """Write a CSV file; what is None is empty."""
     text = io.StringIO(newline="")
     table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     table.writeheader()
-    table.writerows(map(asdict, found))
+    table.writerows(map(asdict, records))
     write_output(path, text.getvalue().encode())
 
 

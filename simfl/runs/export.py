@@ -28,7 +28,7 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
         extra("pyarrow", "parquet", "--format parquet")
     files = []
     for name in ("rounds", "clients"):
-        table = joined(results, name)
+        table = concatenated(results, name)
         path = folder / f"{name}.{form}"
         try:
             with whole(path) as file:
@@ -42,7 +42,7 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
     return files
 
 
-def joined(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
+def concatenated(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
     """Return one table (`rounds` or `clients`) of all `results`, one below the other."""
     import pandas as pd
 

@@ -22,16 +22,14 @@ from simfl.runs.eventlog import decode
 from simfl.runs.folder import (
     EVENTS,
     SCENARIO,
-    check_ours,
     event_lines,
     is_run,
-    leaves,
     log_of,
     past_name,
-    prepare,
     read_provenance,
 )
 from simfl.runs.lock import locked
+from simfl.runs.reuse import check_ours, leaves, prepare
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import Name
@@ -155,7 +153,7 @@ def fork(
         "events_sha256": sha256(past).hexdigest(),
         "scenario_sha256": provenance["scenario_sha256"],
     }
-    told = {
+    origins = {
         **{key: value for key, value in provenance.items() if key != "host_s"},
         "variant": name,
         "log_compressed": False,
@@ -167,7 +165,7 @@ def fork(
     with locked(there):
         scenarios = [stage.to_yaml().encode() for _, stage in before]
         files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
-        prepare(there, scenario.to_yaml(), told, {**files, EVENTS: past})
+        prepare(there, scenario.to_yaml(), origins, {**files, EVENTS: past})
         checkpoint.inherit(folder, there, shared)
     return there
 
