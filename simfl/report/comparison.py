@@ -1,19 +1,13 @@
-"""A comparison as text: for a terminal, Markdown, LaTeX, CSV and JSON."""
+"""What a comparison says, in words: sections of rows for people, and how to read them."""
 
-import csv
-import io
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from simfl.report import formats
-from simfl.runs.compare import Cell, Column, Comparison
+from simfl.runs.compare import Cell, Column, Comparison, target_text
 from simfl.runs.statistics import Figure, Interval, Ratio
-
-WIDTH = 100
-"""Columns of text, where the output is no terminal."""
 
 TEXT: Mapping[str, Callable[[float], str]] = {
     "share": lambda value: formats.percent(value, 2),
@@ -52,11 +46,6 @@ class Section:
     rows: list[list[str]]
 
 
-def render(comparison: Comparison, form: str) -> str:
-    """Return a comparison as text in one of `FORMATS`."""
-    return FORMATS[form](comparison)
-
-
 def sections(comparison: Comparison) -> list[Section]:
     """Return the parts of a comparison: the whole runs, each target, each again as ratios."""
     parts: dict[tuple[Any, ...], list[Column]] = {}
@@ -72,7 +61,7 @@ def _section(comparison: Comparison, columns: list[Column]) -> Section:
         cells = [cell_text(column, comparison.cell(variant, column)) for column in columns]
         rows.append([variant, *([str(len(runs))] if seeded else []), *cells])
     heads = ["variant", *(["seeds"] if seeded else []), *(_head(column) for column in columns)]
-    title = "whole runs" if first.target is None else f"to {formats.target(first.target)}"
+    title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
     if first.versus is not None:
         title += (
             f", {first.versus} ÷ each" if first.target is not None else f", less {first.versus}"
@@ -164,128 +153,3 @@ def legend(comparison: Comparison) -> list[str]:
                 "much (restricted mean)."
             )
     return lines
-
-
-# Forms -------------------------------------------------------------------------------------------
-
-
-def as_table(comparison: Comparison) -> str:
-    """Return aligned text, at most as wide as the terminal or `WIDTH`."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    file = io.StringIO()
-    console = Console(file=file, width=WIDTH, highlight=False, markup=False, color_system=None)
-    for part in sections(comparison):
-        table = Table(title=part.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for index, head in enumerate(part.heads):
-            table.add_column(head, justify="right" if index else "left", overflow="fold")
-        for row in part.rows:
-            table.add_row(*row)
-        console.print(table)
-    for line in legend(comparison):
-        console.print(line)
-    return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
-
-
-def as_markdown(comparison: Comparison) -> str:
-    """Return a table per section, in Markdown."""
-
-    def row(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-
-    lines = []
-    for part in sections(comparison):
-        rule = "| --- |" + " ---: |" * (len(part.heads) - 1)
-        lines += [f"**{part.title}**", "", row(part.heads), rule, *map(row, part.rows), ""]
-    return "\n".join([*lines, *legend(comparison)]).rstrip("\n")
-
-
-_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "±": r"$\pm$", "×": r"$\times$", "÷": r"$\div$", "–": "--", "[": "{[}", "]": "{]}",
-}  # fmt: skip
-
-
-def as_latex(comparison: Comparison) -> str:
-    """Return a booktabs table per section."""
-
-    def row(cells: list[str]) -> str:
-        return " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
-
-    lines = [r"% \usepackage{booktabs}"]
-    for part in sections(comparison):
-        lines += [f"% {part.title}", rf"\begin{{tabular}}{{l{'r' * (len(part.heads) - 1)}}}"]
-        lines += [r"\toprule", row(part.heads), r"\midrule", *map(row, part.rows)]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*lines, *(f"% {line}" for line in legend(comparison))])
-
-
-def as_json(comparison: Comparison) -> str:
-    """Return a list of variants with all that is known of each column."""
-    rows = [
-        {
-            "variant": variant,
-            "seeds": len(runs),
-            **{c.key: facts(comparison.cell(variant, c)) for c in comparison.columns},
-        }
-        for variant, runs in comparison.groups.items()
-    ]
-    return json.dumps(rows, indent=2)
-
-
-def as_csv(comparison: Comparison) -> str:
-    """Return a line per variant; every fact of a column is a column of its own."""
-    buffer = io.StringIO()
-    rows = [
-        {"variant": variant, "seeds": len(runs), **dict(_flat(comparison, variant))}
-        for variant, runs in comparison.groups.items()
-    ]
-    heads = dict.fromkeys(head for row in rows for head in row)
-    writer = csv.DictWriter(buffer, list(heads), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({head: _defused(cell) for head, cell in row.items()} for row in rows)
-    return buffer.getvalue().rstrip("\n")
-
-
-def _defused(cell: Any) -> Any:
-    """Put a quote before text that a spreadsheet would run: a run folder may be a stranger's."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
-
-
-def _flat(comparison: Comparison, variant: str) -> Iterator[tuple[str, Any]]:
-    for column in comparison.columns:
-        for name, value in (facts(comparison.cell(variant, column)) or {}).items():
-            own = column.key if name in ("mean", "ratio") else f"{column.key}_{name}"
-            yield own, "" if value is None else value
-
-
-def facts(cell: Cell) -> dict[str, Any] | None:
-    """Return a cell for programs; what is not finite is None."""
-    if cell is None:
-        return None
-
-    def finite(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    interval = cell.interval
-    bounds = {
-        "low": None if interval is None else finite(interval.low),
-        "high": None if interval is None else finite(interval.high),
-        "interval": None if interval is None else interval.method,
-    }
-    if isinstance(cell, Ratio):
-        told = {"ratio": finite(cell.value), **bounds, "distinguishable": cell.distinguishable}
-        return told | {"seeds": cell.seeds, "horizon": finite(cell.horizon)}
-    told = {"mean": finite(cell.mean), "std": finite(cell.std), "median": finite(cell.median)}
-    return told | {"missing": cell.missing, **bounds}
-
-
-FORMATS: Mapping[str, Callable[[Comparison], str]] = {
-    "table": as_table,
-    "markdown": as_markdown,
-    "csv": as_csv,
-    "json": as_json,
-    "latex": as_latex,
-}

@@ -9,110 +9,33 @@ A trial is given up as soon as it can't be the best: a run ends at the target, a
 as much as the best trial's median; the last seeds are left out where the others have decided.
 """
 
-import csv
-import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from simfl.core.extras import extra
 from simfl.errors import InputError, ScenarioError
-from simfl.runs.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
+from simfl.runs.compare import ACCURACY
 from simfl.runs.folder import write_atomically
-from simfl.runs.job import Job
+from simfl.runs.job import Job, jobs
+from simfl.runs.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import jobs, run_jobs
+from simfl.runs.run import run_jobs
+from simfl.runs.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.scenario import read
-from simfl.scenario.tune import Range, Tune, parse_objective
+from simfl.scenario.tune import Range, parse_objective
 
 if TYPE_CHECKING:
+    from optuna.study import Study as Asking
     from optuna.trial import Trial as Asked
 
-State = Literal["done", "given up", "never", "over a limit", "refused"]
-"""given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
 TRIALS = "trials.csv"
-METRICS: Mapping[str, Metric] = {
-    "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY, "accuracy": ACCURACY,
-    "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
-    "never_heard": Metric(
-        "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())
-    ),
-}  # fmt: skip
-"""What can be an objective or a limit."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One choice, tried.
-
-    Attributes:
-        name: of its folder.
-        parameters: path -> value, as written.
-        state: what became of it.
-        value: the objective's median over seeds (infinite: most never got there, or it was given
-            up before; NaN: it was refused).
-        taken: limited quantities: their medians over the seeds that were run.
-        seeds: how many were run.
-        why: it was refused.
-    """
-
-    name: str
-    parameters: Mapping[str, Any]
-    state: State
-    value: float = math.nan
-    taken: Mapping[str, float] = field(default_factory=dict)
-    seeds: int = 0
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """What came of it.
-
-    Attributes:
-        name: of the scenario.
-        spec: what was looked for.
-        folder: where the trials are.
-        trials: in the order in which they were tried.
-    """
-
-    name: str
-    spec: Tune
-    folder: Path
-    trials: Sequence[Trial]
-
-    @property
-    def best(self) -> Trial | None:
-        """The best trial within all limits (None: there is none)."""
-        return _best(self.trials)
-
-    @property
-    def limits(self) -> dict[str, float]:
-        """What may be taken at most, by name."""
-        return {name: float(most) for name, most in self.spec.under if most is not None}
-
-    def as_csv(self) -> str:
-        """Return a line per trial, with a column per parameter and limit."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        asked = [*self.limits, *self.spec.parameters]
-        writer.writerow(["trial", "state", self.spec.objective, "seeds", *asked])
-        for trial in self.trials:
-            taken = [trial.taken.get(name, "") for name in self.limits]
-            chosen = [trial.parameters[path] for path in self.spec.parameters]
-            value = trial.value if math.isfinite(trial.value) else ""
-            writer.writerow([trial.name, trial.state, value, trial.seeds, *taken, *chosen])
-        return buffer.getvalue()
-
-
-def _best(trials: Sequence[Trial]) -> Trial | None:
-    done = [trial for trial in trials if trial.state == "done"]
-    return min(done, key=lambda trial: trial.value) if done else None
 
 
 def tune(
@@ -137,14 +60,25 @@ def tune(
         told: is told after every trial.
 
     Raises:
-        InputError: Optuna is not there, the scenario says not what to look for, or no trial can be
-            run.
+        InputError: Optuna is not there, the scenario says not what to look for, no trial can be
+            run, or another process is at it.
         RunError: a run failed; the same call goes on with it.
     """
     optuna = _optuna()
     study = _Study(document, out, options or Options(), variant, seeds, overwrite)
     sampler = optuna.samplers.TPESampler(seed=study.base.seed % 2**32)
     asking = optuna.create_study(sampler=sampler)
+    with locked(study.folder):
+        tuning = _tuned(study, asking, optuna, told)
+    if all(trial.state == "refused" for trial in tuning.trials):
+        raise InputError(tuning.trials[0].why)
+    return tuning
+
+
+def _tuned(
+    study: "_Study", asking: "Asking", optuna: Any, told: Callable[[Tuning], None]
+) -> Tuning:
+    """Try as many choices as there are trials."""
     tuning = Tuning(study.base.name, study.spec, study.folder, ())
     for number in range(study.spec.trials):
         asked = asking.ask()
@@ -159,18 +93,11 @@ def tune(
         tuning = replace(tuning, trials=(*tuning.trials, trial))
         write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
         told(tuning)
-    if all(trial.state == "refused" for trial in tuning.trials):
-        raise InputError(tuning.trials[0].why)
     return tuning
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise InputError(
-            "simfl tune needs Optuna, which is not installed: pip install 'simfl[tune]'"
-        ) from None
+    optuna = extra("optuna", "tune", "simfl tune")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
@@ -223,7 +150,6 @@ class _Study:
                 f"{self.spec.objective!r} needs training, which --time-only leaves out"
             )
         self.folder = out or Path("runs") / f"{self.base.name}-tuning"
-        self.folder.mkdir(parents=True, exist_ok=True)
         self.gap = 1.0
         self._document, self._variant = document, variant
         self._options, self._seeds, self._overwrite = options, seeds, overwrite
@@ -258,7 +184,7 @@ class _Study:
 
     def _state(self, value: float, taken: Mapping[str, float], unknown: bool) -> State:
         if unknown or math.isinf(value):
-            return "given up" if _best(self._trials) else "never"
+            return "given up" if best_of(self._trials) else "never"
         limits = dict(self.spec.under)
         return "done" if all(taken[k] <= limits[k] for k in taken) else "over a limit"
 
@@ -279,15 +205,15 @@ class _Study:
         data = {key: value for key, value in document.data.items() if key != "tune"}
         document = replace(document, data=data, overrides=overrides)  # they win over a variant's
         variants = None if self._variant is None else [self._variant]
-        found = jobs(document, self.folder, self._seeds, variants)
+        asked = jobs(document, self.folder, self._seeds, variants)
         todo = [
             Job(
                 name,
-                self._bounded(job.scenario, len(found)),
+                self._bounded(job.scenario, len(asked)),
                 self.folder / name / job.folder.name,
                 dict(parameters),
             )
-            for job in found
+            for job in asked
         ]
         runs = [(job.variant, job.scenario.seed, job.scenario) for job in todo]
         refuse(runs, trains=not self._options.time_only)
@@ -299,7 +225,7 @@ class _Study:
             return scenario
         stop = scenario.rounds.stop
         ends: dict[str, Any] = {"accuracy": self.target}
-        best = _best(self._trials)
+        best = best_of(self._trials)
         if best is not None and self.metric_name in ("time", "rounds", "bytes"):
             # The mean of the two in the middle is below the best only if the higher is below twice.
             most = best.value * (1 if seeds % 2 else 2)
@@ -325,7 +251,7 @@ class _Study:
 
     def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""
-        best = _best(self._trials)
+        best = best_of(self._trials)
         known = sorted(map(self._value, runs))
         least = median([*[0.0] * (seeds - len(known)), *known])
         return math.isinf(least) or (best is not None and least >= best.value)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from simfl.scenario.place import Location, dotted
 from simfl.scenario.scenario import Scenario
-from simfl.scenario.yaml import Location, dotted
 
 
 class Assumption(NamedTuple):

@@ -1,13 +1,18 @@
 """Damaged scenarios and tables: refused in words, with exit code 2, or valid; nothing is left."""
 
 import gzip
+import resource
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simfl.cli import main
-from tests.reliability.soak import cases
+from tests.reliability.soak import cases, parts
 
 REPOSITORY = Path(__file__).parents[2]
 SCENARIOS = sorted((REPOSITORY / "scenarios").rglob("*.yaml"))
@@ -65,6 +70,28 @@ def damaged(data: bytes, rng: np.random.Generator) -> bytes:
     return data
 
 
+LONGEST_CPU_S, MOST_KIB = 10, 2**20
+"""What none of them may take."""
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Break off what takes too long; fail if memory has grown too much."""
+
+    def too_long(*_: object) -> None:
+        raise AssertionError(f"took longer than {LONGEST_CPU_S} s")
+
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    handler = signal.signal(signal.SIGVTALRM, too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_CPU_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, handler)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < MOST_KIB
+
+
 def told(code: int, capsys: pytest.CaptureFixture, case: str) -> None:
     """Assert that a command ended well, or with a message for its user."""
     error = capsys.readouterr().err
@@ -74,18 +101,22 @@ def told(code: int, capsys: pytest.CaptureFixture, case: str) -> None:
         assert jargon not in error, f"{case}: {error}"
 
 
-def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=20_000)), ids=str)
+def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
     file = tmp_path / "damaged.yaml"
-    for number in range(cases(short=60, full=20_000)):
+    for number in numbers:
         rng = np.random.default_rng(number)
         source = SCENARIOS[rng.integers(len(SCENARIOS))]
         file.write_bytes(damaged(source.read_bytes(), rng))
-        told(main(["validate", str(file)]), capsys, f"{number}: {source.name}")
+        with bounded():
+            code = main(["validate", str(file)])
+        told(code, capsys, f"{number}: {source.name}")
         assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
-def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    for number in range(cases(short=60, full=5000)):
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=5000)), ids=str)
+def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
+    for number in numbers:
         rng = np.random.default_rng(number)
         suffix = ".gz" if rng.random() < 0.3 else ""
         tables = dict(TABLES)
@@ -105,6 +136,8 @@ def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         before = sorted(folder.iterdir())
         out = tmp_path / "out"
         command = ["run", str(file), "--out", str(out), "--time-only", "--quiet", "--no-report"]
-        code = main([*command, "--overwrite"])
+        with bounded():
+            code = main([*command, "--overwrite"])
         told(code, capsys, f"{number}: {name}")
         assert sorted(folder.iterdir()) == before
+        shutil.rmtree(folder)
