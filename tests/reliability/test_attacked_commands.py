@@ -15,11 +15,9 @@ from simfl.cli import main
 from simfl.runs.folder import is_finished, is_run
 from tests.reliability.disks import WRITING, Disk, full
 from tests.reliability.soak import SOAKS, broken, ended
-from tests.tiny import TINY
+from tests.tiny import PILOT, TINY
 
 SMALL = {**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}}
-PILOT = "client,samples,epochs,download_s,download_bytes,compute_s,upload_s,upload_bytes\n"
-PILOT += "".join(f"c,{n},1,{0.1 * n},{n}000,{0.1 * n},{0.2 * n},{n}000\n" for n in (10, 20, 30))
 FILES = {
     "export": ["export", "run/default/seed-0", "--out", "out/tables"],
     "plot .svg": ["plot", "run/default/seed-0", "--out", "out/file.svg"],

@@ -11,8 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simfl import Scenario
 from simfl.cli import main
-from tests.reliability.soak import cases, parts
+from simfl.runs.job import Job
+from simfl.runs.run import run_one
+from tests.reliability.soak import EAGER, cases, parts
+from tests.tiny import PILOT, TINY
 
 REPOSITORY = Path(__file__).parents[2]
 SCENARIOS = sorted((REPOSITORY / "scenarios").rglob("*.yaml"))
@@ -141,3 +145,59 @@ def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: 
         told(code, capsys, f"{number}: {name}")
         assert sorted(folder.iterdir()) == before
         shutil.rmtree(folder)
+
+
+READERS = (
+    ["check"], ["compare"], ["compare", "--format", "csv"], ["report", "--out", "out.html"],
+    ["export", "--out", "out"], ["plot", "--out", "out.svg"], ["explain", "--no-what-if"],
+    ["verify"], ["resume", "--no-report"], ["fork", "--at", "100 ms", "--no-report"],
+)  # fmt: skip
+RUNNING = ("verify", "resume", "fork")
+"""They do as the scenario says, however long that takes; so it is left sound for them."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run with a checkpoint, beside measurements of a pilot."""
+    top = tmp_path_factory.mktemp("whole")
+    scenario = Scenario.from_dict({**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}})
+    run_one(Job("default", scenario, top / "seed-0"), EAGER)
+    (top / "seed-0" / "pilot.csv").write_text(PILOT)
+    return top / "seed-0"
+
+
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=2000)), ids=str)
+def test_damaged_runs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+    whole: Path,
+    numbers: range,
+) -> None:
+    """What reads a run's folder says what is wrong with it, or takes no harm."""
+    names = sorted(str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file())
+    for number in numbers:
+        rng = np.random.default_rng(number)
+        top = tmp_path / f"{number}"
+        folder = top / "runs" / "default" / "seed-0"
+        shutil.copytree(whole, folder)
+        monkeypatch.chdir(top)
+        (folder / "pilot.csv").rename("pilot.csv")
+        name = names[rng.integers(len(names))]
+        command = READERS[rng.integers(len(READERS))]
+        file = top / name if name == "pilot.csv" else folder / name
+        words = ["calibrate", name] if name == "pilot.csv" else [*command, str(folder)]
+        if words[0] in RUNNING and name == "scenario.yaml":
+            continue
+        if rng.random() < 0.3:
+            (folder / "summary.json").unlink()
+        if file.exists():
+            file.write_bytes(damaged(file.read_bytes(), rng))
+        with bounded():
+            code = main([*words, "-q"] if words[0] in ("resume", "fork") else words)
+        error = capsys.readouterr().err
+        case = f"{number}: {name}, {' '.join(words)}: {code} {error}"
+        assert code in (0, 1, 2), case
+        assert not any(told in error for told in ("internal error", "Traceback")), case
+        monkeypatch.chdir(tmp_path)
+        shutil.rmtree(top)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simfl import Options, Scenario
 from simfl.errors import InputError, ScenarioError
-from simfl.runs.folder import is_run
+from simfl.runs.folder import is_finished, is_run
 from simfl.runs.forks import fork
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
@@ -22,6 +22,7 @@ from simfl.runs.verify import verify
 from simfl.testing.scenarios import scenarios
 from tests.reliability.disks import Volatile
 from tests.reliability.soak import EAGER, SOAKS, broken, ended, interrupted, random_cases
+from tests.tiny import TINY
 
 FAILURES = 3
 """Power failures of each run."""
@@ -81,6 +82,19 @@ def test_a_run_survives_power_failures(scenario: Scenario, seed: int) -> None:
             else:
                 run_one(Job("default", scenario, there), EAGER)
             assert ended(there) == expected
+
+
+def test_a_finished_run_outlasts_a_power_failure(tmp_path: Path) -> None:
+    """Who finds a summary finds all that it sums up."""
+    folder, aside = tmp_path / "run", tmp_path / "aside"
+    aside.mkdir()
+    disk = Volatile(folder, aside, lambda _: None)
+    with disk.installed():
+        run_one(Job("default", Scenario.from_dict(TINY), folder), Options())
+    for seed in range(20):
+        left = tmp_path / f"{seed}"
+        disk.after_a_failure(left, np.random.default_rng(seed))
+        assert not is_finished(left) or ended(left) == ended(folder)
 
 
 @random_cases(short=4, full=300)
