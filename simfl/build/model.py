@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simfl.components.datasets.clients import Samples
+from simfl.core.guard import blaming, blaming_code_of, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
 from simfl.errors import InputError
@@ -117,7 +118,11 @@ def judge(
     x, y, task = torch.from_numpy(samples.x), torch.from_numpy(samples.y), executor.task
 
     def evaluate(params: Params) -> Evaluation:
-        quality = executor.evaluate(task, params, x, y)
+        with blaming_code_of((task.model, task.training.loss), "judging the model"):
+            quality = executor.evaluate(task, params, x, y)
+        with blaming(task.training.loss, "judging the model"):
+            sound = quality.accuracy is None or 0 <= quality.accuracy <= 1
+            expect(sound, "hits from 0 to 1", f"an accuracy of {quality.accuracy}")
         return Evaluation(quality.accuracy, quality.loss)
 
     return evaluate
