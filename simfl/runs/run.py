@@ -32,7 +32,7 @@ from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.result import RunResult
 from simfl.runs.simulate import simulate
-from simfl.runs.tracking import track
+from simfl.runs.tracking import tracking
 from simfl.scenario import Document, Scenario, expand
 from simfl.scenario.assumptions import assumptions
 from simfl.scenario.checks import refuse
@@ -181,11 +181,11 @@ def _do(
 ) -> None:
     if tell is not None:
         tell(Progress())
-    if keep:
-        result = resume(job.folder, options, listeners, tell)
-    else:
-        result = run_one(job, options, listeners, tell)
-    track(result, job.scenario.log)
+    with tracking(job.folder, job.scenario.log) as trackers:
+        if keep:
+            resume(job.folder, options, [*listeners, *trackers], tell)
+        else:
+            run_one(job, options, [*listeners, *trackers], tell)
 
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
