@@ -23,9 +23,10 @@ from testbed.wire import PER_BYTE, composition, wire_errors
 
 NOISE_S = 0.03
 """Arrivals no further apart than this are ties: what rounds scatter by on a busy machine."""
-VARIANTS = ("", "fair-queue", "cpu-quota", "flower")
-"""The testbed's own federation; with a queue for each client, served in turn; with shares of a core
-instead of training and waiting; and Flower instead of it."""
+VARIANTS = ("", "deep-queue", "fair-queue", "cpu-quota", "flower")
+"""The testbed's own federation; with a queue at the server that never overflows; with a queue for
+each client, served in turn; with shares of a core instead of training and waiting; Flower instead.
+"""
 SPECIAL = {"cpu_quota": ("cpu-quota",), "flower": ("", "flower")}
 PHASES = ("download", "compute", "upload")
 
@@ -170,9 +171,8 @@ def compare(
     server, size = _server(scenario), 4 * builder.model.parameters
     given = flower.with_polling(scenario) if variant == "flower" else scenario
     quotas = shares(builder) if variant == "cpu-quota" else ()
-    ends = (
-        Loopback() if loopback else Namespaces(server, links, size, variant == "fair-queue", quotas)
-    )
+    queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
+    ends = Loopback() if loopback else Namespaces(server, links, size, queue, quotas)
     with ends as entered, tempfile.TemporaryDirectory() as folder:
         if variant == "flower":
             real = flower.measure(builder, entered, Path(folder), data_dir)
@@ -183,9 +183,9 @@ def compare(
 
 
 def variants(path: Path) -> tuple[str, ...]:
-    """Return the variants that a scenario is compared in: its own, and both kinds of queues."""
+    """Return the variants that a scenario is compared in: its own, and all kinds of queues."""
     if min(_server(Scenario.load(path))) < float("inf"):
-        return ("", "fair-queue")
+        return ("", "deep-queue", "fair-queue")
     return SPECIAL.get(path.stem, ("",))
 
 

@@ -137,10 +137,13 @@ def shares(builder: Builder) -> list[float]:
         NoQuotas: that is more than there is.
     """
     torch.set_num_threads(1)
-    train = training(builder, 0)
-    speed = quotas.speed(train, initial(builder), train.steps * train.size)
-    result = [float(rate) / speed for rate in builder.fleet.rate]
-    if sum(result) > len(os.sched_getaffinity(0)) or max(result) > 1:
+    train, model = training(builder, 0), initial(builder)
+    rates = [float(rate) for rate in builder.fleet.rate]
+    try:
+        result = quotas.shares(rates, train, model, train.steps * train.size)
+    except (OSError, ValueError) as error:
+        raise NoQuotas(f"no quotas of CPU (cgroup v1) here: {error}") from None
+    if sum(result) > len(os.sched_getaffinity(0)):
         raise NoQuotas("the devices compute faster than this machine can")
     return result
 

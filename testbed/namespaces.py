@@ -20,8 +20,8 @@ from types import TracebackType
 from typing import IO, Self
 
 from testbed import quotas
+from testbed.quotas import PREFIX
 
-PREFIX = "simfltb-"
 SERVER = "10.83.0.1"
 CLONE_NEWNET = 0x40000000
 QUEUE_S = 0.04
@@ -80,7 +80,9 @@ class Namespaces:
         server: bit/s (towards the server, away from it); inf: not limited.
         clients: per client bit/s (towards it, away from it).
         message: bytes of the messages to come.
-        fair: the server's links have a queue for each client, served in turn, and not one for all.
+        queue: of the server's links: for all, as short as any link's ("short"), or with room for
+            everything that everybody can have under way ("deep"), or one for each client, served in
+            turn ("fair").
         shares: of a core, that each client may use to train; none: as much as there is.
     """
 
@@ -89,10 +91,10 @@ class Namespaces:
         server: tuple[float, float],
         clients: Sequence[tuple[float, float]],
         message: int = 0,
-        fair: bool = False,
+        queue: str = "short",
         shares: Sequence[float] = (),
     ) -> None:
-        self._fair, self._shares = fair, shares
+        self._queue, self._shares = queue, shares
         self._burst = max(3200, BURST_SHARE * message)
         self._ends = {"s": server} | {f"c{i}": rates for i, rates in enumerate(clients)}
         self.address = f"{SERVER}:50051"
@@ -176,9 +178,10 @@ class Namespaces:
             for key, value in {"congestion_control": "reno", "wmem": buffers}.items():
                 setting = f"net.ipv4.tcp_{key}={value}"
                 _run("ip", "netns", "exec", name, "sysctl", "-qw", setting)
-            fair = len(self._ends) - 1 if self._fair and end == "s" else 0
-            _limit(hub, end, towards, self._burst, fair, "src")
-            _limit(name, "eth0", away, self._burst, fair, "dst")
+            sharing = len(self._ends) - 1 if end == "s" and self._queue != "short" else 0
+            fair = self._queue == "fair"
+            _limit(hub, end, towards, self._burst, sharing, "src" if fair else "")
+            _limit(name, "eth0", away, self._burst, sharing, "dst" if fair else "")
 
     def enter(self, end: str) -> None:
         """Move this process, which has no threads yet, to `s` or to `c0`, `c1`, ..."""
@@ -228,16 +231,22 @@ class Loopback:
         return {}
 
 
-def _limit(namespace: str, device: str, bps: float, least: float, fair: int, client: str) -> None:
-    """Limit what leaves `device`; with `fair` clients, told by their address, in fair shares."""
+def _limit(
+    namespace: str, device: str, bps: float, least: float, sharing: int, client: str
+) -> None:
+    """Limit what leaves `device`, with room for `sharing` clients (0: what a queue holds anyway).
+
+    With `client`, which address tells whose a packet is, they share it fairly.
+    """
     if bps == float("inf"):
         return
-    burst, queue = max(least, bps * BURST_S / 8), max(64_000, bps * QUEUE_S / 8)
+    burst = max(least, bps * BURST_S / 8)
+    queue = max(64_000, bps * QUEUE_S / 8, sharing * LEAF_BYTES)
 
     def add(what: str, *words: str) -> None:
         _run("tc", "-n", namespace, what, "add", "dev", device, *words)
 
-    if not fair:
+    if not client:
         rate = ("rate", f"{bps:.0f}bit", "burst", f"{burst:.0f}", "limit", f"{queue:.0f}")
         add("qdisc", "root", "tbf", *rate)
         return
@@ -256,11 +265,11 @@ def _limit(namespace: str, device: str, bps: float, least: float, fair: int, cli
         "burst",
         f"{burst:.0f}",
     )
-    for number in range(2, fair + 2):
-        leaf, share = f"1:{number:x}0", ("htb", "rate", f"{bps / fair:.0f}bit", *most)
+    for number in range(2, sharing + 2):
+        leaf, share = f"1:{number:x}0", ("htb", "rate", f"{bps / sharing:.0f}bit", *most)
         # Every client's burst comes on top of the link's: a packet has to do.
         add("class", "parent", "1:1", "classid", leaf, *share, "burst", "1600")
-        add("qdisc", "parent", leaf, "bfifo", "limit", f"{max(queue / fair, LEAF_BYTES):.0f}")
+        add("qdisc", "parent", leaf, "bfifo", "limit", f"{queue / sharing:.0f}")
         match = ("u32", "match", "ip", client, f"10.83.0.{number}", "flowid", leaf)
         add("filter", "parent", "1:", "protocol", "ip", "prio", "1", *match)
 

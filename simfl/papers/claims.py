@@ -30,10 +30,12 @@ class Claim:
     Attributes:
         text: as written.
         groups: of terms, the lowest first.
+        measure: what it is about, where ``MEASURE: `` goes before it (None: the item's first).
     """
 
     text: str
     groups: tuple[tuple[Term, ...], ...]
+    measure: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "Claim":
@@ -42,13 +44,14 @@ class Claim:
         Raises:
             ValueError: it means none.
         """
+        measure, colon, ordering = text.rpartition(": ")
         groups = tuple(
             tuple(_term(part.strip(), text) for part in group.split(","))
-            for group in text.split(" < ")
+            for group in ordering.split(" < ")
         )
         if len(groups) < 2:
             raise ValueError(f"{text!r} is no ordering; expected such as 'FedCor < pow-d'")
-        return cls(text, groups)
+        return cls(text, groups, measure if colon else None)
 
     @property
     def rows(self) -> list[str]:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,7 +177,7 @@ def as_table(comparison: Comparison) -> str:
 
     file = io.StringIO()
     console = Console(file=file, width=WIDTH, highlight=False, markup=False, color_system=None)
-    for part in sections(comparison):
+    for part in (fitting for whole in sections(comparison) for fitting in _fitting(whole)):
         table = Table(title=part.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for index, head in enumerate(part.heads):
             table.add_column(head, justify="right" if index else "left", overflow="fold")
@@ -187,6 +187,35 @@ def as_table(comparison: Comparison) -> str:
     for line in legend(comparison):
         console.print(line)
     return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
+
+
+GAP = 3
+"""Between two columns of a table: a space on both sides of its rule."""
+
+
+def _fitting(part: Section) -> Iterator[Section]:
+    """Yield `part` in tables no wider than `WIDTH`, so that no cell need be broken."""
+    columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
+    names, *others = columns
+    title, taken = part.title, list[list[str]]()
+    for column in others:
+        width = sum(GAP + _width(shown) for shown in (names, *taken, column))
+        if taken and width > WIDTH:
+            yield _of_columns(title, [names, *taken])
+            title, taken = f"{part.title}, continued", []
+        taken.append(column)
+    yield _of_columns(title, [names, *taken])
+
+
+def _width(column: Sequence[str]) -> int:
+    """Return how wide a column is whose head may be broken between words."""
+    head, *cells = column
+    return max(map(len, [*head.split(), *cells]))
+
+
+def _of_columns(title: str, columns: Sequence[Sequence[str]]) -> Section:
+    heads, *rows = [list(row) for row in zip(*columns, strict=True)]
+    return Section(title, heads, rows)
 
 
 def as_markdown(comparison: Comparison) -> str:

@@ -23,12 +23,14 @@ from simfl.errors import InputError
 from simfl.scenario.distributions.base import Constant
 from testbed.journals import Run, accuracies, read
 from testbed.measure import compute_times, initial, rules, start, traffic, training
-from testbed.namespaces import Loopback, Namespaces
+from testbed.namespaces import Counters, Loopback, Namespaces
 
 HERE = Path(__file__).parent
 PACKAGES = ["flwr==1.30.0"]
 """Of the last versions whose SuperNodes speak gRPC; 1.41 speaks HTTP."""
 LIMIT_S = 300.0
+IDLE_S = 12.0
+"""So long nodes that have nothing to do are watched: four polls of each."""
 UP = "Starting Flower SuperExec"
 POLLING_S, CONSTANT_S = 3.0, 0.5 * (1.0 + 0.5)
 FLEET, CONTROL, APPS = 9092, 9093, 9094
@@ -81,7 +83,6 @@ def measure(
 
         return start(network, end, work)
 
-    before = network.counters()
     link = ("--insecure", "--fleet-api-address", f"0.0.0.0:{FLEET}")
     processes = [begin("s", "superlink", "flower-superlink", *link)]
     names = ["superlink", *(f"client-{number}" for number in range(devices))]
@@ -93,10 +94,14 @@ def measure(
     try:
         logs = [folder / f"{name}.log" for name in names]
         _until(lambda: all(UP in _text(log) for log in logs), folder, 60.0)
+        idle = network.counters()
+        time.sleep(IDLE_S)
+        before, began = network.counters(), time.monotonic()
         submit = begin("s", "run", "flwr", "run", str(HERE / "app"), "testbed")
         processes.append(submit)
         _until(lambda: '"done"' in _text(folder / "server.jsonl"), folder, LIMIT_S, submit)
-        wire = traffic(before, network.counters())
+        wire, lasted_s = traffic(before, network.counters()), time.monotonic() - began
+        wire = without(wire, traffic(idle, before), lasted_s / IDLE_S)
     finally:
         for process in processes:
             process.kill()
@@ -122,6 +127,14 @@ def with_polling(scenario: Scenario) -> Scenario:
         latency = group.latency.model_copy(update=more)
         fleet.append(group.model_copy(update={"latency": latency}))
     return scenario.model_copy(update={"network": network, "fleet": tuple(fleet)})
+
+
+def without(counted: Counters, idle: Counters, times: float) -> Counters:
+    """Return what was counted less `times` what was while nobody had anything to do."""
+    return {
+        end: tuple(max(round(n - times * m), 0) for n, m in zip(counts, idle[end], strict=True))
+        for end, counts in counted.items()
+    }
 
 
 def _prepare(builder: Builder, folder: Path, rounds: int) -> None:

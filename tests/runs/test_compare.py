@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simfl.errors import InputError
-from simfl.report.comparison import WIDTH, render
+from simfl.report.comparison import WIDTH, render, sections
 from simfl.runs.compare import Cell, Comparison, compare
 from simfl.runs.statistics import Figure, Ratio
 from tests.made_runs import made_run, reaches
@@ -109,6 +109,8 @@ def test_a_table_fits_a_hundred_columns(tmp_path: Path) -> None:
     text = render(comparison, "table")
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "…" not in text
+    figures = [cell for part in sections(comparison)[:2] for row in part.rows for cell in row]
+    assert [cell for cell in figures if cell not in text] == []
 
 
 def test_programs_get_all_facts(noisy: Comparison) -> None:
