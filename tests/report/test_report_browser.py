@@ -233,6 +233,49 @@ def test_charts_that_stand_still_can_be_enlarged(compared: list[RunResult], tmp_
     assert read(write_report(compared, tmp_path / "written.html"), play, tmp_path) > 1.5
 
 
+def test_charts_that_stand_still_can_be_zoomed(page: Path, tmp_path: Path) -> None:
+    """Shapes go where their numbers lie on the new axis; by keys, by dragging, and back."""
+    play = """const out = [];
+    for (const f of simfl.figures.filter(f => !f.chart && f.plot.querySelector("svg[data-x]"))) {
+      const svg = f.plot.querySelector("svg"), box = svg.getBoundingClientRect();
+      const wide = svg.viewBox.baseVal.width, facts = JSON.parse(svg.dataset.x);
+      const left = facts.left, right = wide - 14, middle = (left + right) / 2;
+      const rect = [...svg.querySelectorAll(".area rect")].at(-1);
+      const curve = svg.querySelector(".area path.line");
+      const where = () => rect ? Number(rect.getAttribute("x"))
+        : Number(curve.getAttribute("d").split("L").at(-1).split(",")[0]);
+      const ticks = () => [...svg.querySelectorAll(".xs text")].map(t => t.outerHTML);
+      const key = k => svg.dispatchEvent(new KeyboardEvent("keydown", {key: k}));
+      const mouse = (kind, u) => svg.dispatchEvent(new PointerEvent(kind, {pointerType: "mouse",
+        clientX: box.left + u * box.width / wide, clientY: box.top + 40}));
+      const now = () => [".area", ".xs"].map(part => svg.querySelector(part).innerHTML).join();
+      const before = now(), [at, marks] = [where(), ticks()];
+      key("+");  // 60% around the middle
+      const keyed = where(), zoomed = ticks();
+      key("ArrowRight"); const panned = where();
+      f.node.querySelector("[data-whole]").click(); const back = now() === before;
+      mouse("pointerdown", middle); mouse("pointermove", right); mouse("pointerup", right);
+      const dragged = where(), state = f.state.zoom;
+      svg.dispatchEvent(new MouseEvent("dblclick"));
+      out.push({name: f.node.querySelector("b").textContent, left, right, middle, at, keyed, panned,
+        dragged, marks, zoomed, state, back, again: now() === before, said: ticks()});
+    }
+    return out;"""
+    charts = read(page, play, tmp_path)
+    assert len(charts) >= 3
+    for chart in charts:
+        left, middle, at = chart["left"], chart["middle"], chart["at"]
+        start = middle - 0.3 * (chart["right"] - left)
+        assert chart["keyed"] == pytest.approx(left + (at - start) / 0.6, abs=0.3), chart
+        assert chart["panned"] < chart["keyed"]
+        assert chart["dragged"] == pytest.approx(left + (at - middle) * 2, abs=0.3), chart
+        assert chart["state"]
+        assert chart["zoomed"] != chart["marks"] == chart["said"]
+        assert len(chart["zoomed"]) >= 2, chart
+        assert chart["back"], chart["name"]
+        assert chart["again"], chart["name"]
+
+
 def test_the_script_is_small() -> None:
     folder = files("simfl.report")
     size = sum(len(folder.joinpath(name).read_bytes()) for name in ("page.js", "live.js"))
