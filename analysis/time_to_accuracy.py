@@ -14,7 +14,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from simfl.runs.result import RunResult, find_runs
+from simfl.runs.find import find_runs
+from simfl.runs.result import RunResult
 
 
 def curve(run: RunResult, at_s: np.ndarray) -> np.ndarray:

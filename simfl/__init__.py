@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from simfl.components.aggregators.base import Aggregator
-    from simfl.components.availability.base import Availability
-    from simfl.components.compressors.base import Compressor
-    from simfl.components.coresets.base import Coreset
-    from simfl.components.datasets.base import Dataset
-    from simfl.components.filters.base import UpdateFilter
-    from simfl.components.models.base import Model
-    from simfl.components.partitions.base import Partition
-    from simfl.components.selectors.base import Selector
-    from simfl.components.workloads.base import Workload
-    from simfl.report.notebook import run
-    from simfl.runs.compare import compare
-    from simfl.runs.flower import run_flower
-    from simfl.runs.options import Options
-    from simfl.runs.result import RunResult, load
-    from simfl.runs.run import resume
-    from simfl.scenario import Scenario
-    from simfl.sim.networks.base import Network
-    from simfl.sim.policies.base import RoundPolicy
-    from simfl.training.executors.base import Executor
+if TYPE_CHECKING:  # `as` says that they are exported
+    from simfl.components.aggregators.base import Aggregator as Aggregator
+    from simfl.components.availability.base import Availability as Availability
+    from simfl.components.compressors.base import Compressor as Compressor
+    from simfl.components.coresets.base import Coreset as Coreset
+    from simfl.components.datasets.base import Dataset as Dataset
+    from simfl.components.filters.base import UpdateFilter as UpdateFilter
+    from simfl.components.models.base import Model as Model
+    from simfl.components.partitions.base import Partition as Partition
+    from simfl.components.selectors.base import Selector as Selector
+    from simfl.components.workloads.base import Workload as Workload
+    from simfl.report.notebook import run as run
+    from simfl.runs.compare import compare as compare
+    from simfl.runs.find import load as load
+    from simfl.runs.flower import run_flower as run_flower
+    from simfl.runs.options import Options as Options
+    from simfl.runs.result import RunResult as RunResult
+    from simfl.runs.run import resume as resume
+    from simfl.scenario import Scenario as Scenario
+    from simfl.sim.networks.base import Network as Network
+    from simfl.sim.policies.base import RoundPolicy as RoundPolicy
+    from simfl.training.executors.base import Executor as Executor
 
 _HOMES = {
     "Aggregator": "simfl.components.aggregators.base",
@@ -49,34 +50,12 @@ _HOMES = {
     "UpdateFilter": "simfl.components.filters.base",
     "Workload": "simfl.components.workloads.base",
     "compare": "simfl.runs.compare",
-    "load": "simfl.runs.result",
+    "load": "simfl.runs.find",
     "resume": "simfl.runs.run",
     "run": "simfl.report.notebook",
     "run_flower": "simfl.runs.flower",
 }
-__all__ = [
-    "Aggregator",
-    "Availability",
-    "Compressor",
-    "Coreset",
-    "Dataset",
-    "Executor",
-    "Model",
-    "Network",
-    "Options",
-    "Partition",
-    "RoundPolicy",
-    "RunResult",
-    "Scenario",
-    "Selector",
-    "UpdateFilter",
-    "Workload",
-    "compare",
-    "load",
-    "resume",
-    "run",
-    "run_flower",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

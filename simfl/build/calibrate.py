@@ -195,10 +195,10 @@ def _fit(columns: Floats, seconds: Floats) -> list[float]:
     def slope(_: Floats) -> Floats:
         return np.asarray(matrix)
 
-    found = least_squares(
+    fitted = least_squares(
         error, start, slope, bounds=(0, np.inf), loss="soft_l1", f_scale=_OUTLIER, xtol=1e-12
     )
-    return [max(float(factor), 1e-18) for factor in found.x * scale]
+    return [max(float(factor), 1e-18) for factor in fitted.x * scale]
 
 
 def fleet(devices: Sequence[Device], count: int | None = None) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ class _Drawing:
         self._samples, self._mine, self._flops = samples, mine, flops
         self._correlated: Mapping[str, Floats] = {}
         self._rows = [
-            trace.pick(self._own("trace" if place == 0 else f"trace {place}"))
+            trace.pick(self._uniforms("trace" if place == 0 else f"trace {place}"))
             for place, trace in enumerate(group.trace)
         ]
 
@@ -100,7 +100,7 @@ class _Drawing:
             ranks: `(n,)` where each device's data size stands in the fleet, if it is one of them.
         """
         uniforms = {
-            name: ranks[self._mine] if name == SAMPLES else self._own(name)
+            name: ranks[self._mine] if name == SAMPLES else self._uniforms(name)
             for name in correlations.names
         }
         self._correlated = correlations.mix(uniforms)
@@ -134,7 +134,7 @@ class _Drawing:
             return None
         start = battery.start
         if isinstance(start, Spread):
-            shares = start.min + (start.max - start.min) * self._own("battery start")
+            shares = start.min + (start.max - start.min) * self._uniforms("battery start")
         else:
             shares = np.full(self._group.count, start)
         plugged = None
@@ -149,12 +149,12 @@ class _Drawing:
         """Return `(count,)` what `draw` makes of the devices' uniform numbers for `number`."""
         uniforms = np.full(len(self._samples), 0.5)
         own = self._correlated.get(number)
-        uniforms[self._mine] = self._own(number) if own is None else own
+        uniforms[self._mine] = self._uniforms(number) if own is None else own
         with np.errstate(over="ignore"):  # infinity is told of
             values = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
         return self._scaled(values, draw.unit)
 
-    def _own(self, number: str) -> Floats:
+    def _uniforms(self, number: str) -> Floats:
         """Return `(count,)` uniform numbers of the group's own, in (0, 1)."""
         drawn = self._seeds.stream("fleet", self._group.name, number).random(self._group.count)
         return np.clip(drawn, 2.0**-54, 1 - 2.0**-53)

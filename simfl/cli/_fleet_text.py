@@ -48,8 +48,8 @@ def _lines(groups: list[GroupFacts], timed: bool) -> list[tuple[str, list[str]]]
     for number, (name, units) in _NUMBERS.items():
         spreads = [group.numbers[number] for group in groups]
         symbol, per = _unit(spreads, units)
-        told = f"{name} ({symbol})" if symbol and math.isfinite(per) else name
-        lines.append((told, [_spread(spread, per) for spread in spreads]))
+        head = f"{name} ({symbol})" if symbol and math.isfinite(per) else name
+        lines.append((head, [_spread(spread, per) for spread in spreads]))
     lines.append(("online", [formats.percent(group.online) for group in groups]))
     if timed:
         lines.append(("by the deadline", [formats.percent(group.in_time) for group in groups]))
@@ -62,7 +62,7 @@ def _lines(groups: list[GroupFacts], timed: bool) -> list[tuple[str, list[str]]]
 
 def _unit(spreads: list[Spread], units: tuple[Unit, ...]) -> Unit:
     """Return the largest unit in which every median is at least 1, or the smallest."""
-    medians = [one.p50 for one in spreads if math.isfinite(one.p50)]
+    medians = [spread.p50 for spread in spreads if math.isfinite(spread.p50)]
     if not medians:
         return "", math.inf
     fitting = [unit for unit in units if min(medians) >= unit[1]]
@@ -85,25 +85,25 @@ def _number(value: float, per: float) -> str:
 
 def sentences(facts: FleetFacts) -> list[str]:
     """Return what to expect of a round."""
-    told = []
+    lines = []
     if math.isfinite(facts.deadline_s):
         share = facts.groups[-1].in_time
-        told.append(
+        lines.append(
             f"Deadline: {formats.duration(facts.deadline_s)}; {formats.percent(share)} of the "
             "devices can finish the full workload by then."
         )
     whom = formats.plural(facts.clients, "client")
     if facts.asked > facts.clients:
         whom = f"the first {facts.clients} of {facts.asked} clients"
-    told.append(
+    lines.append(
         f"A synchronous round with {whom} drawn uniformly takes "
         f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
         f"every link to itself; what selector {facts.selector!r} has participants measure is "
         "included."
     )
     if facts.asked_s:
-        told.append(
+        lines.append(
             f"Before it first chooses, selector {facts.selector!r} asks clients something, which "
             f"takes {formats.duration(facts.asked_s)}; no such questions are in the round above."
         )
-    return told
+    return lines

@@ -1,5 +1,7 @@
-"""Options that several commands share."""
+"""Options that several commands share, each declared once, and what is made of them."""
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -8,7 +10,29 @@ import typer
 from simfl.cli import _complete
 
 if TYPE_CHECKING:
+    from simfl.core.code import Allowed
+    from simfl.report.progress import Board
     from simfl.runs.options import Options
+
+# What to look at -------------------------------------------------------------------------------
+
+Folders = Annotated[
+    list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change it first; can be repeated."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")]
+Seeds = Annotated[
+    str | None, typer.Option("--seeds", help="Repeat with each of these: 0-4, or 1,2,3.")
+]
+AllowCode = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Import any module:Class that the scenario names; it runs."),
+]
+
+# How to run it ---------------------------------------------------------------------------------
 
 Executor = Annotated[
     str,
@@ -28,6 +52,7 @@ Jobs = Annotated[
     ),
 ]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda or auto.")]
+TimeOnly = Annotated[bool, typer.Option("--time-only", help="Run the clock without training.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(
@@ -38,12 +63,8 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray-address", help="A Ray cluster (default: $RAY_ADDRESS, or local)."),
 ]
-Report = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write report.html and trace.json.")
-]
-AllowCode = Annotated[
-    bool,
-    typer.Option("--allow-code", help="Import any module:Class that the scenario names; it runs."),
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace earlier results in the same folders.")
 ]
 Log = Annotated[
     str,
@@ -55,8 +76,14 @@ Log = Annotated[
 CompressLog = Annotated[
     bool, typer.Option("--compress-log", help="Write events.jsonl.zst instead of events.jsonl.")
 ]
+
+# What to show ----------------------------------------------------------------------------------
+
+Report = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write report.html and trace.json.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def options(
@@ -87,3 +114,41 @@ def options(
         log=cast("Literal['full', 'rounds', 'none']", log),
         compress_log=compress_log,
     )
+
+
+def parse_seeds(text: str | None) -> list[int] | None:
+    """Return the seeds that --seeds lists; None: it was not given.
+
+    Raises:
+        InputError: it lists none.
+    """
+    from simfl.errors import InputError
+    from simfl.scenario import experiment
+
+    try:
+        return None if text is None else experiment.parse_seeds(text)
+    except ValueError as error:
+        raise InputError(f"--seeds: {error}") from None
+
+
+def importing(allow_code: bool, otherwise: "Allowed" = "nothing") -> AbstractContextManager[None]:
+    """Let scenarios import anything with --allow-code, else only what is said.
+
+    Nothing for a run folder, which may be a stranger's, with the modules that its scenario names.
+    """
+    from simfl.core import code
+
+    return code.importing("anything" if allow_code else otherwise)
+
+
+@contextmanager
+def progress(quiet: bool, goes_on: str) -> Iterator["Board | None"]:
+    """Show progress while the body runs; if it is interrupted, say what `goes_on` with it."""
+    from simfl.errors import Interrupted
+    from simfl.report.progress import display
+
+    with display(quiet) as board:
+        try:
+            yield board
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; {goes_on}") from None

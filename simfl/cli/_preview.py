@@ -6,23 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simfl.cli._options import importing
+
 if TYPE_CHECKING:
     from simfl.build.builder import Builder
     from simfl.scenario import Scenario
 
 File = Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to look at.")]
-Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
-]
 Variant = Annotated[
     str | None, typer.Option("--variant", help="One of its variants (default: none of them).")
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="Draw it there: .png, .svg or .pdf."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def load(
@@ -38,13 +35,12 @@ def load(
         ScenarioError: it is not valid.
         InputError: it has no such variant.
     """
-    from simfl.core.code import importing
     from simfl.errors import InputError, nearest
     from simfl.scenario import Document, expand
     from simfl.scenario.scenario import read
 
     document = Document.load(file).set(*(changes or ()))
-    with importing("anything" if allow_code else "beside"):
+    with importing(allow_code, "beside"):
         if variant is None:
             scenario = read(document)
             chosen = scenario.seeds[0] if scenario.seeds else scenario.seed

@@ -1,25 +1,21 @@
 """`simfl check`: does a run's folder obey the laws that every run obeys?"""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
 @app.command("check")
 def check_command(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
-    ],
+    folders: shared.Folders,
 ) -> None:
     """Hold run folders to the laws of time, bytes and energy; exit code 1 if one is broken.
 
     Nothing is run and no code is imported: only the folder is read.
     """
     from simfl.runs.check import check
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     broken = 0
     for run in find_runs(folders):

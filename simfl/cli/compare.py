@@ -1,11 +1,11 @@
 """`simfl compare`: virtual time, rounds and bytes to targets, side by side."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from simfl.cli import _complete
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 FORMATS = ("table", "markdown", "csv", "json", "latex")
@@ -13,9 +13,7 @@ FORMATS = ("table", "markdown", "csv", "json", "latex")
 
 @app.command("compare")
 def compare_command(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
-    ],
+    folders: shared.Folders,
     targets: Annotated[
         str | None, typer.Option("--targets", help="Accuracies such as 0.7,0.9 or 70%.")
     ] = None,
@@ -38,7 +36,7 @@ def compare_command(
     from simfl.errors import InputError, nearest
     from simfl.report.comparison import render
     from simfl.runs.compare import compare
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

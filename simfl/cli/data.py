@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from simfl.cli import _complete
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 data = typer.Typer(rich_markup_mode=None)
@@ -15,7 +16,7 @@ app.add_typer(data, name="data")
 @data.callback(invoke_without_command=True)
 def list_data(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """List data sets and traces: built in, found in the data folder, or to be downloaded."""
     if context.invoked_subcommand is not None:
@@ -28,7 +29,7 @@ def list_data(
         return
     for row in rows:
         typer.echo(f"{row['name']:<{max(len(r['name']) for r in rows)}}  {row['where']}")
-        for line in _more(row):
+        for line in _details(row):
             typer.echo(f"    {line}")
     typer.echo("\n`simfl data fetch NAME [--to FOLDER]` downloads; --json has every checksum.")
 
@@ -56,11 +57,11 @@ def fetch_data(
 
     trace = name in ORIGINS and ORIGINS[name].kind == "trace"
     folder = to or (Path() if trace else data_folders()[0])
-    for file in fetch(name, folder, _told()):
+    for file in fetch(name, folder, _announcing()):
         typer.echo(file)
 
 
-def _told() -> Any:
+def _announcing() -> Any:
     """Return what says on stderr that a download has begun."""
     begun: set[str] = set()
 
@@ -108,7 +109,7 @@ def _where(name: str) -> str:
     return "to be downloaded" if origin.downloads else "by hand"
 
 
-def _more(row: dict[str, Any]) -> list[str]:
+def _details(row: dict[str, Any]) -> list[str]:
     """Return lines on what is not built in."""
     if "about" not in row:
         return []

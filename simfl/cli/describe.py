@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from simfl.cli import _complete
-from simfl.cli._options import AllowCode
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
@@ -15,16 +15,19 @@ def describe(
         str, typer.Argument(help="Such as selectors (or selector).", autocompletion=_complete.kinds)
     ],
     name: Annotated[str, typer.Argument(help="Such as fedcor.", autocompletion=_complete.members)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    allow_code: AllowCode = False,
+    as_json: shared.AsJson = False,
+    allow_code: shared.AllowCode = False,
 ) -> None:
     """Describe a component: what it does, its options, defaults, units and source."""
     import json
     from dataclasses import asdict
 
-    from simfl.core.code import importing
     from simfl.scenario.describe import Description
 
-    with importing("anything" if allow_code else "nothing"):
-        found = Description.find(kind, name)
-    typer.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False) if as_json else str(found))
+    with shared.importing(allow_code):
+        description = Description.find(kind, name)
+    typer.echo(
+        json.dumps(asdict(description), indent=2, ensure_ascii=False)
+        if as_json
+        else str(description)
+    )

@@ -23,18 +23,18 @@ def explain_command(
     ] = None,
     data_dir: shared.DataDir = None,
     allow_code: shared.AllowCode = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Say what a run's virtual time went to, whom it waited for, and what would have helped."""
     import json
 
-    from simfl.core.code import importing
     from simfl.report.explanation import as_text
     from simfl.runs.explain import explain
+    from simfl.runs.find import load
     from simfl.runs.options import Options
-    from simfl.runs.result import load
 
-    # A folder may be a stranger's, with the modules that its scenario names.
-    with importing("anything" if allow_code else "nothing"):
-        told = explain(load(folder), round_, what_if=what_if, options=Options(data_dir=data_dir))
-    typer.echo(json.dumps(told.as_dict(), indent=2) if as_json else as_text(told))
+    with shared.importing(allow_code):
+        explanation = explain(
+            load(folder), round_, what_if=what_if, options=Options(data_dir=data_dir)
+        )
+    typer.echo(json.dumps(explanation.as_dict(), indent=2) if as_json else as_text(explanation))

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from simfl.cli import _complete
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 FORMATS = ("csv", "parquet")
@@ -13,9 +14,7 @@ FORMATS = ("csv", "parquet")
 
 @app.command("export")
 def export_command(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
-    ],
+    folders: shared.Folders,
     form: Annotated[
         str,
         typer.Option(
@@ -27,7 +26,7 @@ def export_command(
     """Write rounds and participations of many runs as two tables, with variant, seed and sweep."""
     from simfl.errors import InputError, nearest
     from simfl.runs.export import export
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

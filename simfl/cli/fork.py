@@ -7,7 +7,7 @@ import typer
 
 from simfl.cli import _options as shared
 from simfl.cli.app import app
-from simfl.cli.run import tell, write
+from simfl.cli.run import show
 
 
 @app.command("fork")
@@ -16,9 +16,7 @@ def fork_command(
     at: Annotated[
         str, typer.Option("--at", metavar="DURATION", help="The virtual instant, such as 6h.")
     ],
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="What changes then.")
-    ] = None,
+    changes: shared.Changes = None,
     name: Annotated[
         str | None, typer.Option("--name", help="Of the new variant (default: OLD-fork).")
     ] = None,
@@ -26,9 +24,7 @@ def fork_command(
     workers: shared.Workers = None,
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an earlier fork of that name.")
-    ] = False,
+    overwrite: shared.Overwrite = False,
     allow_code: shared.AllowCode = False,
     report: shared.Report = True,
     quiet: shared.Quiet = False,
@@ -38,10 +34,8 @@ def fork_command(
 
     Who is at work then is called off, unless only rounds.stop is changed.
     """
-    from simfl.core.code import importing
     from simfl.core.units import DURATION, parse_quantity
-    from simfl.errors import InputError, Interrupted, UnitError
-    from simfl.report.progress import display
+    from simfl.errors import InputError, UnitError
     from simfl.runs.forks import fork
     from simfl.runs.run import resume_all
 
@@ -50,14 +44,8 @@ def fork_command(
     except UnitError as error:
         raise InputError(f"--at: {error}") from None
     how = shared.options(executor, workers, "cpu", data_dir, ray_address)
-    # A folder may be a stranger's, with the modules that its scenario names.
-    consent = importing("anything" if allow_code else "nothing")
-    with consent, display(quiet or as_json) as board:
+    with shared.importing(allow_code):
         there = fork(folder, at_s, changes or (), name, overwrite)
-        try:
+        with shared.progress(quiet or as_json, f"`simfl resume {there}` goes on") as board:
             results = resume_all([there], how, board)
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; `simfl resume {there}` goes on") from None
-    tell(results, quiet, as_json)
-    if report:
-        write(results, there.parents[1], quiet or as_json)
+    show(results, there.parents[1], report, quiet, as_json)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from simfl.cli import _complete
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
@@ -14,7 +15,7 @@ def list_(
         str | None,
         typer.Argument(help="Only this kind, such as selectors.", autocompletion=_complete.kinds),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """List every component and class of devices that a scenario can name, one line each."""
     import json
@@ -24,13 +25,13 @@ def list_(
     from simfl.scenario.kinds import KINDS
 
     kinds = [kind] if kind is not None else [*KINDS, DEVICES]
-    found = {each: overview(each) for each in kinds}
+    overviews = {listed: overview(listed) for listed in kinds}
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(overviews, indent=2, ensure_ascii=False))
         return
-    for each, members in found.items():
+    for listed, members in overviews.items():
         if kind is None:
-            typer.echo(f"{each}:")
+            typer.echo(f"{listed}:")
         width = max((len(name) for name in members), default=0)
         for name, text in members.items():
             typer.echo(f"{'' if kind else '  '}{name:<{width}}  {text}")

@@ -10,13 +10,13 @@ from simfl.cli.app import app
 @app.command("partition")
 def partition_command(
     file: preview.File,
-    changes: preview.Changes = None,
+    changes: shared.Changes = None,
     variant: preview.Variant = None,
-    seed: preview.Seed = None,
+    seed: shared.Seed = None,
     data_dir: shared.DataDir = None,
     allow_code: shared.AllowCode = False,
     out: preview.Out = None,
-    as_json: preview.AsJson = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Show how a scenario deals its data: samples, labels and skew per client."""
     import json

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from simfl.cli import _complete
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 XS = ("time", "rounds", "bytes", "energy")
@@ -15,9 +16,7 @@ YS = ("accuracy", "loss", "duration", "gemd", "rounds", "bytes", "energy")
 
 @app.command("plot")
 def plot_command(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
-    ],
+    folders: shared.Folders,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help=".pdf, .svg or .png.")],
     x: Annotated[
         str, typer.Option("--x", help=", ".join(XS), autocompletion=_complete.one_of(*XS))
@@ -51,7 +50,7 @@ def plot_command(
     from simfl.errors import InputError
     from simfl.report.plot import WIDTHS, Band, plot
     from simfl.report.savefig import check_picture, save
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     check_picture(out)
     if not set(log) <= {"x", "y"}:

@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
 @app.command("report")
 def report_command(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Run folders, or folders of them.")
-    ],
+    folders: shared.Folders,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -29,15 +28,15 @@ def report_command(
     """
     from simfl.errors import InputError
     from simfl.report import write_report, write_reports
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
-    found = find_runs(folders)
+    runs = find_runs(folders)
     if out is None:
         top = folders[0] if len(folders) == 1 else Path()
-        typer.echo(f"Report: {write_reports(found, top)}")
+        typer.echo(f"Report: {write_reports(runs, top)}")
         return
     if out.is_dir():
         raise InputError(f"--out: {out} is a folder; give a file such as {out / 'report.html'}")
     if not out.parent.is_dir():
         raise InputError(f"--out: the folder {out.parent} does not exist")
-    typer.echo(f"Report: {write_report(found, out)}")
+    typer.echo(f"Report: {write_report(runs, out)}")

@@ -24,9 +24,7 @@ def reproduce(
         str | None,
         typer.Argument(metavar="PAPER/ITEM", help="Or PAPER, or all; none: list them."),
     ] = None,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Instead of the item's: 0-4, or 1,2,3.")
-    ] = None,
+    seeds: shared.Seeds = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A reduced form, minutes long: orderings only.")
     ] = False,
@@ -44,20 +42,15 @@ def reproduce(
 
     Ends with code 1 if what was measured contradicts an ordering that a paper claims.
     """
-    from simfl.errors import InputError
     from simfl.papers.item import items
     from simfl.papers.measures import write
     from simfl.papers.repeat import collect, repeat
     from simfl.report.progress import display
-    from simfl.scenario.experiment import parse_seeds
 
     chosen = items(None if name == ALL else name)
     if quick:
         chosen, out = [item.reduced() for item in chosen], out / "quick"
-    try:
-        wanted = None if seeds is None else parse_seeds(seeds)
-    except ValueError as error:
-        raise InputError(f"--seeds: {error}") from None
+    wanted = shared.parse_seeds(seeds)
     if name is None:
         _list(chosen, wanted)
         return
@@ -65,14 +58,14 @@ def reproduce(
     agreed = True
     for item in chosen:
         if only_collect:
-            found = collect(item, out / item.id, wanted)
+            records = collect(item, out / item.id, wanted)
         else:
             with display(quiet) as board:
-                found = repeat(item, out / item.id, how, wanted, board)
-        if found:
+                records = repeat(item, out / item.id, how, wanted, board)
+        if records:
             file = (out / item.id).with_suffix(".csv")
-            write(file, found)
-            agreed &= _tell(item, found, file)
+            write(file, records)
+            agreed &= _tell(item, records, file)
     raise typer.Exit(0 if agreed else 1)
 
 
@@ -104,17 +97,17 @@ def _needs_files(job: "Job") -> bool:
     return job.scenario.data.dataset.needs_files
 
 
-def _tell(item: "Item", found: "Sequence[Record]", file: Path) -> bool:
+def _tell(item: "Item", records: "Sequence[Record]", file: Path) -> bool:
     """Print what came of an item; return whether it agrees with the paper's orderings."""
     from simfl.papers.claims import Claim, median, values
 
-    main = item.column(found)
+    main = item.column(records)
     typer.echo(f"\n{item.id}: {item.title}\n  {item.measures[0]}: printed, median of seeds")
     for row, printed in item.printed.items():
         number = median(main, row)
         typer.echo(f"  {row}: {printed or '-'}; {number:.6g} of {len(values(main, row))}")
     claims = [Claim.parse(text) for text in item.claims]
     for claim in claims:
-        typer.echo(f"  {claim.text}: {claim.told(item.column(found, claim.measure))}")
+        typer.echo(f"  {claim.text}: {claim.told(item.column(records, claim.measure))}")
     typer.echo(f"  {file}")
-    return all(claim.holds(item.column(found, claim.measure)) is not False for claim in claims)
+    return all(claim.holds(item.column(records, claim.measure)) is not False for claim in claims)

@@ -17,13 +17,9 @@ if TYPE_CHECKING:
 @app.command("run")
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to simulate.")],
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")] = None,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Repeat every variant: 0-4, or 1,2,3.")
-    ] = None,
+    changes: shared.Changes = None,
+    seed: shared.Seed = None,
+    seeds: shared.Seeds = None,
     variants: Annotated[
         list[str] | None,
         typer.Option("--variant", metavar="NAME", help="Only this one; can be repeated."),
@@ -35,14 +31,10 @@ def run_command(
     jobs: shared.Jobs = None,
     workers: shared.Workers = None,
     device: shared.Device = "cpu",
-    time_only: Annotated[
-        bool, typer.Option("--time-only", help="Run the clock without training.")
-    ] = False,
+    time_only: shared.TimeOnly = False,
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace earlier results in the run folders.")
-    ] = False,
+    overwrite: shared.Overwrite = False,
     go_on: Annotated[
         bool,
         typer.Option("--resume", help="Keep finished runs and go on with interrupted ones."),
@@ -59,52 +51,44 @@ def run_command(
 ) -> None:
     """Simulate a scenario: every variant, at every point of its sweep, with every seed."""
     from simfl.cli._plan import show_plan
-    from simfl.core.code import importing
-    from simfl.errors import InputError, Interrupted
-    from simfl.report.progress import display
-    from simfl.runs.run import jobs as jobs_of
+    from simfl.errors import InputError
+    from simfl.runs.job import jobs as jobs_of
     from simfl.runs.run import run
     from simfl.scenario import Document
-    from simfl.scenario.experiment import parse_seeds
 
     if go_on and overwrite:
         raise InputError("give --resume or --overwrite, not both")
     if seed is not None and seeds is not None:
         raise InputError("give --seed or --seeds, not both")
-    try:
-        chosen = parse_seeds(seeds) if seeds is not None else None if seed is None else [seed]
-    except ValueError as error:
-        raise InputError(f"--seeds: {error}") from None
+    chosen = shared.parse_seeds(seeds) if seed is None else [seed]
     how = shared.options(
         executor, workers, device, data_dir, ray_address, time_only, jobs, log, compress_log
     )
     document = Document.load(file).set(*(changes or ()))
-    with importing("anything" if allow_code else "beside"):
+    with shared.importing(allow_code, "beside"):
         if dry_run:
             show_plan(jobs_of(document, out, chosen, variants), how)
             return
-        with display(quiet or as_json) as board:
-            try:
-                results = run(document, out, how, overwrite, chosen, None, go_on, board, variants)
-            except KeyboardInterrupt:
-                text = "interrupted; the same command with --resume goes on"
-                raise Interrupted(text) from None
-    tell(results, quiet, as_json)
+        with shared.progress(quiet or as_json, "the same command with --resume goes on") as board:
+            results = run(document, out, how, overwrite, chosen, None, go_on, board, variants)
+    # Run folders are TOP/VARIANT/seed-N.
+    show(results, results[0].folder.parents[1], report, quiet, as_json)
+
+
+def show(
+    results: "Sequence[RunResult]", top: Path, report: bool, quiet: bool, as_json: bool
+) -> None:
+    """Print what came of some runs; write pages and timelines too if a `report` is wanted."""
+    _tell(results, quiet, as_json)
     if report:
-        # Run folders are TOP/VARIANT/seed-N.
-        write(results, results[0].folder.parents[1], quiet or as_json)
+        from simfl.report import write_reports
+
+        page = write_reports(results, top)
+        if not (quiet or as_json):
+            typer.echo(f"\nReport: {page}")
 
 
-def write(results: "Sequence[RunResult]", top: Path, quiet: bool) -> None:
-    """Write pages and timelines, and say which page to open."""
-    from simfl.report import write_reports
-
-    page = write_reports(results, top)
-    if not quiet:
-        typer.echo(f"\nReport: {page}")
-
-
-def tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
+def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
     """Print what came of some runs."""
     from simfl.report.comparison import render
     from simfl.runs.compare import compare

@@ -1,15 +1,14 @@
 """`simfl selftest`: does virtual time obey its laws on this machine?"""
 
-from typing import Annotated
-
 import typer
 
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 
 @app.command("selftest")
 def selftest(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Check virtual time against closed forms; exit code 1 if one of them does not hold."""
     import json
@@ -17,16 +16,16 @@ def selftest(
 
     from simfl.testing.selftest import checks
 
-    found = []
+    results = []
     for check in checks():
-        found.append(check)
+        results.append(check)
         if not as_json:
             typer.echo(str(check))
-    failed = sum(not check.passed for check in found)
+    failed = sum(not check.passed for check in results)
     if as_json:
-        rows = [{**asdict(check), "passed": check.passed} for check in found]
+        rows = [{**asdict(check), "passed": check.passed} for check in results]
         typer.echo(json.dumps(rows, indent=2))
     else:
-        typer.echo(f"{len(found) - failed} of {len(found)} laws hold")
+        typer.echo(f"{len(results) - failed} of {len(results)} laws hold")
     if failed:
         raise typer.Exit(1)

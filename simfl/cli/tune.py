@@ -10,7 +10,7 @@ from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
-    from simfl.runs.tune import Tuning
+    from simfl.runs.trials import Tuning
     from simfl.scenario import Document
 
 
@@ -40,15 +40,11 @@ def tune_command(
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option("--trials", min=1, help="How many.")] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
-    ] = None,
+    changes: shared.Changes = None,
     variant: Annotated[
         str | None, typer.Option("--variant", metavar="NAME", help="The one that is tuned.")
     ] = None,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Of every trial: 0-4, or 1,2,3.")
-    ] = None,
+    seeds: shared.Seeds = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of trials (default: runs/NAME-tuning).")
     ] = None,
@@ -56,50 +52,38 @@ def tune_command(
     jobs: shared.Jobs = None,
     workers: shared.Workers = None,
     device: shared.Device = "cpu",
-    time_only: Annotated[
-        bool, typer.Option("--time-only", help="Run the clock without training.")
-    ] = False,
+    time_only: shared.TimeOnly = False,
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Run again what has been run.")
-    ] = False,
+    overwrite: shared.Overwrite = False,
     allow_code: shared.AllowCode = False,
     quiet: shared.Quiet = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the trials as JSON.")] = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Look for the best choice: what the scenario's `tune` section says, or these options.
 
     The same command goes on where it stopped; with more --trials it looks further.
     """
-    from simfl.core.code import importing
-    from simfl.errors import InputError, Interrupted
     from simfl.report.tuning import write_page
     from simfl.runs.tune import tune
     from simfl.scenario import Document
-    from simfl.scenario.experiment import parse_seeds
 
-    try:
-        chosen = None if seeds is None else parse_seeds(seeds)
-    except ValueError as error:
-        raise InputError(f"--seeds: {error}") from None
     how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
     document = Document.load(file).set(*(changes or ()))
     document = _with_options(document, parameters or (), objective, limits or (), trials)
     silent = quiet or as_json
-    with importing("anything" if allow_code else "beside"):
-        try:
-            tuning = tune(
-                document,
-                out,
-                how,
-                variant=variant,
-                seeds=chosen,
-                overwrite=overwrite,
-                told=lambda tuning: None if silent else _tell_last(tuning),
-            )
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted; the same command goes on") from None
+    chosen = shared.parse_seeds(seeds)
+    progress = shared.progress(True, "the same command goes on")
+    with shared.importing(allow_code, "beside"), progress:
+        tuning = tune(
+            document,
+            out,
+            how,
+            variant=variant,
+            seeds=chosen,
+            overwrite=overwrite,
+            told=lambda tuning: None if silent else _tell_last(tuning),
+        )
     page = write_page(tuning)
     if as_json:
         _print_json(tuning)

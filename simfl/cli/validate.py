@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from simfl.cli._options import AllowCode
+from simfl.cli import _options as shared
 from simfl.cli._preview import tell_assumptions
 from simfl.cli.app import app
 
@@ -13,16 +13,11 @@ from simfl.cli.app import app
 @app.command("validate")
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="SCENARIO.yaml...", help="What to check.")],
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change it first.")
-    ] = None,
-    time_only: Annotated[
-        bool, typer.Option("--time-only", help="Check that it can run without training.")
-    ] = False,
-    allow_code: AllowCode = False,
+    changes: shared.Changes = None,
+    time_only: shared.TimeOnly = False,
+    allow_code: shared.AllowCode = False,
 ) -> None:
     """Check scenarios: exit code 0, or 2 and every error with its line."""
-    from simfl.core.code import importing
     from simfl.errors import ScenarioError
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse
@@ -32,7 +27,7 @@ def validate(
     for file in files:
         try:
             document = Document.load(file).set(*(changes or ()))
-            with importing("anything" if allow_code else "nothing"):
+            with shared.importing(allow_code):
                 runs = expand(document)
             refuse(runs, trains=not time_only)
         except ScenarioError as error:

@@ -19,14 +19,12 @@ def verify_command(
     allow_code: shared.AllowCode = False,
 ) -> None:
     """Do a run again, elsewhere: exit code 0 if events and model are the same, else 1."""
-    from simfl.core.code import importing
     from simfl.errors import RunError
     from simfl.runs.folder import log_of
     from simfl.runs.verify import verify
 
     how = shared.options(executor, workers, "cpu", data_dir, ray_address)
-    # A folder may be a stranger's, with the modules that its scenario names.
-    with importing("anything" if allow_code else "nothing"):
+    with shared.importing(allow_code):
         difference = verify(folder, how)
     if difference is not None:
         raise RunError(f"{folder} does not come out the same: {difference}")

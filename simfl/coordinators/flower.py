@@ -60,7 +60,7 @@ class FlowerClients:
             made = self._make(self._contexts[number])
             return made.to_client() if hasattr(made, "to_client") else made
         except Exception as error:
-            raise ComponentError(f"client_fn of client {number}: {_told(error)}") from error
+            raise ComponentError(f"client_fn of client {number}: {_described(error)}") from error
 
 
 def proxy(number: int, clients: FlowerClients) -> Any:
@@ -220,7 +220,7 @@ class FlowerCoordinator(BaseCoordinator):
         ]
         pairs = [(self._proxies[o.client], self._fitted.pop(o.key)) for o in done]
         if raised and not pairs:
-            first = _told(raised[min(raised)])
+            first = _described(raised[min(raised)])
             raise ComponentError(f"all clients of round {round_} failed: {first}")
         parameters, _ = self._ask("aggregate_fit", round_, pairs, failures)
         if parameters is not None:
@@ -274,9 +274,9 @@ class FlowerCoordinator(BaseCoordinator):
             return getattr(self._strategy, what)(round_, *rest)
         except Exception as error:
             raise ComponentError(
-                f"the strategy's {what} in round {round_}: {_told(error)}"
+                f"the strategy's {what} in round {round_}: {_described(error)}"
             ) from error
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
-from simfl.components.compressors.base import Compressor
-from simfl.components.filters.base import UpdateFilter
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
+from simfl.coordinators.update_path import UpdatePath
 from simfl.core.guard import blaming, check_vector
-from simfl.core.seeds import generator
 from simfl.core.types import Corrections, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
@@ -37,32 +35,6 @@ class GlobalModel:
     layers: tuple[int, ...]
     judge: Callable[[Params], Evaluation]
     dump: Callable[[Params], bytes]
-
-
-class UpdatePath:
-    """What becomes of updates on their way up.
-
-    Attributes:
-        compressor: how they are compressed.
-        filter: which of them count.
-        owed: per client `(p,)` what compression lost so far, with error feedback.
-    """
-
-    def __init__(self, compressor: Compressor, update_filter: UpdateFilter) -> None:
-        self.compressor = compressor
-        self.filter = update_filter
-        self.owed: dict[int, Params] = {}
-
-    def send(self, client: int, update: Params, seed: int) -> Params:
-        """Return what the server receives of `update`, drawn from the participation's `seed`."""
-        if self.compressor.error_feedback:
-            update = update + self.owed.get(client, np.float32(0))
-        rng = generator(seed)
-        with blaming(self.compressor, f"compressing the update of client {client}"):
-            received = check_vector(self.compressor.compress(update, rng), update)
-        if self.compressor.error_feedback:
-            self.owed[client] = update - received
-        return received
 
 
 class TrainingCoordinator(BaseCoordinator):

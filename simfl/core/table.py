@@ -83,10 +83,10 @@ class Table:
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             cell = cells[wrong[0]]
-            told = repr(cell) if cell else "nothing"
+            shown = repr(cell) if cell else "nothing"
             what = "a number" if not np.isfinite(_number(cell)) else "a number of ordinary size"
             where = self.place(wrong[0])
-            raise InputError(f"{where}: expected {what} in column {column!r}, got {told}")
+            raise InputError(f"{where}: expected {what} in column {column!r}, got {shown}")
         return values
 
     def require(self, column: str, fits: Callable[[Floats], object], what: str) -> None:

@@ -58,30 +58,30 @@ class Claim:
         """The rows it is about."""
         return [term.row for group in self.groups for term in group]
 
-    def holds(self, found: Sequence[Record]) -> bool | None:
+    def holds(self, records: Sequence[Record]) -> bool | None:
         """Return whether the medians over the seeds that all its rows have are so ordered.
 
         None: there is no such seed.
         """
-        seeds = [{record.seed for record in found if record.row == row} for row in self.rows]
-        shared = [record for record in found if record.seed in set.intersection(*seeds)]
+        seeds = [{record.seed for record in records if record.row == row} for row in self.rows]
+        shared = [record for record in records if record.seed in set.intersection(*seeds)]
         if not shared:
             return None
         numbers = {row: median(shared, row) for row in self.rows}
         sides = [[t.times * numbers[t.row] + t.plus for t in group] for group in self.groups]
         return all(max(below) < min(above) for below, above in pairwise(sides))
 
-    def told(self, found: Sequence[Record], by_seed: Sequence[Record] | None = None) -> str:
+    def told(self, records: Sequence[Record], by_seed: Sequence[Record] | None = None) -> str:
         """Return the verdict in words; what chance may have ordered so does not hold.
 
         Args:
-            found: what the claim is about.
-            by_seed: the same of each seed by itself, where `found` is of all seeds together.
+            records: what the claim is about.
+            by_seed: the same of each seed by itself, where `records` is of all seeds together.
         """
-        held = self.holds(found)
+        held = self.holds(records)
         if not held:
             return "not measured" if held is None else "DOES NOT HOLD"
-        steps = [_surely(below, above, by_seed or found) for below, above in self.steps()]
+        steps = [_beyond_chance(below, above, by_seed or records) for below, above in self.steps()]
         if all(steps):
             return "holds"
         return "so ordered, one seed" if None in steps else "so ordered, not told from chance"
@@ -96,9 +96,9 @@ class Claim:
         ]
 
 
-def _surely(below: Term, above: Term, found: Sequence[Record]) -> bool | None:
+def _beyond_chance(below: Term, above: Term, records: Sequence[Record]) -> bool | None:
     """Return whether the paired interval is on the claim's side; None: too few seeds for one."""
-    numbers = paired(found, below.row, above.row)
+    numbers = paired(records, below.row, above.row)
     if numbers is None or numbers.interval is None:
         return None
     if isinstance(numbers, Ratio):  # says nothing of constants, as a difference of factors
@@ -115,14 +115,14 @@ def _term(part: str, text: str) -> Term:
     return Term(form["row"], float(form["times"] or 1), plus)
 
 
-def values(found: Sequence[Record], row: str) -> list[float | None]:
+def values(records: Sequence[Record], row: str) -> list[float | None]:
     """Return what each seed of `row` has; None: never got there."""
-    return [record.value for record in found if record.row == row]
+    return [record.value for record in records if record.row == row]
 
 
-def median(found: Sequence[Record], row: str) -> float:
+def median(records: Sequence[Record], row: str) -> float:
     """Return the median over seeds, never counting as infinite (NaN: not measured)."""
-    return Figure.of(values(found, row)).median
+    return Figure.of(values(records, row)).median
 
 
 def paired(found: Sequence[Record], below: str, above: str) -> Ratio | Figure | None:
@@ -141,12 +141,12 @@ def paired(found: Sequence[Record], below: str, above: str) -> Ratio | Figure | 
     return paired_difference(*numbers)
 
 
-def _by_seed(found: Sequence[Record], row: str) -> Mapping[int, Record]:
-    return {int(r.seed): r for r in found if r.row == row and r.seed.isdigit()}
+def _by_seed(records: Sequence[Record], row: str) -> Mapping[int, Record]:
+    return {int(r.seed): r for r in records if r.row == row and r.seed.isdigit()}
 
 
-def _times(found: Mapping[int, Record]) -> Times:
+def _times(records: Mapping[int, Record]) -> Times:
     return Times(
-        {seed: record.value for seed, record in found.items()},
-        {seed: record.followed or math.nan for seed, record in found.items()},
+        {seed: record.value for seed, record in records.items()},
+        {seed: record.followed or math.nan for seed, record in records.items()},
     )

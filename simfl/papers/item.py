@@ -10,8 +10,7 @@ from pydantic import Field, ValidationError
 from simfl.errors import InputError, NameNotFound
 from simfl.papers.claims import Claim
 from simfl.papers.measures import Measure, Record
-from simfl.runs.job import Job
-from simfl.runs.run import jobs
+from simfl.runs.job import Job, jobs
 from simfl.scenario import Document
 from simfl.scenario.experiment import parse_seeds
 from simfl.scenario.part import Part

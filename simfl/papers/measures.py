@@ -22,7 +22,8 @@ from simfl.runs.compare import (
     Metric,
     Unit,
 )
-from simfl.runs.result import RunResult, by_variant
+from simfl.runs.find import by_variant
+from simfl.runs.result import RunResult
 
 GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))
 BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)
@@ -162,13 +163,13 @@ def _machine(facts: Mapping[str, object]) -> str:
 COLUMNS = [field.name for field in fields(Record)]
 
 
-def write(path: Path, found: Iterable[Record]) -> None:
+def write(path: Path, records: Iterable[Record]) -> None:
     """Write a CSV file; what is None is empty."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         table.writeheader()
-        table.writerows(map(asdict, found))
+        table.writerows(map(asdict, records))
 
 
 def read(path: Path) -> list[Record]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from simfl.papers.item import Item
 from simfl.papers.measures import Record, records
+from simfl.runs.find import find_runs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult, find_runs
+from simfl.runs.result import RunResult
 from simfl.runs.run import run
 from simfl.scenario.experiment import parse_seeds
 

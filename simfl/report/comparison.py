@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simfl.report import formats
-from simfl.runs.compare import Cell, Column, Comparison
+from simfl.runs.compare import Cell, Column, Comparison, target_text
 from simfl.runs.statistics import Figure, Interval, Ratio
 
 WIDTH = 100
@@ -72,7 +72,7 @@ def _section(comparison: Comparison, columns: list[Column]) -> Section:
         cells = [cell_text(column, comparison.cell(variant, column)) for column in columns]
         rows.append([variant, *([str(len(runs))] if seeded else []), *cells])
     heads = ["variant", *(["seeds"] if seeded else []), *(_head(column) for column in columns)]
-    title = "whole runs" if first.target is None else f"to {formats.target(first.target)}"
+    title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
     if first.versus is not None:
         title += (
             f", {first.versus} ÷ each" if first.target is not None else f", less {first.versus}"

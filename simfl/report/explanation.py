@@ -23,7 +23,7 @@ HOW = (
 
 def as_text(explanation: Explanation) -> str:
     """Return an explanation for people."""
-    blocks = [_head(explanation), _phases(explanation), _who(explanation)]
+    blocks = [_head(explanation), _phases(explanation), _whom_it_waited_for(explanation)]
     if explanation.round is None:
         blocks.append(_what_if(explanation))
     return "\n\n".join("\n".join(map(_wrapped, lines)) for lines in map(list, blocks) if lines)
@@ -34,72 +34,85 @@ def _wrapped(line: str) -> str:
     return line if "--set" in line else textwrap.fill(line, WIDTH, break_on_hyphens=False)
 
 
-def _head(it: Explanation) -> Iterator[str]:
-    run = it.run
+def _head(explanation: Explanation) -> Iterator[str]:
+    run = explanation.run
     what = f"{run.name}, {run.variant}, seed {run.seed}"
-    took = formats.duration(it.elapsed_ns / 1e9)
-    if it.round is None:
+    took = formats.duration(explanation.elapsed_ns / 1e9)
+    if explanation.round is None:
         yield f"{what}: {formats.plural(run.n_rounds, 'round')} in {took} of virtual time"
     else:
-        since, to = formats.duration(it.start_s), formats.duration(it.end_s)
-        yield f"{what}, round {it.round}: {took}, from {since} to {to} of virtual time"
+        since, to = formats.duration(explanation.start_s), formats.duration(explanation.end_s)
+        yield f"{what}, round {explanation.round}: {took}, from {since} to {to} of virtual time"
 
 
-def _phases(it: Explanation) -> Iterator[str]:
+def _phases(explanation: Explanation) -> Iterator[str]:
     yield "Along the clients that rounds waited for:"
-    total = it.elapsed_ns or 1
+    total = explanation.elapsed_ns or 1
     rows = [
         [name, f"{ns / 1e9:,.9f} s", formats.percent(ns / total), MEANING[name]]
-        for name, ns in it.phases_ns.items()
+        for name, ns in explanation.phases_ns.items()
         if ns
     ]
-    yield from _columns([*rows, ["in all", f"{it.elapsed_ns / 1e9:,.9f} s", "", ""]], "<>><")
-    if it.after_last_ns:
-        yield f"  (of it {formats.duration(it.after_last_ns / 1e9)} after the last round)"
+    yield from _columns(
+        [*rows, ["in all", f"{explanation.elapsed_ns / 1e9:,.9f} s", "", ""]], "<>><"
+    )
+    if explanation.after_last_ns:
+        yield f"  (of it {formats.duration(explanation.after_last_ns / 1e9)} after the last round)"
 
 
-def _who(it: Explanation) -> Iterator[str]:
-    names = dict(zip(it.run.part("client").tolist(), it.run.part("group").tolist(), strict=True))
-    if it.round is not None:
-        for client, _ in it.critical:
+def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
+    run = explanation.run
+    names = dict(zip(run.part("client").tolist(), run.part("group").tolist(), strict=True))
+    if explanation.round is not None:
+        for client, _ in explanation.critical:
             yield f"It waited last for device {client} ({names[client]})."
-        if not it.critical:
+        if not explanation.critical:
             yield "No update counted in it."
-    elif it.critical:
-        told = [f"device {c} ({names[c]}) in {formats.plural(n, 'round')}" for c, n in it.critical]
-        yield f"Most often waited for: {formats.listed(told)}."
-    asked = sum(it.outcomes.values())
-    parts = [f"{n:,} {name} ({formats.percent(n / asked)})" for name, n in it.outcomes.items()]
+    elif explanation.critical:
+        devices = [
+            f"device {c} ({names[c]}) in {formats.plural(n, 'round')}"
+            for c, n in explanation.critical
+        ]
+        yield f"Most often waited for: {formats.listed(devices)}."
+    asked = sum(explanation.outcomes.values())
+    parts = [
+        f"{n:,} {name} ({formats.percent(n / asked)})" for name, n in explanation.outcomes.items()
+    ]
     if asked:
         yield f"Of {formats.plural(asked, 'participation')}: {formats.listed(parts)}."
 
 
-def _what_if(it: Explanation) -> Iterator[str]:
-    if it.why_none:
-        yield f"What would have shortened it: not computed: {it.why_none}."
+def _what_if(explanation: Explanation) -> Iterator[str]:
+    if explanation.why_none:
+        yield f"What would have shortened it: not computed: {explanation.why_none}."
         return
     yield "What would have shortened it:"
-    before = float(it.run.column("end_s")[-1])
-    known = sorted((c for c in it.counterfactuals if not c.why_not), key=lambda c: c.time_s)
+    before = float(explanation.run.column("end_s")[-1])
+    known = sorted(
+        (c for c in explanation.counterfactuals if not c.why_not), key=lambda c: c.time_s
+    )
     rows = [
         [
-            one.change.name,
-            formats.duration(one.time_s),
-            f"{100 * (one.time_s / before - 1):+.1f}%" if before else "",
-            f"{formats.percent(one.lost)} lost",
+            case.change.name,
+            formats.duration(case.time_s),
+            f"{100 * (case.time_s / before - 1):+.1f}%" if before else "",
+            f"{formats.percent(case.lost)} lost",
         ]
-        for one in known
+        for case in known
     ]
-    as_it_was = 1 - it.outcomes.get("arrived", 0) / (sum(it.outcomes.values()) or 1)
+    as_it_was = 1 - explanation.outcomes.get("arrived", 0) / (
+        sum(explanation.outcomes.values()) or 1
+    )
     rows.append(["as it was", formats.duration(before), "", f"{formats.percent(as_it_was)} lost"])
     yield from _columns(rows, "<>>>")
-    for one in it.counterfactuals:
-        if one.why_not:
-            yield f"  left out: {one.change.name}: {one.why_not}"
+    for case in explanation.counterfactuals:
+        if case.why_not:
+            yield f"  left out: {case.change.name}: {case.why_not}"
     if known:
-        yield HOW.format(rounds=formats.plural(it.run.n_rounds, "round"))
-        for one in known:
-            yield f"  {one.change.name}: {' '.join(f'--set {text!r}' for text in one.change.sets)}"
+        yield HOW.format(rounds=formats.plural(explanation.run.n_rounds, "round"))
+        for case in known:
+            sets = " ".join(f"--set {text!r}" for text in case.change.sets)
+            yield f"  {case.change.name}: {sets}"
 
 
 def _columns(rows: Sequence[Sequence[str]], aligned: str) -> Iterator[str]:

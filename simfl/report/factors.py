@@ -11,7 +11,16 @@ from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
 from simfl.report.charts.base import Groups
 from simfl.report.comparison import NAMES, TEXT, figure_text
 from simfl.report.tables import Cell, Table
-from simfl.runs.compare import ACCURACY, BYTES, ENERGY, TIME, Column, Comparison, compare
+from simfl.runs.compare import (
+    ACCURACY,
+    BYTES,
+    ENERGY,
+    TIME,
+    Column,
+    Comparison,
+    compare,
+    target_text,
+)
 from simfl.runs.result import RunResult
 
 _UNITS: dict[str, tuple[Unit, ...]] = {
@@ -91,7 +100,7 @@ def _columns(comparison: Comparison) -> list[Column]:
 
 def _head(column: Column) -> str:
     name = NAMES[column.metric.name]
-    return name if column.target is None else f"{name} to {formats.target(column.target)}"
+    return name if column.target is None else f"{name} to {target_text(column.target)}"
 
 
 def _value(run: RunResult, column: Column) -> float | None:

@@ -47,8 +47,8 @@ class Spread:
         """Return the percentiles of `values`, each of them one of the values; NaN of none."""
         if not len(values):
             return cls(math.nan, math.nan, math.nan)
-        found = np.percentile(values, [5, 50, 95], method="inverted_cdf")
-        return cls(*(float(value) for value in found))
+        percentiles = np.percentile(values, [5, 50, 95], method="inverted_cdf")
+        return cls(*(float(value) for value in percentiles))
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def survey(builder: Builder) -> FleetFacts:
         facts.append(_facts("all", everybody, columns, online, limit_s, holds))
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(builder.settings.clients, len(able))
-    asked = min(_asked(builder), len(able))
+    asked = min(_clients_asked(builder), len(able))
     return FleetFacts(
         facts,
         wanted,
@@ -223,7 +223,7 @@ class _Asking(TimeOnlyCoordinator):
         return [int(client) for client in view.draw(k, self._seeds.stream("selection"))]
 
 
-def _asked(builder: Builder) -> int:
+def _clients_asked(builder: Builder) -> int:
     more = float(getattr(builder.scenario.rounds.policy, "over_select", 1.0))
     return math.ceil(round(builder.settings.clients * more, 9))
 
@@ -283,8 +283,8 @@ def expected_order(times: Floats, drawn: int, rank: int) -> float:
     i = np.arange(rank, n - drawn + rank + 1, dtype=np.float64)
 
     def log_choose(of: Floats, some: int) -> Floats:
-        found: Floats = gammaln(of + 1.0) - gammaln(some + 1.0) - gammaln(of - some + 1.0)
-        return found
+        log_ways: Floats = gammaln(of + 1.0) - gammaln(some + 1.0) - gammaln(of - some + 1.0)
+        return log_ways
 
     # Up to a constant, C(n, m), which goes when the chances are made to sum to 1.
     logs = log_choose(i - 1, rank - 1) + log_choose(n - i, drawn - rank)

@@ -68,15 +68,6 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%" if math.isfinite(share) else NOTHING
 
 
-def target(accuracy: float) -> str:
-    """Return an accuracy that a scenario asks about.
-
-    >>> target(0.7), target(0.625)
-    ('70%', '62.5%')
-    """
-    return f"{100 * accuracy:.10g}%"
-
-
 def count(number: float) -> str:
     """Return a whole number, or the mean of some, with thousands apart.
 

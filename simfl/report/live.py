@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
-from simfl.report.page import own, page, render
+from simfl.report.page import asset, page, render
 from simfl.runs.eventlog import PACKED
 from simfl.runs.folder import (
     CLIENTS,
@@ -90,7 +90,7 @@ class LiveRuns:
 
     def _page(self, folders: Sequence[Path], version: str) -> str:
         runs = [RunResult(folder).read() for folder in folders]
-        return page(runs, {"home": "/", "live": own("live.js"), "version": version})
+        return page(runs, {"home": "/", "live": asset("live.js"), "version": version})
 
     def _list(self, folders: Sequence[Path], version: str) -> str:
         groups: dict[Path, list[Path]] = {}
@@ -114,7 +114,7 @@ class LiveRuns:
             facts=facts,
             folders=rows,
             version=version,
-            script=own("live.js"),
+            script=asset("live.js"),
         )
 
     def _row(self, folder: Path, among: Path) -> Row:
@@ -149,8 +149,8 @@ class LiveRuns:
         return path.resolve().is_relative_to(self.top)
 
     def _version(self, folders: Sequence[Path]) -> str:
-        told = "\n".join(f"{self._name(folder)} {_signature(folder)}" for folder in folders)
-        return sha256(told.encode()).hexdigest()[:16]
+        signatures = "\n".join(f"{self._name(folder)} {_signature(folder)}" for folder in folders)
+        return sha256(signatures.encode()).hexdigest()[:16]
 
 
 def _signature(folder: Path) -> str:

@@ -46,7 +46,13 @@ def origins(runs: Sequence[RunResult], groups: Groups) -> Origins:
     scenarios = [(label.format(name), members[0].scenario_text) for name, members in shown]
     rest = len(groups) - len(shown)
     more = [f"{rest} more resolved scenarios are in their run folders."] if rest else []
-    return Origins(_assumed(groups), [*tables, ("", _each(runs))], _shared(runs), scenarios, more)
+    return Origins(
+        _assumed(groups),
+        [*tables, ("", _table_of_runs(runs))],
+        _table_of_versions(runs),
+        scenarios,
+        more,
+    )
 
 
 def _assumed(groups: Groups) -> list[str]:
@@ -82,7 +88,7 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table
     return about, Table(["", *scenarios], rows, list(scenarios))
 
 
-def _each(runs: Sequence[RunResult]) -> Table:
+def _table_of_runs(runs: Sequence[RunResult]) -> Table:
     """Return a table of what each run's provenance says of it alone."""
     rows = []
     for run in runs:
@@ -102,7 +108,7 @@ def _each(runs: Sequence[RunResult]) -> Table:
     return Table(heads, rows, ["started", "event log", "scenario"])
 
 
-def _shared(runs: Sequence[RunResult]) -> Table:
+def _table_of_versions(runs: Sequence[RunResult]) -> Table:
     """Return a table of versions and machine; where runs differ, all values."""
     facts = [
         _flat({key: value for key, value in run.provenance.items() if key not in _OF_ITS_OWN})

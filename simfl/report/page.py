@@ -21,8 +21,10 @@ from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
 from simfl.report.words import all_targets, headline, notes
+from simfl.runs.compare import target_text
+from simfl.runs.find import by_variant
 from simfl.runs.folder import write_atomically
-from simfl.runs.result import OUTCOMES, RunResult, by_variant
+from simfl.runs.result import OUTCOMES, RunResult
 
 SLOWEST = 12
 """Devices in the table of those that cost most."""
@@ -75,7 +77,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         pivot=curves.embedded(swept.data if swept else {}),
         origins=origins(runs, groups),
         island=curves.island([*([first] if first else []), *drawings]),
-        script=own("page.js"),
+        script=asset("page.js"),
         more=more or {},
     )
 
@@ -86,10 +88,10 @@ def render(template: str, **values: Any) -> str:
 
     loader = PackageLoader("simfl.report")
     jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    return jinja.get_template(template).render(style=own("style.css"), **values)
+    return jinja.get_template(template).render(style=asset("style.css"), **values)
 
 
-def own(name: str) -> str:
+def asset(name: str) -> str:
     """Return a file of this room."""
     return files("simfl.report").joinpath(name).read_text(encoding="utf-8")
 
@@ -109,9 +111,9 @@ def _description(run: RunResult) -> str:
 def _facts(runs: Sequence[RunResult], groups: Groups) -> str:
     several = "" if len(groups) == 1 else f"{formats.plural(len(groups), 'variant')} · "
     seeds = sorted({run.seed for run in runs})
-    told = f"{several}seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+    head = f"{several}seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
     fleet = formats.listed(sorted({formats.plural(run.devices, "device") for run in runs}))
-    return f"{told} · {fleet} · {_range(runs)}"
+    return f"{head} · {fleet} · {_range(runs)}"
 
 
 def _range(runs: Sequence[RunResult]) -> str:
@@ -127,7 +129,7 @@ def _range(runs: Sequence[RunResult]) -> str:
 def learning(groups: Groups) -> Drawing | None:
     """Return accuracy and loss by what they cost; rounds over time, if nothing was evaluated."""
     xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
-    marks = [("accuracy", target, formats.target(target)) for target in all_targets(groups)]
+    marks = [("accuracy", target, target_text(target)) for target in all_targets(groups)]
     about = "Dashed lines across are the targets." if marks else ""
     ys = [measures.ACCURACY, measures.LOSS]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
@@ -160,21 +162,23 @@ def _sections(groups: Groups) -> list[Section]:
         [measures.GEMD],
     )
     return [
-        Section("Rounds", _there(durations, anatomy(groups), rounds.outcomes(groups), skew)),
+        Section("Rounds", _without_none(durations, anatomy(groups), rounds.outcomes(groups), skew)),
         Section(
             "Clients",
-            _there(
+            _without_none(
                 clients.participation(groups),
                 clients.client_times(groups),
                 clients.staleness(groups),
             ),
             _clients(groups),
         ),
-        Section("Costs", _there(costs.bytes_by_purpose(groups), costs.energy_by_purpose(groups))),
+        Section(
+            "Costs", _without_none(costs.bytes_by_purpose(groups), costs.energy_by_purpose(groups))
+        ),
     ]
 
 
-def _there(*drawings: Drawing | None) -> list[Drawing]:
+def _without_none(*drawings: Drawing | None) -> list[Drawing]:
     return [drawing for drawing in drawings if drawing is not None]
 
 
@@ -188,10 +192,10 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
         devices = [Devices.of(run) for run in members]
         cells = [
             Cell(name),
-            mean_cell([float(len(one.ids)) for one in devices], formats.count),
-            mean_cell([float((~one.never).sum()) for one in devices], formats.count),
-            mean_cell([float(one.never.sum()) for one in devices], formats.count),
-            mean_cell([one.samples_lost for one in devices], formats.percent),
+            mean_cell([float(len(d.ids)) for d in devices], formats.count),
+            mean_cell([float((~d.never).sum()) for d in devices], formats.count),
+            mean_cell([float(d.never.sum()) for d in devices], formats.count),
+            mean_cell([d.samples_lost for d in devices], formats.percent),
             mean_cell([run.gini for run in members], formats.ratio),
         ]
         rows.append(cells)
@@ -200,24 +204,24 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
 
 
 def _slowest(run: RunResult) -> list[tuple[str, Table]]:
-    found = Devices.of(run)
-    if not len(found.ids):
+    devices = Devices.of(run)
+    if not len(devices.ids):
         return []
     names = [name for name in OUTCOMES if name != "arrived" and run.outcomes[name]]
-    columns = [found.samples, found.asked, found.asked - found.lost]
-    columns += [*(found.outcomes[name] for name in names), found.last]
+    columns = [devices.samples, devices.asked, devices.asked - devices.lost]
+    columns += [*(devices.outcomes[name] for name in names), devices.last]
     rows = [
         [
-            Cell(str(found.ids[at]), sort=float(found.ids[at])),
-            Cell(str(found.groups[at]), "text"),
+            Cell(str(devices.ids[at]), sort=float(devices.ids[at])),
+            Cell(str(devices.groups[at]), "text"),
             *(Cell(f"{column[at]:,}", sort=float(column[at])) for column in columns),
-            Cell(formats.duration(float(found.time_s[at])), sort=float(found.time_s[at])),
+            Cell(formats.duration(float(devices.time_s[at])), sort=float(devices.time_s[at])),
         ]
-        for at in found.worst(SLOWEST)
+        for at in devices.worst(SLOWEST)
     ]
     heads = ["device", "group", "samples", "asked", "heard", *names, "last of its round"]
     caption = (
-        f"{found} Below are those that cost most: never heard first, then the slowest; a dash "
+        f"{devices} Below are those that cost most: never heard first, then the slowest; a dash "
         "means that no update of theirs ever arrived."
     )
     return [(caption, Table([*heads, "mean time"], rows, ["group"]))]

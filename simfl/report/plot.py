@@ -22,7 +22,8 @@ from simfl.report.measures import (
     Measure,
     on_grid,
 )
-from simfl.runs.result import RunResult, by_variant
+from simfl.runs.find import by_variant
+from simfl.runs.result import RunResult
 from simfl.runs.statistics import mean_interval
 
 if TYPE_CHECKING:

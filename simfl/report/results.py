@@ -19,6 +19,7 @@ from simfl.runs.compare import (
     Column,
     Comparison,
     compare,
+    target_text,
 )
 
 _ABOUT_NORMALISED = (
@@ -40,7 +41,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     )
     above: dict[str, int] = {}
     for column in comparison.columns:
-        above[_above(column)] = above.get(_above(column), 0) + 1
+        above[_heading_above(column)] = above.get(_heading_above(column), 0) + 1
     columns = [_cells(comparison, column) for column in comparison.columns]
     seeded = any(len(runs) > 1 for runs in groups.values())
     rows = [
@@ -61,9 +62,9 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     return Table(heads, rows, above=list(above.items())), reading
 
 
-def _above(column: Column) -> str:
+def _heading_above(column: Column) -> str:
     if column.target is not None:
-        return f"to {formats.target(column.target)}"
+        return f"to {target_text(column.target)}"
     return "" if column.metric is ACCURACY or column.metric.unit == "number" else "in all"
 
 
@@ -72,9 +73,9 @@ def _cells(comparison: Comparison, column: Column) -> list[Cell]:
     cells = []
     for name in comparison.groups:
         figure = comparison.figure(name, column)
-        told = figure_text(figure, text, target=column.target is not None)
-        css = "best" if name == winner else "none" if told == formats.NOTHING else ""
-        value, sign, more = told.partition(" ± " if " ± " in told else ", ")
+        written = figure_text(figure, text, target=column.target is not None)
+        css = "best" if name == winner else "none" if written == formats.NOTHING else ""
+        value, sign, more = written.partition(" ± " if " ± " in written else ", ")
         cells.append(Cell(value, css, figure.middle, more=f"{sign.strip(', ')} {more}".strip()))
     return cells
 

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from simfl.errors import InputError, SimflError
 from simfl.report.live import LiveRuns
-from simfl.report.page import own
+from simfl.report.page import asset
 
 LOOPBACK = "127.0.0.1"
 PORT = 8411
@@ -53,7 +53,7 @@ class _Server(ThreadingHTTPServer):
 
 def _hash(script: str) -> str:
     """Return what allows a script, as our templates write it, and no other."""
-    digest = sha256(f"\n{own(script)}".encode()).digest()
+    digest = sha256(f"\n{asset(script)}".encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
@@ -90,15 +90,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             with self.server.lock:
-                status, text, kind = self._found()
+                status, text, kind = self._response()
         except Exception as error:  # a folder may hold anything; the others are still to be shown
-            told = str(error) if isinstance(error, SimflError) else f"damaged: {error!r}"
-            status, text, kind = HTTPStatus.INTERNAL_SERVER_ERROR, f"{told}\n", "text/plain"
+            reason = str(error) if isinstance(error, SimflError) else f"damaged: {error!r}"
+            status, text, kind = HTTPStatus.INTERNAL_SERVER_ERROR, f"{reason}\n", "text/plain"
         self._answer(status, text, kind)
 
     do_HEAD = do_GET  # noqa: N815 - the library's name
 
-    def _found(self) -> tuple[HTTPStatus, str, str]:
+    def _response(self) -> tuple[HTTPStatus, str, str]:
         path = unquote(urlsplit(self.path).path, errors="replace")
         asks, path = path.startswith("/version/"), path.removeprefix("/version")
         runs, where = self.server.runs, _where(path)

@@ -128,8 +128,8 @@ class Plot:
 
     def _add(self, tag: str, css: str, tip: str, **attributes: str) -> None:
         words = "".join(f' {name}="{value}"' for name, value in attributes.items())
-        told = f"<title>{escape(tip)}</title>" if tip else ""
-        self._shapes.append(f'<{tag} class="{css}"{words}>{told}</{tag}>')
+        title = f"<title>{escape(tip)}</title>" if tip else ""
+        self._shapes.append(f'<{tag} class="{css}"{words}>{title}</{tag}>')
 
     def _write(self, x: float, y: float, text: str, css: str) -> None:
         self._shapes.append(

@@ -10,11 +10,12 @@ of virtual time, exact to the nanosecond.
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from simfl.errors import InputError, RunError
+from simfl.report.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
+from simfl.runs.compare import target_text
 from simfl.runs.eventlog import decode
 from simfl.runs.folder import TRACE, event_lines, write_atomically
 from simfl.runs.result import MOVED, RunResult
@@ -32,7 +33,6 @@ SERVER = 1
 ROUNDS = 1
 """Thread id of the server's rounds; a device's thread id is one more than its own id."""
 
-_PHASES = {"downloaded": "download", "computed": "compute", "uploaded": "upload"}
 _TOLD = (
     "round", "outcome", "samples", "steps", "coreset_size", "staleness", "download_bytes",
     "upload_bytes", "energy_j",
@@ -87,40 +87,6 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-@dataclass(eq=False)
-class _Visit:
-    """What a device is doing since it was last sent something.
-
-    Attributes:
-        since_s: when that was.
-        phase_s: when its present phase began.
-        phases: name, start and end of those it has finished, or that it broke off.
-        done: names of those it has finished.
-        away: whether it is offline.
-    """
-
-    since_s: float
-    phase_s: float
-    phases: list[tuple[str, float, float]] = field(default_factory=list)
-    done: set[str] = field(default_factory=set)
-    away: bool = False
-
-    def finish(self, name: str, time_s: float) -> None:
-        """End a phase that is done."""
-        self.done.add(name)
-        self._end(name, time_s)
-
-    def stop(self, time_s: float) -> None:
-        """End what it is at, done or not."""
-        if time_s > self.phase_s:
-            left = (name for name in _PHASES.values() if name not in self.done)
-            self._end("offline" if self.away else next(left, "upload"), time_s)
-
-    def _end(self, name: str, time_s: float) -> None:
-        self.phases.append((name, self.phase_s, time_s))
-        self.phase_s = time_s
-
-
 class _Trace:
     """Folds the event log into trace events.
 
@@ -134,8 +100,8 @@ class _Trace:
         self.slices = 0
         self._names = [name for name, _ in groups]
         self._firsts = [first for _, first in groups]
-        self._visits: dict[int, list[_Visit]] = {}
-        self._probes: dict[int, _Visit] = {}
+        self._visits: dict[int, list[Visit]] = {}
+        self._probes: dict[int, Visit] = {}
         self._asked_s = 0.0
         self._seen: set[int] = set()
         self._tracks = tracks
@@ -154,10 +120,10 @@ class _Trace:
         """Fold in one event of the log."""
         time_s, kind = float(event["t"]), event["event"]
         if kind == "dispatched":
-            self._visits.setdefault(event["client"], []).append(_Visit(time_s, time_s))
+            self._visits.setdefault(event["client"], []).append(Visit(time_s, time_s))
             self._working.add(event["client"])
-        elif kind in _PHASES:
-            self._visit(event["client"]).finish(_PHASES[kind], time_s)
+        elif kind in PHASES:
+            self._visit(event["client"]).finish(PHASES[kind], time_s)
             if kind == "uploaded":
                 self._working.discard(event["client"])
         elif kind in ("offline", "online"):
@@ -171,8 +137,8 @@ class _Trace:
         elif kind == "round_end":
             self._round(event)
         elif kind == "target":
-            at = _nanoseconds(time_s) / 1000
-            name = f"target {100 * event['accuracy']:.10g}%"
+            at = nanoseconds(time_s) / 1000
+            name = f"target {target_text(event['accuracy'])}"
             mark = {"ph": "i", "name": name, "pid": SERVER, "tid": ROUNDS, "ts": at, "s": "p"}
             self.events.append(mark)
         if kind in ("round", "probed"):
@@ -182,32 +148,34 @@ class _Trace:
 
     def names(self) -> Iterator[dict[str, Any]]:
         """Yield what tells a viewer how tracks are called and ordered."""
-        yield _meta("process_name", SERVER, ROUNDS, name="server")
-        yield _meta("process_sort_index", SERVER, ROUNDS, sort_index=0)
-        yield _meta("thread_name", SERVER, ROUNDS, name="rounds")
+        yield metadata("process_name", SERVER, ROUNDS, name="server")
+        yield metadata("process_sort_index", SERVER, ROUNDS, sort_index=0)
+        yield metadata("thread_name", SERVER, ROUNDS, name="rounds")
         for process in sorted({self._process(client) for client in self._seen}):
             name = self._names[process - SERVER - 1] if self._names else "fleet"
-            yield _meta("process_name", process, 1, name=f"devices: {name}")
-            yield _meta("process_sort_index", process, 1, sort_index=process)
+            yield metadata("process_name", process, 1, name=f"devices: {name}")
+            yield metadata("process_sort_index", process, 1, sort_index=process)
         for client in sorted(self._seen):
             process = self._process(client)
-            yield _meta("thread_name", process, client + 1, name=f"device {client}")
-            yield _meta("thread_sort_index", process, client + 1, sort_index=client)
+            yield metadata("thread_name", process, client + 1, name=f"device {client}")
+            yield metadata("thread_sort_index", process, client + 1, sort_index=client)
 
     def _process(self, client: int) -> int:
         """Return the process id of a device's group."""
         return SERVER + max(bisect_right(self._firsts, client), 1)
 
-    def _visit(self, client: int) -> _Visit:
+    def _visit(self, client: int) -> Visit:
         """Return what `client` is doing; who was not sent any work answers a probe."""
         if client in self._visits:
             return self._visits[client][-1]
-        return self._probes.setdefault(client, _Visit(self._asked_s, self._asked_s))
+        return self._probes.setdefault(client, Visit(self._asked_s, self._asked_s))
 
     def _participation(self, row: dict[str, Any], time_s: float) -> None:
         # An update may still wait to be aggregated when its device is sent out again.
         visits = self._visits.get(int(row["client"]), [])
-        visit = next((one for one in visits if one.since_s == row["selected_s"]), None)
+        visit = next(
+            (candidate for candidate in visits if candidate.since_s == row["selected_s"]), None
+        )
         if visit is None or row["outcome"] == "skipped":  # it was never sent anything
             return
         visits.remove(visit)
@@ -221,9 +189,9 @@ class _Trace:
         else:
             end_s = time_s
             visit.stop(time_s)
-        told = {name: row[name] for name in _TOLD if name in row}
+        facts = {name: row[name] for name in _TOLD if name in row}
         client = int(row["client"])
-        if self._draw(client, f"round {row['round']}: {row['outcome']}", visit, end_s, told):
+        if self._draw(client, f"round {row['round']}: {row['outcome']}", visit, end_s, facts):
             track = self._process(client), client + 1
             self._arrow("sent out", visit.since_s, visit.since_s, (SERVER, ROUNDS), track)
             if row["outcome"] == "arrived":
@@ -234,12 +202,12 @@ class _Trace:
             answered = client in event["answered"]
             if not answered and not visit.away:
                 visit.stop(time_s)
-            told = {"round": event["round"], "answered": answered}
-            self._draw(client, f"probe: {event['report']}", visit, visit.phase_s, told)
+            facts = {"round": event["round"], "answered": answered}
+            self._draw(client, f"probe: {event['report']}", visit, visit.phase_s, facts)
         self._probes.clear()
 
     def _draw(
-        self, client: int, title: str, visit: _Visit, end_s: float, facts: dict[str, Any]
+        self, client: int, title: str, visit: Visit, end_s: float, facts: dict[str, Any]
     ) -> bool:
         """Draw what a device did; return whether it has a track."""
         if client not in self._seen and len(self._seen) >= self._tracks:
@@ -248,9 +216,9 @@ class _Trace:
         process = self._process(client)
         self._seen.add(client)
         self.slices += 1 + len(visit.phases)
-        self.events.append(_slice(title, process, client + 1, visit.since_s, end_s, facts))
+        self.events.append(slice_of(title, process, client + 1, visit.since_s, end_s, facts))
         for name, start_s, stop_s in visit.phases:
-            self.events.append(_slice(name, process, client + 1, start_s, stop_s, {}))
+            self.events.append(slice_of(name, process, client + 1, start_s, stop_s, {}))
         return True
 
     def _arrow(
@@ -262,11 +230,11 @@ class _Trace:
         self._arrows += 1
         facts = {"name": name, "cat": "model", "id": self._arrows}
         for kind, (process, thread), at_s in (("s", out, start_s), ("f", to, end_s)):
-            at = {"pid": process, "tid": thread, "ts": _nanoseconds(at_s) / 1000}
+            at = {"pid": process, "tid": thread, "ts": nanoseconds(at_s) / 1000}
             self.events.append({"ph": kind, **facts, **at, **({"bp": "e"} if kind == "f" else {})})
 
     def _count(self, name: str, time_s: float, value: float) -> None:
-        at = _nanoseconds(time_s) / 1000
+        at = nanoseconds(time_s) / 1000
         counter = {"ph": "C", "name": name, "pid": SERVER, "ts": at, "args": {name: value}}
         last = self._last.get(name)
         if last is not None and last["ts"] == at:
@@ -279,27 +247,9 @@ class _Trace:
     def _round(self, row: dict[str, Any]) -> None:
         facts = {name: row[name] for name in _ROUND if row.get(name) is not None}
         name = f"round {row['round']}"
-        self.events.append(_slice(name, SERVER, ROUNDS, row["start_s"], row["end_s"], facts))
+        self.events.append(slice_of(name, SERVER, ROUNDS, row["start_s"], row["end_s"], facts))
         self.slices += 1
         self._moved += sum(row[name] for name in MOVED)
         self._count("bytes moved", row["end_s"], self._moved)
         if row.get("accuracy") is not None:
             self._count("accuracy", row["end_s"], row["accuracy"])
-
-
-def _nanoseconds(time_s: float) -> int:
-    # Whole nanoseconds: slices that touch or nest in virtual time do so for the viewer too.
-    return round(time_s * 1e9)
-
-
-def _slice(
-    name: str, process: int, thread: int, start_s: float, end_s: float, facts: dict[str, Any]
-) -> dict[str, Any]:
-    start = _nanoseconds(start_s)
-    event = {"ph": "X", "name": name, "pid": process, "tid": thread, "ts": start / 1000}
-    event["dur"] = (_nanoseconds(end_s) - start) / 1000
-    return event | ({"args": facts} if facts else {})
-
-
-def _meta(kind: str, process: int, thread: int, **facts: Any) -> dict[str, Any]:
-    return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": facts}

@@ -12,11 +12,11 @@ from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Axis, Unit, linear
 from simfl.report.charts.base import Drawing, scale
 from simfl.report.comparison import TEXT
-from simfl.report.page import own, render
+from simfl.report.page import asset, render
 from simfl.report.svg import Plot
 from simfl.report.tables import Cell, Table
 from simfl.runs.folder import write_atomically
-from simfl.runs.tune import METRICS, Trial, Tuning
+from simfl.runs.trials import METRICS, Trial, Tuning
 from simfl.scenario.tune import Range, parse_objective
 
 PAGE = "tuning.html"
@@ -42,14 +42,14 @@ def write_page(tuning: Tuning) -> Path:
 
 def page(tuning: Tuning) -> str:
     """Return the page about a tuning as HTML."""
-    drawings = [_history(tuning), *(_by(tuning, path) for path in tuning.spec.parameters)]
+    drawings = [_history(tuning), *(_by_parameter(tuning, path) for path in tuning.spec.parameters)]
     return render(
         "tuning.html",
         title=f"{tuning.name}: {tuning.spec.objective}",
         answer=answer(tuning),
         drawings=[drawing for drawing in drawings if drawing is not None],
         trials=_table(tuning),
-        script=own("page.js"),
+        script=asset("page.js"),
     )
 
 
@@ -70,7 +70,8 @@ def answer(tuning: Tuning) -> list[str]:
     name, _ = parse_objective(tuning.spec.objective)
     seeds = f" in the median of {best.seeds} seeds" if best.seeds > 1 else " (one seed)"
     taken = [
-        f"{limit.replace('_', ' ')} {_text(limit)(value)}" for limit, value in best.taken.items()
+        f"{limit.replace('_', ' ')} {_formatter(limit)(value)}"
+        for limit, value in best.taken.items()
     ]
     within = f", {formats.listed(taken)}" if taken else ""
     what = "Most accuracy" if name == "accuracy" else f"Least {tuning.spec.objective}"
@@ -82,7 +83,7 @@ def value_text(tuning: Tuning, trial: Trial) -> str:
     if not math.isfinite(trial.value):
         return formats.NOTHING
     name, _ = parse_objective(tuning.spec.objective)
-    return _text(name)(1 - trial.value if name == "accuracy" else trial.value)
+    return _formatter(name)(1 - trial.value if name == "accuracy" else trial.value)
 
 
 def parameter_text(value: Any) -> str:
@@ -90,7 +91,7 @@ def parameter_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _text(name: str) -> Callable[[float], str]:
+def _formatter(name: str) -> Callable[[float], str]:
     return TEXT[METRICS[name].unit]
 
 
@@ -105,7 +106,7 @@ def _table(tuning: Tuning) -> Table:
                 Cell(value_text(tuning, trial), sort=trial.value),
                 Cell(str(trial.seeds), sort=trial.seeds),
                 *(
-                    Cell(_text(name)(value), sort=value)
+                    Cell(_formatter(name)(value), sort=value)
                     for name, value in zip(tuning.limits, taken, strict=True)
                 ),
                 *(_parameter(trial.parameters[path]) for path in tuning.spec.parameters),
@@ -135,22 +136,22 @@ def _number(value: Any) -> float | None:
 # Charts ------------------------------------------------------------------------------------------
 
 
-def _shown(tuning: Tuning) -> list[tuple[int, Trial]]:
+def _with_values(tuning: Tuning) -> list[tuple[int, Trial]]:
     return [(n, trial) for n, trial in enumerate(tuning.trials) if math.isfinite(trial.value)]
 
 
-def _up(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
+def _objective_axis(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
     name, _ = parse_objective(tuning.spec.objective)
     label = "1 - accuracy" if name == "accuracy" else tuning.spec.objective
     return scale(label, np.array([trial.value for _, trial in shown]), _UNITS.get(name, ()))
 
 
 def _history(tuning: Tuning) -> Drawing | None:
-    shown = _shown(tuning)
+    shown = _with_values(tuning)
     if not shown:
         return None
     x = linear("trial", -0.5, len(tuning.trials) - 0.5, text=lambda v: f"{v:,.0f}")
-    plot = Plot("objective by trial", x, _up(tuning, shown))
+    plot = Plot("objective by trial", x, _objective_axis(tuning, shown))
     best, path = math.inf, list[tuple[float, float]]()
     for number, trial in shown:
         if trial.state == "done" and trial.value < best:
@@ -164,8 +165,8 @@ def _history(tuning: Tuning) -> Drawing | None:
     return Drawing("Trials", about, str(plot), [("c0", "the best so far"), *STATES.values()])
 
 
-def _by(tuning: Tuning, path: str) -> Drawing | None:
-    shown, choice = _shown(tuning), tuning.spec.parameters[path]
+def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
+    shown, choice = _with_values(tuning), tuning.spec.parameters[path]
     if not shown:
         return None
     if isinstance(choice, Range):
@@ -180,7 +181,7 @@ def _by(tuning: Tuning, path: str) -> Drawing | None:
         ticks = tuple((float(i), name[:18]) for i, name in enumerate(names))
         x = Axis(path, -0.5, len(names) - 0.5, ticks)
         places = [float(names.index(parameter_text(t.parameters[path]))) for _, t in shown]
-    plot = Plot(f"objective by {path}", x, _up(tuning, shown))
+    plot = Plot(f"objective by {path}", x, _objective_axis(tuning, shown))
     _dots(plot, tuning, [(at, trial) for at, (_, trial) in zip(places, shown, strict=True)])
     return Drawing(path, "", str(plot), list(STATES.values()))
 

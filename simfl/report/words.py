@@ -1,18 +1,16 @@
 """The answer in words: who reached what when, and how these numbers are to be read."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simfl.report import formats
+from simfl.report.charts.base import Groups
 from simfl.report.devices import Devices
-from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, times
-from simfl.runs.result import RunResult
+from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.statistics import Figure, Ratio, paired_ratio
-
-Groups = Mapping[str, Sequence[RunResult]]
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
@@ -68,8 +66,8 @@ def standings(groups: Groups, target: float) -> list[Standing]:
     )
     first = times(groups[ranked[0].name], TIME, target)
     return ranked[:1] + [
-        replace(one, ratio=paired_ratio(times(groups[one.name], TIME, target), first))
-        for one in ranked[1:]
+        replace(other, ratio=paired_ratio(times(groups[other.name], TIME, target), first))
+        for other in ranked[1:]
     ]
 
 
@@ -87,16 +85,16 @@ def headline(groups: Groups) -> list[str]:
         return _durations(groups)
     targets = all_targets(groups)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
-    missed = [formats.target(target) for target in targets if target not in met]
+    missed = [target_text(target) for target in targets if target not in met]
     sentences = race(standings(groups, met[-1]), met[-1]) if met else []
     if missed or not met:
         nobody = "Nobody" if len(groups) > 1 else "It never"
         never = f"{nobody} reached {formats.listed(missed)}; the " if missed else "The "
-        sentences.append(f"{never}best accuracy was {_best(groups)}.")
+        sentences.append(f"{never}best accuracy was {_best_accuracy(groups)}.")
     return sentences
 
 
-def _best(groups: Groups) -> str:
+def _best_accuracy(groups: Groups) -> str:
     best, name = max(
         ((run.best_accuracy, name) for name, runs in groups.items() for run in runs),
         key=lambda pair: (math.isfinite(pair[0]), pair[0]),
@@ -106,7 +104,7 @@ def _best(groups: Groups) -> str:
 
 def race(ranked: Sequence[Standing], target: float) -> list[str]:
     """Say who got there when; who can't be told from the first is not said to be behind it."""
-    first, text = ranked[0], formats.target(target)
+    first, text = ranked[0], target_text(target)
     costs = (
         f"after {formats.duration(first.time_s.middle)} of virtual time, "
         f"{_rounds(first.rounds.middle)} and {formats.size(first.bytes.middle)} moved"
@@ -118,30 +116,34 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
         return [f"{text} was not reached with most seeds; {who} with {got} of {seeds}."]
     if len(ranked) == 1:
         return [f"Reached {text} {costs}."]
-    others = [one for one in ranked[1:] if not one.never]
-    level = [one for one in others if one.ratio and one.ratio.interval and not _apart(one)]
+    others = [standing for standing in ranked[1:] if not standing.never]
+    level = [
+        standing
+        for standing in others
+        if standing.ratio and standing.ratio.interval and not _told_apart(standing)
+    ]
     if level:
-        names = formats.listed([first.name, *(one.name for one in level)])
+        names = formats.listed([first.name, *(standing.name for standing in level)])
         sentences = [f"{names} are not distinguishable in the time they took to reach {text}."]
         sentences.append(f"{first.name} took {costs.removeprefix('after ')}.")
     else:
         sentences = [f"{first.name} reached {text} first: {costs}."]
     if others:
-        sentences.append(f"{formats.listed([_took(one) for one in others])}.")
-    if any(one.ratio is not None and one.ratio.interval is None for one in others):
+        sentences.append(f"{formats.listed([_time_taken(standing) for standing in others])}.")
+    if any(standing.ratio is not None and standing.ratio.interval is None for standing in others):
         sentences.append("With one seed there is no interval: chance may have made the difference.")
     elif others:
         sentences.append("In brackets: 95% intervals, paired by seed.")
-    if never := [one.name for one in ranked if one.never]:
+    if never := [standing.name for standing in ranked if standing.never]:
         sentences.append(f"{formats.listed(never)} never did.")
     return sentences
 
 
-def _apart(standing: Standing) -> bool:
+def _told_apart(standing: Standing) -> bool:
     return standing.ratio is not None and standing.ratio.distinguishable
 
 
-def _took(standing: Standing) -> str:
+def _time_taken(standing: Standing) -> str:
     figure = standing.time_s
     some = (
         f" with {figure.seeds - figure.missing} of {figure.seeds} seeds" if figure.missing else ""
@@ -197,14 +199,14 @@ def _durations(groups: Groups) -> list[str]:
 def notes(groups: Groups) -> list[tuple[str, str]]:
     """Return what a reader must know before believing the numbers: a heading and a sentence."""
     runs = [run for members in groups.values() for run in members]
-    found = []
+    headed = []
     if any(run.time_only for run in runs):
         text = "nothing was trained, so there is no accuracy; only times, bytes and energy count."
-        found.append(("Time only", text))
+        headed.append(("Time only", text))
     if any(run.oracle for run in runs):
         names = [name for name, members in groups.items() if any(run.oracle for run in members)]
         who = f" ({formats.listed(names)})" if len(groups) > 1 else ""
-        found.append(
+        headed.append(
             (
                 "Oracle selector",
                 f"it saw what no server can know, such as true speeds or labels{who}: an upper "
@@ -215,22 +217,22 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         which = formats.listed(
             [f"{run.variant} seed {run.seed} (round {run.n_rounds})" for run in open_]
         )
-        found.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
-    found += [("Rounds ran short", text) for text in _short(groups)]
-    found += [("Never heard", text) for text in _never_heard(groups)]
-    found += [("Wasted", text) for text in _wasted(groups)]
+        headed.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
+    headed += [("Rounds ran short", text) for text in _rounds_run_short(groups)]
+    headed += [("Never heard", text) for text in _never_heard(groups)]
+    headed += [("Wasted", text) for text in _wasted(groups)]
     issued = sum(run.summary["trainings"]["issued"] for run in runs if run.finished)
     dropped = sum(run.summary["trainings"]["dropped"] for run in runs if run.finished)
     if dropped and not all(run.time_only for run in runs):
-        found.append(
+        headed.append(
             ("Never trained", f"{dropped:,} of {issued:,} trainings were dropped before they cost.")
         )
-    return found
+    return headed
 
 
-def _short(groups: Groups) -> list[str]:
+def _rounds_run_short(groups: Groups) -> list[str]:
     """Say where fewer clients took part than were asked, and on how many devices that rests."""
-    found = []
+    by_severity = []
     for name, runs in groups.items():
         short, rounds = sum(r.short_rounds for r in runs), sum(r.n_rounds for r in runs)
         if not short:
@@ -243,16 +245,16 @@ def _short(groups: Groups) -> list[str]:
             f"{which}{short:,} of {formats.plural(rounds, 'round')} had fewer clients than asked; "
             f"updates of {heard:,} of {formats.plural(fewest.devices, 'device')} counted{seed}"
         )
-        found.append((short / rounds, text))
-    return [f"{told}." for told in _worst(found)]
+        by_severity.append((short / rounds, text))
+    return [f"{sentence}." for sentence in _worst_few(by_severity)]
 
 
 def _never_heard(groups: Groups) -> list[str]:
     """Say whose data did not take part, where that is much of it."""
-    found = []
+    by_severity = []
     for name, runs in groups.items():
         devices = [Devices.of(run) for run in runs]
-        share, index = max((one.samples_lost, -i) for i, one in enumerate(devices))
+        share, index = max((device.samples_lost, -i) for i, device in enumerate(devices))
         if share >= BIASED:
             who = formats.plural(int(devices[-index].never.sum()), "device")
             of = f" with {name}" if len(groups) > 1 else ""
@@ -260,25 +262,30 @@ def _never_heard(groups: Groups) -> list[str]:
             held = (
                 f"{who}{of}{seed}, with {formats.percent(share, 0)} of the samples of those asked"
             )
-            found.append((share, held))
-    return [f"{told}: no update of theirs ever counted." for told in _worst(found)]
+            by_severity.append((share, held))
+    return [
+        f"{sentence}: no update of theirs ever counted." for sentence in _worst_few(by_severity)
+    ]
 
 
 def _wasted(groups: Groups) -> list[str]:
-    found = []
+    by_severity = []
     for name, runs in groups.items():
         share = sum(r.wasted_bytes for r in runs) / (sum(r.total_bytes for r in runs) or 1.0)
         if share >= WASTEFUL:
             of = f" ({name})" if len(groups) > 1 else ""
-            found.append((share, f"{formats.percent(share)}{of}"))
+            by_severity.append((share, f"{formats.percent(share)}{of}"))
     if len(groups) == 1:
-        return [f"{told} of all bytes came to nothing." for told in _worst(found)]
-    return [f"of all bytes, so many came to nothing: {told}." for told in _worst(found)]
+        return [f"{sentence} of all bytes came to nothing." for sentence in _worst_few(by_severity)]
+    return [
+        f"of all bytes, so many came to nothing: {sentence}."
+        for sentence in _worst_few(by_severity)
+    ]
 
 
-def _worst(found: list[tuple[float, str]]) -> list[str]:
+def _worst_few(by_severity: list[tuple[float, str]]) -> list[str]:
     """Return the worst few in one line, or nothing."""
-    ranked = [text for _, text in sorted(found, key=lambda pair: -pair[0])]
+    ranked = [text for _, text in sorted(by_severity, key=lambda pair: -pair[0])]
     others = len(ranked) - NAMED
     more = [f"less with {formats.plural(others, 'other variant')}"] if others > 0 else []
     return ["; ".join(ranked[:NAMED] + more)] if ranked else []

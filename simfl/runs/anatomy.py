@@ -177,7 +177,9 @@ def _polls(run: RunResult) -> Iterator[Span]:
         event = decode(line)
         if event["event"] == "probe":
             out.append(event)
-        elif (asked := next((it for it in out if _answers(event, it)), None)) is not None:
+        elif (
+            asked := next((question for question in out if _answers(event, question)), None)
+        ) is not None:
             out.remove(asked)
             yield round(asked["t"] * 1e9), round(event["t"] * 1e9)
 

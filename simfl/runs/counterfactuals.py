@@ -127,14 +127,14 @@ class _Clock:
 def changes(run: RunResult) -> list[Change]:
     """Return the changes that would make some run shorter, and mean something to this one."""
     scenario = run.scenario
-    found = [
+    candidates = [
         *_policy(scenario),
         *_class(run),
         *_links(scenario),
         *_availability(scenario["fleet"]),
         _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
     ]
-    return [change for change in found if change.sets or change.why_not]
+    return [change for change in candidates if change.sets or change.why_not]
 
 
 def _policy(scenario: Mapping[str, Any]) -> Iterator[Change]:

@@ -52,16 +52,16 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     facts, dataset = model_facts(scenario), scenario.data.dataset
     training, devices = scenario.training, scenario.devices
     total = dataset.samples_known or min(SAMPLES, SAMPLES_EACH * devices)
-    each, batch = max(total // devices, 1), training.batch_size
+    samples_each, batch = max(total // devices, 1), training.batch_size
     plan = Plan(steps=training.steps, full_epochs=training.epochs or 0)
     judged = rounds / scenario.evaluation.every * total / 6
-    flops = (times * plan.units(each, batch) + judged * facts.forward_units) * facts.flops
+    flops = (times * plan.units(samples_each, batch) + judged * facts.forward_units) * facts.flops
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)
     rate, step_s = (COMPILED_FLOPS, COMPILED_STEP_S) if facts.compiled else (FLOPS, STEP_S)
     return Estimate(
         rounds,
-        clock_s + times * plan.n_steps(each, batch) * step_s + flops / rate,
+        clock_s + times * plan.n_steps(samples_each, batch) * step_s + flops / rate,
         PROCESS_BYTES + held,
         disk + facts.parameters * 4.0,
     )

@@ -58,19 +58,19 @@ class Explanation:
             "after_last_round_ns": self.after_last_ns,
             "critical_clients": [{"client": c, "rounds": n} for c, n in self.critical],
             "participations": dict(self.outcomes),
-            "shortened_by": [_plain(one) for one in self.counterfactuals],
+            "shortened_by": [_plain(case) for case in self.counterfactuals],
             "why_not_computed": self.why_none,
         }
 
 
-def _plain(one: Counterfactual) -> dict[str, Any]:
-    known = not one.why_not
+def _plain(case: Counterfactual) -> dict[str, Any]:
+    known = not case.why_not
     return {
-        "change": one.change.name,
-        "set": list(one.change.sets),
-        "time_s": one.time_s if known else None,
-        "lost_share": one.lost if known else None,
-        "why_not": one.why_not,
+        "change": case.change.name,
+        "set": list(case.change.sets),
+        "time_s": case.time_s if known else None,
+        "lost_share": case.lost if known else None,
+        "why_not": case.why_not,
     }
 
 

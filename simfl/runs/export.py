@@ -26,7 +26,7 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
         extra("pyarrow", "parquet", "--format parquet")
     files = []
     for name in ("rounds", "clients"):
-        table = joined(results, name)
+        table = concatenated(results, name)
         with whole(folder / f"{name}.{form}") as file:
             if form == "csv":
                 table.to_csv(file, index=False, lineterminator="\n")
@@ -36,7 +36,7 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
     return files
 
 
-def joined(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
+def concatenated(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
     """Return one table (`rounds` or `clients`) of all `results`, one below the other."""
     import pandas as pd
 

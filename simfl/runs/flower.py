@@ -17,10 +17,12 @@ from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower import ClientFn, FlowerClients, FlowerCoordinator
 from simfl.core.types import Ids
 from simfl.errors import InputError
-from simfl.runs.folder import check_ours, is_run
+from simfl.runs.folder import is_run
+from simfl.runs.job import jobs
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import jobs, run_one
+from simfl.runs.reuse import check_ours
+from simfl.runs.run import run_one
 from simfl.scenario import Document, Scenario
 from simfl.training.executors.base import Executor
 

@@ -22,17 +22,15 @@ from simfl.runs.eventlog import decode
 from simfl.runs.folder import (
     EVENTS,
     SCENARIO,
-    check_ours,
     event_lines,
     is_run,
-    leaves,
     log_of,
     past_name,
-    prepare,
     read_provenance,
     write_atomically,
 )
 from simfl.runs.lock import locked
+from simfl.runs.reuse import check_ours, leaves, prepare
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import Name
@@ -156,7 +154,7 @@ def fork(
         "events_sha256": sha256(past).hexdigest(),
         "scenario_sha256": provenance["scenario_sha256"],
     }
-    told = {
+    origins = {
         **{key: value for key, value in provenance.items() if key != "host_s"},
         "variant": name,
         "log_compressed": False,
@@ -166,7 +164,7 @@ def fork(
     }
     _refuse_what_is_there(folder, there, overwrite)
     with locked(there):
-        prepare(there, scenario.to_yaml(), told)
+        prepare(there, scenario.to_yaml(), origins)
         for number, (_, stage) in enumerate(before, start=1):
             write_atomically(there / past_name(number), stage.to_yaml().encode())
         write_atomically(there / EVENTS, past)

@@ -1,11 +1,11 @@
 """What there is to do: one variant with one seed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simfl.scenario import Scenario
+from simfl.scenario import Document, Scenario, expand
 
 
 @dataclass(frozen=True)
@@ -28,3 +28,28 @@ class Job:
     def title(self) -> str:
         """What it is called in messages."""
         return f"{self.variant} seed {self.scenario.seed}"
+
+
+def jobs(
+    scenario: Scenario | Document,
+    out: Path | None = None,
+    seeds: Sequence[int] | None = None,
+    variants: Sequence[str] | None = None,
+) -> list[Job]:
+    """Return the runs that `scenario` asks for: every variant, swept, with every seed.
+
+    Args:
+        scenario: with its variants and seeds; as written, so that errors can name the line, or
+            validated.
+        out: the folder of run folders (None: ``runs/NAME``).
+        seeds: instead of the scenario's own.
+        variants: only these (None: all); see `expand`.
+
+    Raises:
+        ScenarioError: everything that is wrong with it or with one of its variants.
+    """
+    todo = []
+    for variant, seed, variant_scenario, factors in expand(scenario, seeds, variants):
+        top = Path("runs") / variant_scenario.name if out is None else out
+        todo.append(Job(variant, variant_scenario, top / variant / f"seed-{seed}", factors))
+    return todo

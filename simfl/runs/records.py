@@ -121,7 +121,9 @@ class Records:
     @cached_property
     def _policies(self) -> Sequence[Row]:
         policies = [data["rounds"].get("policy", {}) for data in (*self.past, self.scenario)]
-        return [{"name": one} if isinstance(one, str) else dict(one) for one in policies]
+        return [
+            {"name": policy} if isinstance(policy, str) else dict(policy) for policy in policies
+        ]
 
 
 @dataclass

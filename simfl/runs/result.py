@@ -2,33 +2,17 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import ClientRow, Outcome, RoundRow
+from simfl.core.rows import Outcome
 from simfl.core.types import Floats, Ids
-from simfl.errors import InputError
-from simfl.runs.folder import (
-    CLIENTS,
-    PROVENANCE,
-    ROUNDS,
-    SCENARIO,
-    SUMMARY,
-    is_finished,
-    is_run,
-    read_json,
-)
+from simfl.runs.files import RunFiles
 from simfl.runs.summary import TERMINAL_ROUNDS, gini
-from simfl.runs.tables import read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
@@ -44,160 +28,8 @@ class Reached:
     energy_j: float
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """A run folder, as tables; everything is a fold over them.
-
-    Files are read when they are first needed; reading raises `InputError` where one is missing or
-    damaged.
-
-    Attributes:
-        folder: where it is.
-    """
-
-    folder: Path
-
-    # What it is -------------------------------------------------------------------------------
-
-    @cached_property
-    def scenario_text(self) -> str:
-        """The resolved scenario as it is written."""
-        try:
-            return (self.folder / SCENARIO).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.folder / SCENARIO} can't be read: {error}") from None
-
-    @cached_property
-    def scenario(self) -> dict[str, Any]:
-        """The resolved scenario, as plain data."""
-        from simfl.scenario.yaml import read_yaml
-
-        path = self.folder / SCENARIO
-        scenario, _ = read_yaml(self.scenario_text, str(path), lines=False)
-        if not isinstance(scenario, dict):
-            raise InputError(f"{path} holds no scenario")
-        return scenario
-
-    @cached_property
-    def provenance(self) -> dict[str, Any]:
-        """Versions, machine, executor, seed."""
-        return read_json(self.folder / PROVENANCE)
-
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """Totals, targets and digests.
-
-        Raises:
-            InputError: the run has not finished.
-        """
-        if not self.finished:
-            raise InputError(
-                f"{self.folder} has not finished; go on with `simfl resume {self.folder}`"
-            )
-        return read_json(self.folder / SUMMARY)
-
-    @cached_property
-    def rounds(self) -> "pd.DataFrame":
-        """A row per round; the columns are those of `simfl.core.rows.RoundRow`."""
-        return read_table(self.folder / ROUNDS, RoundRow)
-
-    @cached_property
-    def clients(self) -> "pd.DataFrame":
-        """A row per participation; the columns are those of `simfl.core.rows.ClientRow`."""
-        return read_table(self.folder / CLIENTS, ClientRow)
-
-    def read(self) -> "RunResult":
-        """Read every file now, so that a damaged one is told before anything is written."""
-        _ = self.scenario, self.provenance, self.finished and self.summary
-        _ = self.rounds, self.clients
-        return self
-
-    @cached_property
-    def finished(self) -> bool:
-        """Whether it ended."""
-        return is_finished(self.folder)
-
-    @property
-    def name(self) -> str:
-        """The scenario's name."""
-        return str(self.scenario.get("name", ""))
-
-    @property
-    def variant(self) -> str:
-        """Which variant of the scenario."""
-        return str(self.provenance.get("variant", ""))
-
-    @property
-    def seed(self) -> int:
-        """Root of its randomness."""
-        return int(self.provenance.get("seed", 0))
-
-    @property
-    def time_only(self) -> bool:
-        """Whether nothing was trained."""
-        return bool(self.provenance.get("time_only", False))
-
-    @property
-    def log(self) -> str:
-        """What was recorded: full, rounds or none; see `Options`."""
-        return str(self.provenance.get("log", "full"))
-
-    @property
-    def oracle(self) -> bool:
-        """Whether its selector saw what no server can know."""
-        return bool(self.provenance.get("oracle", False))
-
-    @cached_property
-    def groups(self) -> list[tuple[str, int]]:
-        """The fleet's groups: name, and id of the first device."""
-        groups, first = [], 0
-        for index, group in enumerate(self.scenario.get("fleet", [])):
-            groups.append((str(group.get("name", f"group-{index}")), first))
-            first += int(group.get("count") or 0)
-        return groups
-
-    @cached_property
-    def devices(self) -> int:
-        """How many devices the fleet has."""
-        counts = [int(group.get("count") or 0) for group in self.scenario.get("fleet", [])]
-        ids = self.clients["client"]
-        return max(sum(counts), int(ids.max()) + 1 if len(ids) else 0)
-
-    @cached_property
-    def targets(self) -> list[float]:
-        """The accuracies that the scenario asks about, lowest first."""
-        if self.finished:
-            return sorted(float(target) for target in self.summary["targets"])
-        from simfl.core.units import Share
-
-        written = self.scenario.get("evaluation", {}).get("targets", [])
-        return sorted(Share().parse(target) for target in written)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What it is, what it reached and what it took: a row of a table of runs."""
-        judged = {"accuracy": self.final_accuracy}
-        if self.error is not None:
-            judged = {self.error[0]: self.error[1]}
-        return {
-            "variant": self.variant,
-            "seed": self.seed,
-            **judged,
-            "rounds": self.n_rounds,
-            "virtual time (s)": self.end_s,
-            "bytes": self.total_bytes,
-            "wasted share": self.wasted_share,
-            "energy (J)": self.total_energy_j,
-            "finished": self.finished,
-        }
-
-    def _repr_html_(self) -> str:
-        import pandas as pd
-
-        html: str = pd.DataFrame([self.facts]).to_html(index=False, na_rep="")
-        return html
-
-    # What came of it --------------------------------------------------------------------------
+class RunResult(RunFiles):
+    """What came of a run: everything is a fold over the files of its folder."""
 
     def column(self, name: str) -> NDArray[Any]:
         """Return `(rounds,)` one column of `rounds`."""
@@ -388,56 +220,26 @@ class RunResult:
         counts = self.participations[self.participations > 0].tolist()
         return gini(counts, self.devices) if counts else math.nan
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it is, what it reached and what it took: a row of a table of runs."""
+        judged = {"accuracy": self.final_accuracy}
+        if self.error is not None:
+            judged = {self.error[0]: self.error[1]}
+        return {
+            "variant": self.variant,
+            "seed": self.seed,
+            **judged,
+            "rounds": self.n_rounds,
+            "virtual time (s)": self.end_s,
+            "bytes": self.total_bytes,
+            "wasted share": self.wasted_share,
+            "energy (J)": self.total_energy_j,
+            "finished": self.finished,
+        }
 
-def load(folder: str | Path) -> RunResult:
-    """Return the result in a run folder.
+    def _repr_html_(self) -> str:
+        import pandas as pd
 
-    Raises:
-        InputError: it is not one.
-    """
-    if not is_run(Path(folder)):
-        raise InputError(f"{folder} is not a run folder")
-    return RunResult(Path(folder))
-
-
-def find_runs(paths: Sequence[Path]) -> list[RunResult]:
-    """Return the runs in and below `paths`, finished or not, in order of path, each once.
-
-    Raises:
-        InputError: there is none below one of them.
-    """
-    folders: list[Path] = []
-    for path in paths:
-        below = [path] if is_run(path) else sorted(_run_folders(path))
-        if not below:
-            raise InputError(f"{path} holds no run")
-        folders += below
-    return [RunResult(folder) for folder in {path.resolve(): path for path in folders}.values()]
-
-
-def _run_folders(path: Path) -> Iterable[Path]:
-    return (file.parent for file in path.rglob(PROVENANCE) if is_run(file.parent))
-
-
-def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
-    """Return runs by variant, in the order in which variants first come; seeds inside.
-
-    Runs of several scenarios are told apart by the scenario's name, and runs of the same variant
-    and seed, which can't all be repetitions of one thing, by where they are.
-    """
-    results = list(results)
-    several = len({run.name for run in results}) > 1
-    names = [f"{run.name}/{run.variant}" if several else run.variant for run in results]
-    runs_by_seed = Counter(zip(names, (run.seed for run in results), strict=True))
-    repeated = {name for (name, _), count in runs_by_seed.items() if count > 1}
-    groups: dict[str, list[RunResult]] = {}
-    for name, run in zip(names, results, strict=True):
-        where = f" in {_place(run)}" if name in repeated else ""
-        groups.setdefault(name + where, []).append(run)
-    return groups
-
-
-def _place(run: RunResult) -> Path:
-    """Return the folder that holds a run's variants, or the run's own if it was put elsewhere."""
-    usual = Path(run.variant) / f"seed-{run.seed}"
-    return run.folder.parent.parent if run.folder.parts[-2:] == usual.parts else run.folder
+        html: str = pd.DataFrame([self.facts]).to_html(index=False, na_rep="")
+        return html

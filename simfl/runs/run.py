@@ -1,73 +1,31 @@
 """Run a scenario, or go on with an interrupted run: what `simfl run` and `simfl resume` do."""
 
-import hashlib
 import logging
-import os
-import platform
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from simfl.build.builder import Builder
 from simfl.errors import InputError
-from simfl.runs.folder import (
-    SCENARIO,
-    check_ours,
-    is_finished,
-    is_run,
-    keeps,
-    prepare,
-    read_provenance,
-)
+from simfl.runs.folder import SCENARIO, is_finished, is_run, read_provenance
 from simfl.runs.forks import stages
-from simfl.runs.job import Job
+from simfl.runs.job import Job, jobs
 from simfl.runs.lock import locked
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
+from simfl.runs.provenance import provenance
 from simfl.runs.result import RunResult
+from simfl.runs.reuse import check_ours, keeps, prepare
 from simfl.runs.simulate import simulate
 from simfl.runs.tracking import tracking
-from simfl.scenario import Document, Scenario, expand
-from simfl.scenario.assumptions import assumptions
+from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
-from simfl.training.executors.base import Executor, executors
+from simfl.training.executors.base import Executor
 
 _LOG = logging.getLogger(__name__)
-
-_GIVEN = (("seed",), ("seeds",))
-"""What each run has, wherever it was said."""
-
-
-def jobs(
-    scenario: Scenario | Document,
-    out: Path | None = None,
-    seeds: Sequence[int] | None = None,
-    variants: Sequence[str] | None = None,
-) -> list[Job]:
-    """Return the runs that `scenario` asks for: every variant, swept, with every seed.
-
-    Args:
-        scenario: with its variants and seeds; as written, so that errors can name the line, or
-            validated.
-        out: the folder of run folders (None: ``runs/NAME``).
-        seeds: instead of the scenario's own.
-        variants: only these (None: all); see `expand`.
-
-    Raises:
-        ScenarioError: everything that is wrong with it or with one of its variants.
-    """
-    found = []
-    for variant, seed, one, factors in expand(scenario, seeds, variants):
-        top = Path("runs") / one.name if out is None else out
-        found.append(Job(variant, one, top / variant / f"seed-{seed}", factors))
-    return found
 
 
 def run(
@@ -224,7 +182,7 @@ def run_one(
     try:
         builder.check()  # before anything is written
         with locked(job.folder):
-            prepare(job.folder, job.scenario.to_yaml(), _provenance(job, options, executor))
+            prepare(job.folder, job.scenario.to_yaml(), provenance(job, options, executor))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, tell)
     finally:
         executor.close()
@@ -276,50 +234,3 @@ def _builder(scenario: Scenario, options: Options, executor: Executor) -> Builde
         executor,
         options.device,
     )
-
-
-def _provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
-    return {
-        "variant": job.variant,
-        "seed": job.scenario.seed,
-        "factors": job.factors,
-        "assumed": [str(it) for it in assumptions(job.scenario) if it.path not in _GIVEN],
-        "time_only": options.time_only,
-        "oracle": job.scenario.selection.oracle,
-        "log": options.log,
-        "log_compressed": options.compress_log,
-        "executor": executors.dump(executor),
-        "device": options.device,
-        "threads_per_worker": 1,
-        "versions": _versions(),
-        "commit": _commit(),
-        "machine": {
-            "system": platform.platform(),
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-        },
-        "scenario_sha256": hashlib.sha256(job.scenario.to_yaml().encode()).hexdigest(),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-    }
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions that results depend on."""
-    from importlib.metadata import version
-
-    packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
-    return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}
-
-
-@cache
-def _commit() -> str | None:
-    """Return the commit of the checkout that simfl runs from, ``-dirty`` if changed; else None."""
-    root = Path(__file__).parents[2]
-    if not (root / ".git").exists():
-        return None
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    try:
-        told = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return told.stdout.strip()

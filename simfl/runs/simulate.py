@@ -17,7 +17,6 @@ from simfl.runs.eventlog import decode
 from simfl.runs.folder import (
     PROVENANCE,
     SUMMARY,
-    Recorder,
     event_lines,
     read_provenance,
     write_atomically,
@@ -25,6 +24,7 @@ from simfl.runs.folder import (
 )
 from simfl.runs.forks import rule_changes
 from simfl.runs.progress import Tell, reporting
+from simfl.runs.recorder import Recorder
 from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator

@@ -9,110 +9,31 @@ A trial is given up as soon as it can't be the best: a run ends at the target, a
 as much as the best trial's median; the last seeds are left out where the others have decided.
 """
 
-import csv
-import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from simfl.core.extras import extra
 from simfl.errors import InputError, ScenarioError
-from simfl.runs.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
+from simfl.runs.compare import ACCURACY
 from simfl.runs.folder import write_atomically
-from simfl.runs.job import Job
+from simfl.runs.job import Job, jobs
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import jobs, run_jobs
+from simfl.runs.run import run_jobs
+from simfl.runs.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.scenario import read
-from simfl.scenario.tune import Range, Tune, parse_objective
+from simfl.scenario.tune import Range, parse_objective
 
 if TYPE_CHECKING:
     from optuna.trial import Trial as Asked
 
-State = Literal["done", "given up", "never", "over a limit", "refused"]
-"""given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
 TRIALS = "trials.csv"
-METRICS: Mapping[str, Metric] = {
-    "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY, "accuracy": ACCURACY,
-    "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
-    "never_heard": Metric(
-        "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())
-    ),
-}  # fmt: skip
-"""What can be an objective or a limit."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One choice, tried.
-
-    Attributes:
-        name: of its folder.
-        parameters: path -> value, as written.
-        state: what became of it.
-        value: the objective's median over seeds (infinite: most never got there, or it was given
-            up before; NaN: it was refused).
-        taken: limited quantities: their medians over the seeds that were run.
-        seeds: how many were run.
-        why: it was refused.
-    """
-
-    name: str
-    parameters: Mapping[str, Any]
-    state: State
-    value: float = math.nan
-    taken: Mapping[str, float] = field(default_factory=dict)
-    seeds: int = 0
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """What came of it.
-
-    Attributes:
-        name: of the scenario.
-        spec: what was looked for.
-        folder: where the trials are.
-        trials: in the order in which they were tried.
-    """
-
-    name: str
-    spec: Tune
-    folder: Path
-    trials: Sequence[Trial]
-
-    @property
-    def best(self) -> Trial | None:
-        """The best trial within all limits (None: there is none)."""
-        return _best(self.trials)
-
-    @property
-    def limits(self) -> dict[str, float]:
-        """What may be taken at most, by name."""
-        return {name: float(most) for name, most in self.spec.under if most is not None}
-
-    def as_csv(self) -> str:
-        """Return a line per trial, with a column per parameter and limit."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        asked = [*self.limits, *self.spec.parameters]
-        writer.writerow(["trial", "state", self.spec.objective, "seeds", *asked])
-        for trial in self.trials:
-            taken = [trial.taken.get(name, "") for name in self.limits]
-            chosen = [trial.parameters[path] for path in self.spec.parameters]
-            value = trial.value if math.isfinite(trial.value) else ""
-            writer.writerow([trial.name, trial.state, value, trial.seeds, *taken, *chosen])
-        return buffer.getvalue()
-
-
-def _best(trials: Sequence[Trial]) -> Trial | None:
-    done = [trial for trial in trials if trial.state == "done"]
-    return min(done, key=lambda trial: trial.value) if done else None
 
 
 def tune(
@@ -165,12 +86,7 @@ def tune(
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise InputError(
-            "simfl tune needs Optuna, which is not installed: pip install 'simfl[tune]'"
-        ) from None
+    optuna = extra("optuna", "tune", "simfl tune")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
@@ -258,7 +174,7 @@ class _Study:
 
     def _state(self, value: float, taken: Mapping[str, float], unknown: bool) -> State:
         if unknown or math.isinf(value):
-            return "given up" if _best(self._trials) else "never"
+            return "given up" if best_of(self._trials) else "never"
         limits = dict(self.spec.under)
         return "done" if all(taken[k] <= limits[k] for k in taken) else "over a limit"
 
@@ -279,15 +195,15 @@ class _Study:
         data = {key: value for key, value in document.data.items() if key != "tune"}
         document = replace(document, data=data, overrides=overrides)  # they win over a variant's
         variants = None if self._variant is None else [self._variant]
-        found = jobs(document, self.folder, self._seeds, variants)
+        asked = jobs(document, self.folder, self._seeds, variants)
         todo = [
             Job(
                 name,
-                self._bounded(job.scenario, len(found)),
+                self._bounded(job.scenario, len(asked)),
                 self.folder / name / job.folder.name,
                 dict(parameters),
             )
-            for job in found
+            for job in asked
         ]
         runs = [(job.variant, job.scenario.seed, job.scenario) for job in todo]
         refuse(runs, trains=not self._options.time_only)
@@ -299,7 +215,7 @@ class _Study:
             return scenario
         stop = scenario.rounds.stop
         ends: dict[str, Any] = {"accuracy": self.target}
-        best = _best(self._trials)
+        best = best_of(self._trials)
         if best is not None and self.metric_name in ("time", "rounds", "bytes"):
             # The mean of the two in the middle is below the best only if the higher is below twice.
             most = best.value * (1 if seeds % 2 else 2)
@@ -325,7 +241,7 @@ class _Study:
 
     def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""
-        best = _best(self._trials)
+        best = best_of(self._trials)
         known = sorted(map(self._value, runs))
         least = median([*[0.0] * (seeds - len(known)), *known])
         return math.isinf(least) or (best is not None and least >= best.value)

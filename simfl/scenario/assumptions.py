@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from simfl.errors import InputError
 from simfl.scenario.checks import OWN_MODELS
+from simfl.scenario.place import Location, dotted
 from simfl.scenario.scenario import Scenario
-from simfl.scenario.yaml import Location, dotted
 
 
 class Assumption(NamedTuple):

@@ -17,8 +17,8 @@ from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.document import Document
 from simfl.scenario.experiment import Experiment
+from simfl.scenario.place import Location
 from simfl.scenario.problems import Problem, report
-from simfl.scenario.yaml import Location
 
 Objection = tuple[Location, str]
 """Where something can't go with the rest, and why."""

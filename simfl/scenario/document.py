@@ -11,7 +11,8 @@ from typing import Any, cast
 from simfl.core.code import is_code
 from simfl.errors import ScenarioError
 from simfl.scenario.overrides import Override, apply, parse_path
-from simfl.scenario.yaml import MOST_BYTES, Location, Marks, Place, read_yaml
+from simfl.scenario.place import Location, Marks, Place
+from simfl.scenario.yaml import MOST_BYTES, read_yaml
 
 
 @dataclass(frozen=True)

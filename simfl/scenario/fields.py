@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from simfl.core.registry import Registry
 from simfl.scenario.experiment import Experiment
 from simfl.scenario.fleet import Group
-from simfl.scenario.yaml import Location
+from simfl.scenario.place import Location
 
 
 def is_part(path: Location) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from simfl.errors import ScenarioError, nearest
 from simfl.scenario.fields import by_name, is_component, is_part
 from simfl.scenario.fleet import Group
-from simfl.scenario.yaml import Key, Location, Marks, dotted
+from simfl.scenario.place import Key, Location, Marks, dotted
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from simfl.scenario.document import Document, within
 from simfl.scenario.experiment import Experiment
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.fleet import Group
-from simfl.scenario.yaml import MOST_PROBLEMS, Location, Place, dotted
+from simfl.scenario.place import Location, Place, dotted
+from simfl.scenario.yaml import MOST_PROBLEMS
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ def scenario_schema() -> dict[str, Any]:
     ]
     definitions["Group"]["properties"]["device"]["anyOf"] = [*devices, {"type": "null"}]
     definitions["variant"] = _variant(schema)
+    _swept(definitions["Sweep"], definitions["variant"])
     (variant,) = schema["properties"]["variants"]["patternProperties"]
     schema["properties"]["variants"]["patternProperties"][variant] = {"$ref": "#/$defs/variant"}
     return {

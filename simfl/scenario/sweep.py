@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, field_validator
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.scenario.part import Count, Part
-from simfl.scenario.yaml import Location
+from simfl.scenario.place import Location
 
 Values = Annotated[list[Any], Field(min_length=1, max_length=1000)]
 MOST_POINTS = 10_000
@@ -103,7 +103,7 @@ def _combination(axes: Sequence[Sequence[Point]], number: int) -> Point:
 def names(combinations: Sequence[Point]) -> list[str]:
     """Return a name for each combination, fit for a folder: ``clients=5_selection=oort``."""
     short = _short({factor.path for point in combinations for factor in point})
-    found: list[str] = []
+    made: list[str] = []
     taken: set[str] = set()
     for point in combinations:
         name = "_".join(f"{short[factor.path]}={_text(factor.value)}" for factor in point)
@@ -111,8 +111,8 @@ def names(combinations: Sequence[Point]) -> list[str]:
             values = json.dumps([factor[::2] for factor in point], sort_keys=True, default=str)
             name = f"{name[: LONGEST - 9]}_{hashlib.sha256(values.encode()).hexdigest()[:8]}"
         taken.add(name.lower())
-        found.append(name)
-    return found
+        made.append(name)
+    return made
 
 
 def _short(paths: set[str]) -> Mapping[str, str]:

@@ -7,16 +7,13 @@ here, by the core schema of YAML 1.2: `on`, `off`, `yes` and `no` are text, `0o1
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import yaml
 from yaml import events
 
 from simfl.errors import ScenarioError
-
-Key = str | int
-Location = tuple[Key, ...]
-"""A path into plain data, such as ``("fleet", 0, "uplink")``."""
+from simfl.scenario.place import Location, Marks, Place, dotted
 
 PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Turns text into events; both parsers find the same."""
@@ -44,34 +41,6 @@ _FORBIDDEN = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 """Characters that YAML text can't hold, and byte order marks."""
-
-
-class Place(NamedTuple):
-    """Where something was written; line and column count from 1 (0: not in a file)."""
-
-    source: str
-    line: int = 0
-    column: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
-
-
-class Marks(NamedTuple):
-    """Where a key and its value stand (items of a list have no key)."""
-
-    key: Place
-    value: Place
-
-
-def dotted(path: Location) -> str:
-    """Return a location as text.
-
-    >>> dotted(("fleet", 0, "count"))
-    'fleet[0].count'
-    """
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-    return text.removeprefix(".")
 
 
 def read_yaml(text: str, source: str, *, lines: bool = True) -> tuple[Any, dict[Location, Marks]]:

@@ -124,18 +124,18 @@ class AggregatorContract(ComponentContract):
         """Up to rounding."""
         model = np.zeros(SIZE, dtype=np.float32)
         arrived = arrivals(model, seed, n)
-        one = self.aggregate(self.prepared(), model, arrived)
-        other = self.aggregate(self.prepared(), model, arrived[::-1])
-        assert self.ordered or np.allclose(one, other, rtol=1e-5, atol=1e-6)
+        forwards = self.aggregate(self.prepared(), model, arrived)
+        backwards = self.aggregate(self.prepared(), model, arrived[::-1])
+        assert self.ordered or np.allclose(forwards, backwards, rtol=1e-5, atol=1e-6)
 
     def test_who_was_drawn_twice_counts_twice(self) -> None:
         """As two clients with the same model would."""
         model = np.zeros(SIZE, dtype=np.float32)
         first, second = arrivals(model, 3, 2)
         twice = Contribution(second.result, second.base, copies=2)
-        one = self.aggregate(self.prepared(), model, [first, twice])
-        other = self.aggregate(self.prepared(), model, [first, second, second])
-        assert np.allclose(one, other, rtol=1e-5, atol=1e-6)
+        model_of_copies = self.aggregate(self.prepared(), model, [first, twice])
+        model_of_two = self.aggregate(self.prepared(), model, [first, second, second])
+        assert np.allclose(model_of_copies, model_of_two, rtol=1e-5, atol=1e-6)
 
     def test_stale_updates(self) -> None:
         """They are used, unless the aggregator corrects gradients."""

@@ -36,8 +36,8 @@ class NetworkContract(ComponentContract):
 
     def bound(self) -> tuple[Timeline, Links]:
         """Return the links of four devices of 8 and 4 kbit/s and half a second's latency."""
-        timeline, one = Timeline(), np.ones(DEVICES)
-        return timeline, self.create().bind(timeline, 8_000 * one, 4_000 * one, 0.5 * one)
+        timeline, ones = Timeline(), np.ones(DEVICES)
+        return timeline, self.create().bind(timeline, 8_000 * ones, 4_000 * ones, 0.5 * ones)
 
     def ends(self, starts: Sequence[Start]) -> list[float | None]:
         """Return when each transfer is over (None: never)."""

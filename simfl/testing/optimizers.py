@@ -41,9 +41,9 @@ class OptimizerContract(ComponentContract):
         assert together.shape == start.shape, tuple(together.shape)
         assert torch.isfinite(together).all(), together
         for at in range(clients):
-            one = slice(at, at + 1)
-            alone = self.descend(start[one], goals[one], rates[one])
-            assert torch.equal(together[one], alone), f"client {at} of {clients}: other bits"
+            lane = slice(at, at + 1)
+            alone = self.descend(start[lane], goals[lane], rates[lane])
+            assert torch.equal(together[lane], alone), f"client {at} of {clients}: other bits"
 
     def test_it_descends(self) -> None:
         """Small steps get nearer to where the gradient is 0."""

@@ -84,7 +84,7 @@ class Log:
 
     def first(self, kind: str) -> float:
         """Return when the first event of a kind happened (NaN: never)."""
-        return next((time_s for time_s, each in self.events if each == kind), np.nan)
+        return next((time_s for time_s, happened in self.events if happened == kind), np.nan)
 
 
 def simulate(

@@ -107,8 +107,8 @@ class WorkloadContract(ComponentContract):
         given = [assignment(30, math.inf)]
         if self.steps_too:
             given.append(assignment(30, math.inf, steps=7))
-        for one in given:
-            assert self.plan(workload, one) == one.nominal()
+        for task in given:
+            assert self.plan(workload, task) == task.nominal()
 
     @RELAXED
     @example(samples=20, first=45.0, second=300.0)
@@ -133,5 +133,5 @@ class WorkloadContract(ComponentContract):
         logs = []
         for _ in range(2):
             workload = self.create().fresh()
-            logs.append([self.plan(workload, one) for one in given])
+            logs.append([self.plan(workload, task) for task in given])
         assert logs[0] == logs[1]

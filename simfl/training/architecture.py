@@ -39,11 +39,11 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
     with torch.no_grad():
         outputs = module(example_input(module, shape, INPUTS))
     if not isinstance(outputs, torch.Tensor) or outputs.shape != (INPUTS, classes):
-        told = getattr(outputs, "shape", type(outputs).__name__)
+        returned = getattr(outputs, "shape", type(outputs).__name__)
         raise InputError(
             f"model {model.name!r} must map {INPUTS} inputs to logits of shape "
             f"({INPUTS}, {classes}), one for each class, but gives "
-            f"{tuple(told) if isinstance(told, torch.Size) else told}"
+            f"{tuple(returned) if isinstance(returned, torch.Size) else returned}"
         )
     return Architecture(_hidden(module), takes_tokens(module), has_batch_norm(module))
 

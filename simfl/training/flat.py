@@ -172,13 +172,13 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         formula = flop_registry.get(func._overloadpacket)
         if formula is None:
             with self:
-                found = func.decompose(*args, **kwargs or {})
-            if found is not NotImplemented:
-                return found
-        found = func(*args, **kwargs or {})
+                result = func.decompose(*args, **kwargs or {})
+            if result is not NotImplemented:
+                return result
+        result = func(*args, **kwargs or {})
         if formula is not None:
-            self.flops += int(formula(*args, **kwargs or {}, out_val=found))
-        return found
+            self.flops += int(formula(*args, **kwargs or {}, out_val=result))
+        return result
 
 
 def _recurrent_flops(module: nn.Module, shape: tuple[int, ...]) -> int:

@@ -164,22 +164,22 @@ class _Training:
         return chosen
 
     def _extras(self, lane: int) -> Extras:
-        found: Extras = {}
+        extras: Extras = {}
         for name in self._task.wants:
             if name == "gradient":
                 rows = torch.from_numpy(self._cohort.rows[lane]).to(self._program.device)
                 hold(self._program, self._base[lane])
                 loss = self._task.training.loss
-                found[name] = mean_gradient(self._program, loss, self._x[rows], self._y[rows])
+                extras[name] = mean_gradient(self._program, loss, self._x[rows], self._y[rows])
             elif name == "loss":
                 order = self._orders[lane]
                 [mean] = measure(self._task, "loss", self._bases[order.base], [order.client])
-                found[name] = np.array(mean, dtype=np.float32)
+                extras[name] = np.array(mean, dtype=np.float32)
             elif name == "squared_loss":
                 seen = self._seen[lane]
                 mean = self._squares[lane] / seen if seen else np.nan
                 with np.errstate(over="ignore"):  # of a client that diverged
-                    found[name] = np.array(mean, dtype=np.float32)
+                    extras[name] = np.array(mean, dtype=np.float32)
             else:
                 raise InputError(f"participants can't measure {name!r}")
-        return found
+        return extras

@@ -89,7 +89,7 @@ def mean_gradient(
 
 
 def _losses(program: Program, loss: Loss, cohort: Cohort) -> Floats:
-    rows, starts = _joined(cohort)
+    rows, starts = _all_rows(cohort)
     x, y = program.to_device(cohort.x), program.to_device(cohort.y)
     losses = np.empty(len(rows))
     for batch, logits in _outputs(program, x, rows, starts):
@@ -99,7 +99,7 @@ def _losses(program: Program, loss: Loss, cohort: Cohort) -> Floats:
 
 def _profiles(program: Program, cohort: Cohort) -> Floats:
     layer = profile_layer(program.module)
-    rows, starts = _joined(cohort)
+    rows, starts = _all_rows(cohort)
     seen: list[torch.Tensor] = []
     # A copy: the layer after may work in place.
     handle = layer.register_forward_hook(lambda _module, _inputs, out: seen.append(out.clone()))
@@ -139,7 +139,7 @@ def _outputs(
             yield slice(begin + batch.start, begin + batch.stop), logits
 
 
-def _joined(cohort: Cohort) -> tuple[torch.Tensor, NDArray[np.int64]]:
+def _all_rows(cohort: Cohort) -> tuple[torch.Tensor, NDArray[np.int64]]:
     """Return all rows, client after client, and where each client's begin and the last's end."""
     sizes = np.array([len(rows) for rows in cohort.rows], dtype=np.int64)
     rows = np.concatenate(cohort.rows) if len(sizes) else np.zeros(0, dtype=np.int64)

@@ -31,8 +31,8 @@ def training_bytes(
     """
     parameters = sum(p.numel() * p.element_size() for p in module.parameters())
     copies = 2 + training.optimizer.buffers + (training.proximal > 0) + 2 * corrects
-    one, two = (saved_bytes(module, shape, n) for n in (1, 2))
-    return copies * parameters + one + (two - one) * (training.batch_size - 1)
+    of_one, of_two = (saved_bytes(module, shape, n) for n in (1, 2))
+    return copies * parameters + of_one + (of_two - of_one) * (training.batch_size - 1)
 
 
 def saved_bytes(module: nn.Module, shape: tuple[int, ...], n: int) -> int:

@@ -12,7 +12,8 @@ from simfl.papers.claims import Claim, median, paired
 from simfl.papers.item import Item, items, papers
 from simfl.papers.measures import Measure, Record, read, records, write
 from simfl.papers.repeat import collect
-from simfl.runs.result import RunResult, find_runs
+from simfl.runs.find import find_runs
+from simfl.runs.result import RunResult
 from simfl.runs.statistics import Figure, Ratio
 from tests.made_runs import made_run, reaches
 

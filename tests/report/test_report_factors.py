@@ -8,8 +8,9 @@ import pytest
 
 from simfl.report import write_report
 from simfl.report.factors import factors
+from simfl.runs.find import by_variant
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult, by_variant
+from simfl.runs.result import RunResult
 from simfl.runs.run import run
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches

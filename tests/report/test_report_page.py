@@ -13,7 +13,8 @@ import pytest
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.runs.anatomy import PHASES, Anatomy
-from simfl.runs.result import RunResult, by_variant
+from simfl.runs.find import by_variant
+from simfl.runs.result import RunResult
 from tests.made_runs import made_run
 
 STUDY_BYTES = 8_000_000

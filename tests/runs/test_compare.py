@@ -24,7 +24,7 @@ def three(tmp_path: Path) -> Comparison:
 
 
 def _runs(top: Path):
-    from simfl.runs.result import find_runs
+    from simfl.runs.find import find_runs
 
     return find_runs([top])
 

@@ -9,8 +9,9 @@ import pytest
 
 from simfl import Options, Scenario
 from simfl.errors import InputError
+from simfl.runs.job import jobs
 from simfl.runs.lock import LOCK, locked
-from simfl.runs.run import jobs, resume, run, run_one
+from simfl.runs.run import resume, run, run_one
 from tests.tiny import TINY
 
 HOLD = """

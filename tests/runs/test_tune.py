@@ -14,10 +14,11 @@ import pytest
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
 from simfl.report.tuning import page
+from simfl.runs.find import find_runs
 from simfl.runs.options import Options
-from simfl.runs.result import find_runs
 from simfl.runs.run import run
-from simfl.runs.tune import TRIALS, Tuning, tune
+from simfl.runs.trials import Tuning
+from simfl.runs.tune import TRIALS, tune
 from simfl.scenario import Document, Scenario
 from simfl.scenario.tune import Range, parse_objective
 from tests.tiny import TINY

@@ -73,6 +73,8 @@ def test_accepts_scenarios_as_written_and_written_out(name: str) -> None:
         "variants={a: {rounds.stop.time: 3}}",
         "variants={a: {fleet.phones.uplink: fast}}",
         "variants={a: {selection: unifrom}}",
+        "sweep={rounds.clients: [5, many]}",
+        "sweep={zip: {fleet.phones.uplink: [fast]}}",
     ],
 )
 def test_refuses_what_the_reader_refuses(change: str) -> None:
@@ -93,6 +95,7 @@ def test_refuses_what_the_reader_refuses(change: str) -> None:
         "variants={a: {rounds.policy: {deadline: none}, training: {epochs: 3}, model: mlp}}",
         "variants={a: {rounds.policy.deadline: none, 'fleet[0].uplink': 1 Mbit/s}}",
         "variants={a: {rounds.stop.time: 3 h, training.epochs: null, fleet: {count: 3}}}",
+        "sweep={selection: [uniform, afl], zip: {'fleet[0].uplink': [1 Mbit/s]}, random: 3}",
     ],
 )
 def test_accepts_shorter_ways(change: str) -> None:

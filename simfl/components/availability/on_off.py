@@ -79,7 +79,7 @@ class _Points:
         return self._find(ids, now_s, forward=True)
 
     def _find(self, ids: Ids, now_s: float, *, forward: bool) -> Floats:
-        found = np.empty(len(ids))
+        instants = np.empty(len(ids))
         missing = np.arange(len(ids))
         block = math.floor(now_s / self._width_s)
         if (block + 1) * self._width_s <= now_s:  # rounding: `now` is the very start of the next
@@ -92,10 +92,10 @@ class _Points:
             fits &= points < (block + 1) * self._width_s
             nearest = fits.argmax(axis=1) if forward else fits.sum(axis=1) - 1
             here = fits.any(axis=1)
-            found[missing[here]] = points[here, nearest[here]]
+            instants[missing[here]] = points[here, nearest[here]]
             missing = missing[~here]
             block += 1 if forward else -1
-        return found
+        return instants
 
     def _block(self, ids: Ids, block: int) -> Floats:
         """Return `(m, 16)` ascending points from the block's start on, some beyond its end.

@@ -142,10 +142,10 @@ def _read(file: Path) -> "pd.DataFrame":
     for name in ("start_s", "end_s", "state"):
         cells = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
         if len(wrong := np.flatnonzero(~(np.abs(cells) <= LONGEST_S))):
-            told = table[name].iloc[wrong[0]]
+            cell = table[name].iloc[wrong[0]]
             raise InputError(
                 f"{_place(file, wrong[0])}: column {name} must hold numbers only, up to "
-                f"{LONGEST_S:g}; got {told!s:.40}"
+                f"{LONGEST_S:g}; got {cell!s:.40}"
             )
         table[name] = cells
     wrong = np.flatnonzero(table["device"].isna() | ~table["state"].isin([-1, 0, 1]))

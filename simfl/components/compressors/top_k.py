@@ -25,17 +25,17 @@ class TopK(Compressor):
         0.01, description="share of the parameters that is sent; at least one"
     )
 
-    def _kept(self, parameters: int) -> int:
+    def _count(self, parameters: int) -> int:
         return min(parameters, max(1, round(self.share * parameters)))
 
     @override
     def compress(self, update: Update, rng: np.random.Generator) -> Update:
         """Of equal magnitudes the first ones are sent."""
-        order = np.argsort(-np.abs(update), kind="stable")[: self._kept(len(update))]
+        order = np.argsort(-np.abs(update), kind="stable")[: self._count(len(update))]
         sent = np.zeros_like(update)
         sent[order] = update[order]
         return sent
 
     @override
     def size(self, parameters: int) -> int:
-        return 8 * self._kept(parameters)
+        return 8 * self._count(parameters)

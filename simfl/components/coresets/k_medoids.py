@@ -89,11 +89,11 @@ class KMedoids(Coreset):
         if 2 * b > self.max_rows:  # too many for a sample: solve disjoint random parts instead
             parts = np.array_split(rng.permutation(n), -(-n // self.max_rows))
             shares = apportion_seats(b, np.array([len(part) for part in parts]))
-            found = [
+            medoids_of_parts = [
                 part[self._cluster(x[part], int(share), rng)[0]]
                 for part, share in zip(parts, shares, strict=True)
             ]
-            return np.sort(np.concatenate(found))
+            return np.sort(np.concatenate(medoids_of_parts))
         best, best_cost = np.arange(b), np.inf
         for _ in range(_CLARA_SAMPLES):
             sample = np.sort(rng.choice(n, size=self.max_rows, replace=False))
@@ -110,15 +110,15 @@ class KMedoids(Coreset):
 
         start = rng.choice(len(distances), size=b, replace=False)
         # Without a random state and on one thread the solver makes no random choice of its own.
-        found = kmedoids.fasterpam(distances, start, self.max_passes, n_cpu=1)
+        clustering = kmedoids.fasterpam(distances, start, self.max_passes, n_cpu=1)
         # Where distances tie it sometimes stops too early (kmedoids 0.5.5); FastPAM1 begins with an
         # exact look at all swaps, so that if it finds none there is none.
         for _ in range(self.max_passes):
-            better = kmedoids.fastpam1(distances, found.medoids, self.max_passes)
-            if not better.loss < found.loss * (1 - 1e-12):
+            better = kmedoids.fastpam1(distances, clustering.medoids, self.max_passes)
+            if not better.loss < clustering.loss * (1 - 1e-12):
                 break
-            found = better
-        return np.sort(found.medoids.astype(np.int64))
+            clustering = better
+        return np.sort(clustering.medoids.astype(np.int64))
 
 
 def _distances(x: Floats) -> Floats:

@@ -50,10 +50,6 @@ class ImageFolder(OwnDataset):
         return self._root / self.path
 
     @override
-    def says_whose(self) -> bool:
-        return self.client is not None
-
-    @override
     def rows(self) -> Rows:
         top = self.source()
         split = (top / "train").is_dir() and (top / "test").is_dir()

@@ -33,10 +33,6 @@ class Npz(OwnDataset):
         return self._root / self.file
 
     @override
-    def says_whose(self) -> bool:
-        return self.client is not None
-
-    @override
     def rows(self) -> Rows:
         try:
             with np.load(self.source(), allow_pickle=False) as arrays:
@@ -59,23 +55,16 @@ class Npz(OwnDataset):
         client = None if self.client is None else array(self.client)
         test = None if self.test is None else for_testing(array(self.test).tolist())
         self._same_length(len(label), {"client": client, "test": test})
+        rows = Rows(x, label, client, test)
         if self.test_inputs is None or self.test_label is None:
-            return Rows(x, label, client, test)
+            return rows
         more, more_label = array(self.test_inputs), array(self.test_label)
         if more.shape[1:] != x.shape[1:]:
             raise InputError(
                 f"{self.source()}: inputs of {self.test_inputs!r} have shape {more.shape[1:]}, of "
                 f"{self.inputs!r} {x.shape[1:]}"
             )
-        test = np.zeros(len(label), dtype=np.bool_) if test is None else test
-        if client is not None:  # whose test samples are is of no account
-            client = np.concatenate([client, np.repeat(client[:1], len(more_label))])
-        return Rows(
-            np.concatenate([x, more]),
-            np.concatenate([label, more_label]),
-            client,
-            np.concatenate([test, np.ones(len(more_label), dtype=np.bool_)]),
-        )
+        return rows.with_test(more, more_label)
 
     def _same_length(self, n: int, arrays: dict[str, NDArray[Any] | None]) -> None:
         for option, array in arrays.items():

@@ -38,6 +38,19 @@ class Rows:
     client: NDArray[Any] | None = None
     test: NDArray[np.bool_] | None = None
 
+    def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":
+        """Return these rows, and more for testing: inputs and labels."""
+        test = np.zeros(len(self.label), dtype=np.bool_) if self.test is None else self.test
+        client = self.client
+        if client is not None:  # whose test samples are is of no account
+            client = np.concatenate([client, np.repeat(client[:1], len(label))])
+        return Rows(
+            np.concatenate([self.x, x]),
+            np.concatenate([self.label, label]),
+            client,
+            np.concatenate([test, np.ones(len(label), dtype=np.bool_)]),
+        )
+
 
 @dataclass(frozen=True)
 class _Facts:
@@ -87,14 +100,10 @@ class OwnDataset(Dataset):
             InputError: it can't be read, or has no such column; the message names both.
         """
 
-    @abstractmethod
-    def says_whose(self) -> bool:
-        """Whether it is said whose each sample is."""
-
     @property
     def natural_clients(self) -> bool:  # type: ignore[override]
-        """Whether it is said whose each sample is."""
-        return self.says_whose()
+        """Whether it is said whose each sample is: by an option `client`."""
+        return getattr(self, "client", None) is not None
 
     @property
     def targets(self) -> Literal["classes", "numbers"]:  # type: ignore[override]

@@ -106,8 +106,8 @@ class Shakespeare(Dataset):
         places = [] if folder is None else [folder / "shakespeare", folder]
         for place in places:
             for pattern in FILES:
-                if found := sorted(place.glob(pattern)):
-                    return found[0]
+                if files := sorted(place.glob(pattern)):
+                    return files[0]
         where = "no data folder was given" if folder is None else f"it is not in {folder}"
         raise InputError(
             f"data set 'shakespeare' can't be downloaded (`simfl data` says more), and {where}; "
@@ -122,12 +122,12 @@ class Shakespeare(Dataset):
             with opener(path, "rt", encoding="utf-8") as file:
                 content = json.load(file)
             users = content["user_data"]
-            found = [self._encode(users[user]) for user in content["users"]]
+            roles = [self._encode(users[user]) for user in content["users"]]
         except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise InputError(f"{path} is not in LEAF's JSON layout ({error!r})") from error
         if self.max_samples_per_client is not None:
-            found = [windows[: self.max_samples_per_client] for windows in found]
-        return [windows for windows in found if len(windows) >= self.min_samples]
+            roles = [windows[: self.max_samples_per_client] for windows in roles]
+        return [windows for windows in roles if len(windows) >= self.min_samples]
 
     def _encode(self, user: Mapping[str, Any]) -> Codes:
         table = self._table()

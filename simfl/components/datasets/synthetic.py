@@ -88,12 +88,12 @@ class Synthetic(Dataset):
         mean_parameter = rng.normal(0, self.alpha, self.clients)
         mean_input = rng.normal(0, self.beta, self.clients)
         centres = [rng.normal(mean, 1, FEATURES) for mean in mean_input]
-        found = []
+        clients = []
         for size, mean, centre in zip(sizes, mean_parameter, centres, strict=True):
             w, b = rng.normal(mean, 1, (FEATURES, CLASSES)), rng.normal(mean, 1, CLASSES)
             x = rng.standard_normal((size, FEATURES)) * spread + centre
-            found.append(_label(x, w, b))
-        return found
+            clients.append(_label(x, w, b))
+        return clients
 
 
 def _label(

@@ -34,10 +34,6 @@ class TableDataset(OwnDataset):
         """Return `(n,)` or `(n, ...)` every column, by name, in the file's order."""
 
     @override
-    def says_whose(self) -> bool:
-        return self.client is not None
-
-    @override
     def rows(self) -> Rows:
         columns, file = self.columns(), self.source()
         names = list(columns)

@@ -46,12 +46,8 @@ class TorchDataset(OwnDataset):
         return file_of(self._object(self.dataset)) or self._root
 
     @override
-    def says_whose(self) -> bool:
-        return self.client is not None
-
-    @override
     def rows(self) -> Rows:
-        train = self._made(self.dataset, self.arguments)
+        train = self._instantiated(self.dataset, self.arguments)
         x, label = self._pairs(self.dataset, train)
         client = None
         if self.client is not None:
@@ -63,26 +59,18 @@ class TorchDataset(OwnDataset):
                     f"attribute {self.client!r} of data set {self.dataset!r} has shape "
                     f"{client.shape}, expected {label.shape[:1]}"
                 )
+        rows = Rows(x, label, client)
         if self.test_dataset is None:
-            return Rows(x, label, client)
-        more, more_label = self._pairs(
-            self.test_dataset, self._made(self.test_dataset, self.test_arguments)
-        )
-        if client is not None:  # whose test samples are is of no account
-            client = np.concatenate([client, np.repeat(client[:1], len(more_label))])
-        return Rows(
-            np.concatenate([x, more]),
-            np.concatenate([label, more_label]),
-            client,
-            np.repeat([False, True], [len(label), len(more_label)]),
-        )
+            return rows
+        test = self._instantiated(self.test_dataset, self.test_arguments)
+        return rows.with_test(*self._pairs(self.test_dataset, test))
 
-    def _made(self, name: str, arguments: dict[str, Any]) -> Any:
-        found = self._object(name)
-        if hasattr(found, "__getitem__") and not isinstance(found, type):
-            return found
+    def _instantiated(self, name: str, arguments: dict[str, Any]) -> Any:
+        maker = self._object(name)
+        if hasattr(maker, "__getitem__") and not isinstance(maker, type):
+            return maker
         try:
-            return found(**arguments)
+            return maker(**arguments)
         except Exception as error:
             raise InputError(f"making {name!r}: {type(error).__name__}: {error}") from error
 

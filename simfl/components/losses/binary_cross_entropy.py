@@ -41,8 +41,8 @@ class BinaryCrossEntropy(Loss):
         from torch.nn import functional as F
 
         wanted = targets.reshape(outputs.shape).to(outputs.dtype)
-        each = F.binary_cross_entropy_with_logits(outputs, wanted, reduction="none")
-        return each.mean(-1)
+        by_label = F.binary_cross_entropy_with_logits(outputs, wanted, reduction="none")
+        return by_label.mean(-1)
 
     @override
     def hits(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":

@@ -85,10 +85,10 @@ class ModuleModel(Model):
 
     def __reduce__(self) -> tuple[Callable[..., Model], tuple[dict[str, Any]]]:
         """Send other processes the name, by which they find the module themselves."""
-        return _again, ({"name": self.name, **self._options},)
+        return _found_by_name, ({"name": self.name, **self._options},)
 
 
-def _again(options: dict[str, Any]) -> Model:
+def _found_by_name(options: dict[str, Any]) -> Model:
     return models.parse(options)
 
 

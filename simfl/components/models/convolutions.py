@@ -1,9 +1,8 @@
 """What the convolutional models have in common: from a list of layers to a module."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 from typing_extensions import override
@@ -115,16 +114,19 @@ class Layers:
     dropout: float = 0.0
 
 
-class ConvolutionalModel(Model, ABC):
+class ConvolutionalModel(Model):
     """Convolutions with ReLU and max-pooling, then fully connected layers with ReLU."""
 
     init: Initialisation = Field(
         "pytorch", description="how weights are drawn: PyTorch's default, He's or Glorot's"
     )
 
-    @abstractmethod
+    made_of: ClassVar[Layers]
+    """What it is made of, where that depends on no option."""
+
     def layers(self) -> Layers:
         """Return what it is made of."""
+        return self.made_of
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:

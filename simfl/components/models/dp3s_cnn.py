@@ -4,18 +4,12 @@ The paper says two convolutions and two fully connected layers; the widths are t
 simulator, from which its partitions come too (docs/algorithms.md, E).
 """
 
-from typing_extensions import override
-
 from simfl.components.models.base import models
 from simfl.components.models.convolutions import Convolution, ConvolutionalModel, Layers
-
-CONVOLUTIONS = (Convolution(20, 5), Convolution(50, 5))
 
 
 @models.register("dp3s_cnn")
 class Dp3sCnn(ConvolutionalModel):
     """Two 5x5 convolutions (20, 50) and one hidden layer (500); 431,080 parameters on MNIST."""
 
-    @override
-    def layers(self) -> Layers:
-        return Layers(CONVOLUTIONS, (500,))
+    made_of = Layers((Convolution(20, 5), Convolution(50, 5)), (500,))

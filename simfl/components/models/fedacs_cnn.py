@@ -1,17 +1,11 @@
 """FedACS's network for CIFAR-10, that of PyTorch's tutorial (docs/algorithms.md, E)."""
 
-from typing_extensions import override
-
 from simfl.components.models.base import models
 from simfl.components.models.convolutions import Convolution, ConvolutionalModel, Layers
-
-CONVOLUTIONS = (Convolution(6, 5), Convolution(16, 5))
 
 
 @models.register("fedacs_cnn")
 class FedacsCnn(ConvolutionalModel):
     """Two 5x5 convolutions (6, 16), two hidden layers (120, 84); 62,006 parameters on CIFAR-10."""
 
-    @override
-    def layers(self) -> Layers:
-        return Layers(CONVOLUTIONS, (120, 84))
+    made_of = Layers((Convolution(6, 5), Convolution(16, 5)), (120, 84))

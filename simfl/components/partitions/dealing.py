@@ -59,6 +59,19 @@ def deal_counts(
     return by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
 
 
+def require_enough(partition: str, samples: int, clients: int, least: int) -> None:
+    """Raise an error if there are fewer than `least` samples for each client.
+
+    Raises:
+        InputError: there are.
+    """
+    if samples < clients * least:
+        raise InputError(
+            f"partition {partition!r} can't deal {samples} samples to {clients} clients with "
+            f"at least {least} each (min_samples)"
+        )
+
+
 def require_every_class(partition: str, members: list[Ids]) -> None:
     """Raise an error if a class has no samples to deal.
 

@@ -11,9 +11,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import by_owner, rows_of_classes
+from simfl.components.partitions.dealing import by_owner, require_enough, rows_of_classes
 from simfl.core.types import Ids
-from simfl.errors import InputError
 
 
 @partitions.register("dirichlet")
@@ -32,11 +31,7 @@ class Dirichlet(Partition):
 
     @override
     def check(self, samples: int, classes: int, clients: int) -> None:
-        if samples < clients * self.min_samples:
-            raise InputError(
-                f"partition {self.name!r} can't deal {samples} samples to {clients} clients with "
-                f"at least {self.min_samples} each (min_samples)"
-            )
+        require_enough(self.name, samples, clients, self.min_samples)
 
     @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:

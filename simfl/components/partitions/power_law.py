@@ -7,9 +7,9 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
+from simfl.components.partitions.dealing import require_enough
 from simfl.core.apportion import apportion
 from simfl.core.types import Ids
-from simfl.errors import InputError
 
 
 @partitions.register("power_law")
@@ -28,11 +28,7 @@ class PowerLaw(Partition):
 
     @override
     def check(self, samples: int, classes: int, clients: int) -> None:
-        if samples < clients * self.min_samples:
-            raise InputError(
-                f"partition {self.name!r} can't deal {samples} samples to {clients} clients with "
-                f"at least {self.min_samples} each (min_samples)"
-            )
+        require_enough(self.name, samples, clients, self.min_samples)
 
     @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:

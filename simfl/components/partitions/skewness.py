@@ -62,9 +62,9 @@ class Skewness(Partition):
             wanted[everyone, (preferred + step) % classes] = size // 2
         else:
             main = int(size * self.xi + 1e-9)  # .29 * 100 is 28.999... in binary
-            each, over = divmod(size - main, classes - 1)
+            share, over = divmod(size - main, classes - 1)
             rank = np.tile(np.arange(classes), (len(preferred), 1))
             rank -= rank > preferred[:, None]  # position among the other labels
-            wanted[:] = each + (rank < over)  # what is left over goes to the first of them
+            wanted[:] = share + (rank < over)  # what is left over goes to the first of them
             wanted[everyone, preferred] = main
         return wanted

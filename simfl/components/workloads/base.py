@@ -2,9 +2,13 @@
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
+from typing_extensions import override
+
+from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.work import Plan
 
@@ -62,6 +66,14 @@ def most(limit: int, fits: Callable[[int], bool]) -> int:
 
 class Workload(Component, ABC):
     """What a client does when its time may be short."""
+
+    needs_epochs: ClassVar[bool] = False
+    """Whether it can't go with local work that is counted in steps."""
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.needs_epochs and circumstances.counts_steps:
+            yield f"workload {self.name!r} needs `epochs`, not `steps`"
 
     @abstractmethod
     def plan(self, assignment: Assignment) -> Plan | None:

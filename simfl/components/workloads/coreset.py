@@ -7,7 +7,6 @@ rounded down, so that ``m + (E - 1) * b <= c * tau`` always holds, and those cli
 coreset alone.
 """
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
@@ -15,7 +14,6 @@ from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
-from simfl.core.circumstances import Circumstances
 from simfl.core.work import Plan
 from simfl.errors import InputError
 
@@ -30,6 +28,8 @@ class CoresetTraining(Workload):
 
     Cost: ``m + (E - 1) * b + phi * m`` sample-units, no bytes.
     """
+
+    needs_epochs = True
 
     method: Annotated[Coreset, coresets] = Field(
         "k_medoids",
@@ -48,11 +48,6 @@ class CoresetTraining(Workload):
         description="phi: sample-units per sample for the coreset's features (FedCore: 0; "
         "a forward pass: 1/3); raw inputs cost nothing",
     )
-
-    @override
-    def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if circumstances.counts_steps:
-            yield f"workload {self.name!r} needs `epochs`, not `steps`"
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:

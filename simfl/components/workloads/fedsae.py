@@ -4,14 +4,12 @@ Li et al., "FedSAE: A Novel Self-Adaptive Federated Learning Framework in Hetero
 IJCNN 2021, section III-B, Algorithms 2 and 3; docs/algorithms.md, A.9.
 """
 
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, workloads
-from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import generator
 from simfl.core.work import Plan
 
@@ -62,6 +60,8 @@ class FedSae(Workload):
     Cost: the epochs trained.
     """
 
+    needs_epochs = True
+
     rule: Literal["ira", "fassa"] = Field("ira", description="how the pair of tasks adapts")
     affordable: Literal["deadline", "drawn"] = Field(
         "deadline",
@@ -81,11 +81,6 @@ class FedSae(Workload):
     _records: dict[int, list[float]] = PrivateAttr(default_factory=dict)
     _talents: dict[int, tuple[float, float]] = PrivateAttr(default_factory=dict)
     _drawn: dict[int, tuple[int, int]] = PrivateAttr(default_factory=dict)
-
-    @override
-    def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if circumstances.counts_steps:
-            yield f"workload {self.name!r} needs `epochs`, not `steps`"
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:

@@ -78,7 +78,7 @@ def resolve(unit: str) -> tuple[Fraction, Powers] | None:
 @cache
 def factor_of(unit: str, dimension: Dimension) -> Fraction | None:
     """Return how many base units of `dimension` one `unit` is; None if it does not fit."""
-    found, base = resolve(unit), resolve(dimension.base)
-    if found is None or base is None or found[1] != base[1]:
+    resolved, base = resolve(unit), resolve(dimension.base)
+    if resolved is None or base is None or resolved[1] != base[1]:
         return None
-    return found[0] / base[0]
+    return resolved[0] / base[0]

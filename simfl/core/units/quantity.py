@@ -127,10 +127,10 @@ def _hint(number: str, unit: str, dimension: Dimension) -> str:
             f"; {unit!r} is a charge: times the voltage it is an energy, such as {number} {unit} "
             f"x 3.85 V = {float(number) * 3.85:g} {charge[1]}Wh"
         )
-    if (found := resolve(unit)) is not None:
+    if (known_unit := resolve(unit)) is not None:
         for other in DIMENSIONS:
             base = resolve(other.base)
-            if base is not None and base[1] == found[1] and other is not dimension:
+            if base is not None and base[1] == known_unit[1] and other is not dimension:
                 also = f" in {other.base}" if other.name == dimension.name else ""
                 return f", {other.name}{also}; units that fit: {fitting}"
         meant = f"; did you mean '{unit}/s'?" if factor_of(f"{unit}/s", dimension) else ""

@@ -49,7 +49,7 @@ def legend(groups: Groups) -> list[tuple[str, str]]:
     return [(colour(i), name) for i, name in enumerate(groups)] if len(groups) > 1 else []
 
 
-def each(groups: Groups) -> list[tuple[str, str, RunResult]]:
+def styled_runs(groups: Groups) -> list[tuple[str, str, RunResult]]:
     """Return CSS class, name and run; runs that are one of several seeds are drawn thin."""
     return [
         (
@@ -104,12 +104,12 @@ def bars(
     plot = Plot(title, x, y, width=WIDTH + max(0, left - 180), height=height, left=left)
     for index, name in enumerate(names):
         low, at = len(names) - index - 0.82, 0.0
-        for part, value, tip, one in zip(parts, values[name], tips[name], css, strict=True):
+        for part, value, tip, classes in zip(parts, values[name], tips[name], css, strict=True):
             words = f"{part}: {tip}" if len(names) == 1 else f"{name}, {part}: {tip}"
-            plot.box(at, at + value, low, low + 0.64, one, words)
+            plot.box(at, at + value, low, low + 0.64, classes, words)
             at += value
     if len(names) > 1:
         plot.rows(names)
         return Drawing(title, about, str(plot), list(zip(css, parts, strict=True)))
-    told = [f"{part}: {tip}" for part, tip in zip(parts, tips[names[0]], strict=True)]
-    return Drawing(title, about, str(plot), list(zip(css, told, strict=True)))
+    entries = [f"{part}: {tip}" for part, tip in zip(parts, tips[names[0]], strict=True)]
+    return Drawing(title, about, str(plot), list(zip(css, entries, strict=True)))

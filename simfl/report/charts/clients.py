@@ -8,7 +8,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
-from simfl.report.charts.base import Drawing, Groups, colour, each, legend, mean, scale
+from simfl.report.charts.base import Drawing, Groups, colour, legend, mean, scale, styled_runs
 from simfl.report.svg import Plot
 from simfl.runs.result import RunResult
 
@@ -21,7 +21,7 @@ COLUMNS = 240
 
 def participation(groups: Groups) -> Drawing | None:
     """Return how often each device's update counted: by device for one run, else sorted."""
-    runs = [run for _, _, run in each(groups) if run.devices]
+    runs = [run for _, _, run in styled_runs(groups) if run.devices]
     if not runs:
         return None
     if len(runs) == 1 and runs[0].devices <= COLUMNS:
@@ -30,7 +30,7 @@ def participation(groups: Groups) -> Drawing | None:
     devices = max(run.devices for run in runs)
     x = linear("devices, the most heard first", 0.0, float(devices))
     plot = Plot("updates per device", x, linear("updates that counted", 0.0, most * 1.05))
-    for css, name, run in each(groups):
+    for css, name, run in styled_runs(groups):
         sorted_ = np.sort(run.participations)[::-1].astype(np.float64)
         stairs = np.repeat(sorted_, 2)
         edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
@@ -54,15 +54,17 @@ def _participation_by_device(run: RunResult) -> Drawing:
         low, high = device - 0.4, device + 0.4
         plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
-    told = [("o-arrived", "counted"), ("o-late", "came to nothing")]
+    entries = [("o-arrived", "counted"), ("o-late", "came to nothing")]
     about = f"Gini coefficient of the updates that counted: {run.gini:.3f}."
-    return Drawing("Who was heard how often", about, str(plot), told)
+    return Drawing("Who was heard how often", about, str(plot), entries)
 
 
 def yardstick_s(groups: Groups) -> float:
     """Return the one deadline that the runs share (those without take the others'), else NaN."""
-    found = {run.deadline_s for _, _, run in each(groups) if math.isfinite(run.deadline_s)}
-    return found.pop() if len(found) == 1 else math.nan
+    deadlines_s = {
+        run.deadline_s for _, _, run in styled_runs(groups) if math.isfinite(run.deadline_s)
+    }
+    return deadlines_s.pop() if len(deadlines_s) == 1 else math.nan
 
 
 def client_times(groups: Groups) -> Drawing | None:
@@ -83,19 +85,19 @@ def client_times(groups: Groups) -> Drawing | None:
     edges = np.geomspace(x.low, x.high, BINS + 1) if x.log else np.linspace(0, x.high, BINS + 1)
     shares = {name: _shares(np.clip(taken, x.low, x.high), edges) for name, taken in times.items()}
     plot = Plot("time from selection to arrival", x, _share_axis("participations", shares))
-    told = []
+    entries = []
     for index, (name, share) in enumerate(shares.items()):
         lost = 1 - float(np.isfinite(times[name]).mean()) if len(times[name]) else 0.0
         words = f"{name if len(groups) > 1 else 'arrived'}"
         words += f" ({formats.percent(lost, 0)} never arrived)" if lost else ""
         plot.outline(edges.tolist(), share.tolist(), f"line area {colour(index)}", words)
-        told.append((colour(index), words))
+        entries.append((colour(index), words))
     about = f"From selection to arrival; the longest took {formats.duration(longest * per)}"
     if timed:
         plot.upright(1.0, "deadline")
         about += f", {longest:.2f} deadlines of {formats.duration(deadline_s)}"
     about += "; logarithmic scale." if x.log else "."
-    return Drawing("How long clients took", about, str(plot), told)
+    return Drawing("How long clients took", about, str(plot), entries)
 
 
 def _time_axis(times: Floats, timed: bool) -> Axis:
@@ -113,8 +115,8 @@ def _share_axis(what: str, shares: Mapping[str, Floats]) -> Axis:
 
 def _shares(values: Floats, edges: Floats) -> Floats:
     """Return which share of all values, those that are not finite too, lies in each bin."""
-    found = np.histogram(values[np.isfinite(values)], edges)[0] / max(len(values), 1)
-    return found.astype(np.float64)
+    counts = np.histogram(values[np.isfinite(values)], edges)[0] / max(len(values), 1)
+    return counts.astype(np.float64)
 
 
 def staleness(groups: Groups) -> Drawing | None:

@@ -169,16 +169,16 @@ def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> 
     for mark in data["marks"]:
         if mark["y"] == y_data["key"]:
             plot.across(mark["value"], mark["text"])
-    for index, one in series:
-        css = one["css"] if focus in (None, index) else "other"
-        mean = one["means"] and one["means"][f"{x_data['key']} {y_data['key']}"]
+    for index, curve in series:
+        css = curve["css"] if focus in (None, index) else "other"
+        mean = curve["means"] and curve["means"][f"{x_data['key']} {y_data['key']}"]
         if mean:
             if css != "other":
                 plot.band(mean["x"], mean["low"], mean["high"], f"band {css}")
-            plot.line(mean["x"], mean["mean"], f"line {css}", one["name"])
+            plot.line(mean["x"], mean["mean"], f"line {css}", curve["name"])
         else:
-            for run in one["runs"]:
-                plot.line(run[x_data["key"]], run[y_data["key"]], f"line {css}", one["name"])
+            for run in curve["runs"]:
+                plot.line(run[x_data["key"]], run[y_data["key"]], f"line {css}", curve["name"])
     return str(plot)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.axes import linear
-from simfl.report.charts.base import Drawing, Groups, bars, each
+from simfl.report.charts.base import Drawing, Groups, bars
 from simfl.report.svg import Plot
 from simfl.runs.result import OUTCOMES, RunResult
 
@@ -14,7 +14,7 @@ COLUMNS = 240
 
 def outcomes(groups: Groups) -> Drawing | None:
     """Return what became of those selected: by round for one run, else a bar per variant."""
-    runs = [run for _, _, run in each(groups)]
+    runs = [run for members in groups.values() for run in members]
     if not any(run.outcomes for run in runs):
         return None
     if len(runs) == 1:
@@ -56,5 +56,5 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     about = "By the round in which they were selected." + (
         f" Means over {width} rounds." if width > 1 else ""
     )
-    told = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in there]
-    return Drawing("What became of those selected", about, str(plot), told)
+    entries = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in there]
+    return Drawing("What became of those selected", about, str(plot), entries)

@@ -16,9 +16,9 @@ def accuracy(records: Records) -> Violations:
         elif not measured or (measured[-1] or 0.0) < event["accuracy"]:
             yield Violation(EVENTS, line, f"the target {event['accuracy']} was not reached")
     for number, (row, segment) in enumerate(records.closed, start=2):
-        told = [event["accuracy"] for event in segment.of("evaluated")] or [None]
-        if row["accuracy"] != told[-1]:
-            yield Violation(ROUNDS, number, f"accuracy is {row['accuracy']}, measured {told[-1]}")
+        judged = [event["accuracy"] for event in segment.of("evaluated")] or [None]
+        if row["accuracy"] != judged[-1]:
+            yield Violation(ROUNDS, number, f"accuracy is {row['accuracy']}, measured {judged[-1]}")
     summary = records.summary
     if summary is not None:
         best = max((value for value in measured if value is not None), default=None)

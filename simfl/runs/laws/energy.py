@@ -28,6 +28,6 @@ def energy(records: Records) -> Violations:
         yield from _close(SUMMARY, 1, totals, "idle_energy_j", idle_j)
 
 
-def _close(file: str, line: int, told: Row, name: str, joules: float) -> Violations:
-    if not math.isclose(told[name], joules, rel_tol=1e-9, abs_tol=1e-9):
-        yield Violation(file, line, f"{name} is {told[name]}, {joules} J were booked")
+def _close(file: str, line: int, row: Row, name: str, joules: float) -> Violations:
+    if not math.isclose(row[name], joules, rel_tol=1e-9, abs_tol=1e-9):
+        yield Violation(file, line, f"{name} is {row[name]}, {joules} J were booked")

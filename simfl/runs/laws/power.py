@@ -39,9 +39,9 @@ def _groups(records: Records) -> Iterable[Row]:
 
 def _watts(group: Row) -> dict[str, float] | None:
     """Return the power of a group by phase (None: it is not written as numbers)."""
-    told, phases = group.get("power") or {}, ("idle", "download", "compute", "upload")
+    written, phases = group.get("power") or {}, ("idle", "download", "compute", "upload")
     try:
-        return {phase: parse_quantity(told.get(phase, "0 W"), POWER) for phase in phases}
+        return {phase: parse_quantity(written.get(phase, "0 W"), POWER) for phase in phases}
     except UnitError:
         return None
 

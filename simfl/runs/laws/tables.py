@@ -25,12 +25,12 @@ def tables(records: Records) -> Violations:
                 yield Violation(file, number, f"has no {kind} in {EVENTS}")
                 break
             for column, value in row.items():
-                if not _same(event[1].get(column), value):
+                if not _agree(event[1].get(column), value):
                     words = f"{column} is {value}, {EVENTS}:{event[0]} has {event[1].get(column)}"
                     yield Violation(file, number, words)
 
 
-def _same(logged: Any, cell: Any) -> bool:
+def _agree(logged: Any, cell: Any) -> bool:
     # A name such as 12 reads like a number.
     return bool(logged == cell) or (isinstance(logged, str) and _number(logged) == cell)
 

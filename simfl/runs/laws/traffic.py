@@ -35,10 +35,10 @@ def _moved(part: Row) -> Counter[str]:
     return Counter(download_bytes=down, upload_bytes=up, wasted_bytes=wasted)
 
 
-def _equal(file: str, line: int, told: Row, moved: Mapping[str, int]) -> Violations:
+def _equal(file: str, line: int, row: Row, moved: Mapping[str, int]) -> Violations:
     for name in BYTES:
-        if told[name] != moved.get(name, 0):
-            yield Violation(file, line, f"{name} is {told[name]}, {moved.get(name, 0)} were booked")
+        if row[name] != moved.get(name, 0):
+            yield Violation(file, line, f"{name} is {row[name]}, {moved.get(name, 0)} were booked")
 
 
 def _transfers(records: Records) -> Violations:

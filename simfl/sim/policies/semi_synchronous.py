@@ -32,7 +32,7 @@ class SemiSynchronous(RoundPolicy):
 
     @field_validator("period")
     @classmethod
-    def _given(cls, value: Stragglers | float | None) -> Stragglers | float:
+    def _has_length(cls, value: Stragglers | float | None) -> Stragglers | float:
         if value is None:
             raise ValueError("a window needs a length, such as '30 s'")
         return value

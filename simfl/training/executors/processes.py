@@ -126,12 +126,12 @@ class Processes(Executor):
         except BaseException:
             self._dismiss()
             raise
-        found = [
+        logits = [
             # The part of a dead worker is done here; the next training replaces it.
             logits_of(task, params, x, part) if answer is None else torch.from_numpy(answer)
             for answer, part in zip(answers, parts, strict=True)
         ]
-        return judge(task.training.loss, torch.cat([part.cpu() for part in found]), y.cpu())
+        return judge(task.training.loss, torch.cat([part.cpu() for part in logits]), y.cpu())
 
     @override
     def close(self) -> None:
@@ -155,7 +155,7 @@ class Processes(Executor):
         groups = lane_groups_of(task, batch.orders, len(self._pool))
         waiting = deque(_Group(at, sum(work_of(task, batch.part(at).orders))) for at in groups)
         busy: dict[int, _Group] = {}
-        found: dict[int, WorkResult] = {}
+        by_place: dict[int, WorkResult] = {}
         while waiting or busy:
             for slot, worker in enumerate(self._pool):
                 if waiting and slot not in busy:
@@ -163,12 +163,12 @@ class Processes(Executor):
                     group.asked_s = time.monotonic()
                     group.due_s = group.asked_s + self._patience.limit_s(group.work, group.failures)
                     worker.ask(batch.part(group.at), batch.bases)
-            for slot in self._answered(busy):
+            for slot in self._wait_for_answers(busy):
                 results = self._pool[slot].answer()
                 group = busy.pop(slot)
                 if results is not None:
                     self._patience.learn(group.work, time.monotonic() - group.asked_s)
-                    found.update(zip(group.at, results, strict=True))
+                    by_place.update(zip(group.at, results, strict=True))
                     continue
                 if group.failures + 1 >= DEATHS:
                     raise RunError(
@@ -179,13 +179,13 @@ class Processes(Executor):
                 gone, self._pool[slot] = self._pool[slot], self._hire()
                 gone.stop()
                 waiting.extendleft(group.halves())
-        return [found[at] for at in range(len(batch.orders))]
+        return [by_place[at] for at in range(len(batch.orders))]
 
-    def _answered(self, busy: Mapping[int, "_Group"]) -> list[int]:
+    def _wait_for_answers(self, busy: Mapping[int, "_Group"]) -> list[int]:
         """Wait; return who has answered or died.  Who is overdue is killed, as if it had died."""
         channels = {self._pool[slot].channel: slot for slot in busy}
         left_s = min(group.due_s for group in busy.values()) - time.monotonic()
-        ready = {channels[one] for one in wait(list(channels), min(max(left_s, 0.0), 1e6))}  # type: ignore[index]
+        ready = {channels[channel] for channel in wait(list(channels), min(max(left_s, 0.0), 1e6))}  # type: ignore[index]
         for slot, group in busy.items():
             if slot not in ready and time.monotonic() >= group.due_s:
                 self._pool[slot].kill()

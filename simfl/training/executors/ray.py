@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
+from simfl.core.extras import extra
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
@@ -86,13 +87,13 @@ class Ray(Executor):
         }
         groups = lane_groups_of(task, batch.orders, self.workers or _cpus(ray))
         asked = [self._ask(ray, batch, group) for group in groups]
-        found: dict[int, WorkResult] = {}
+        results: dict[int, WorkResult] = {}
         try:
             for place, group in enumerate(groups):
                 answer = self._answer(ray, batch, group, asked, place)
                 if isinstance(answer, SimflError):
                     raise answer
-                found.update(zip(group, answer, strict=True))
+                results.update(zip(group, answer, strict=True))
         except ray.exceptions.RayError as error:
             _cancel(ray, asked)
             clients = [batch.orders[at].client for at in group]
@@ -100,7 +101,7 @@ class Ray(Executor):
         except BaseException:
             _cancel(ray, asked)
             raise
-        return [found[at] for at in range(len(batch.orders))]
+        return [results[at] for at in range(len(batch.orders))]
 
     def _ask(self, ray: Any, batch: OrderBatch, group: Sequence[int]) -> Any:
         """Hand out a lane-group; return where its answer will be."""
@@ -144,12 +145,7 @@ def connect(address: str | None = None, cpus: int | None = None) -> Any:
     Raises:
         InputError: Ray is not installed, or the cluster does not answer.
     """
-    try:
-        import ray
-    except ImportError:
-        raise InputError(
-            "executor 'ray' needs Ray, which is not installed: pip install 'simfl[ray]'"
-        ) from None
+    ray = extra("ray", "ray", "executor 'ray'")
     if ray.is_initialized():
         return ray
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -194,8 +190,8 @@ def at_once(
             while waiting and len(under_way) < (os.cpu_count() or 1):
                 under_way.append(make.remote(waiting.pop()))
             done, under_way = ray.wait(under_way)
-            for one in done:
-                failure = ray.get(one)
+            for reference in done:
+                failure = ray.get(reference)
                 if failure is not None:
                     raise failure
     except ray.exceptions.RayError as error:
@@ -218,8 +214,8 @@ def _cpus(ray: Any) -> int:
 
 
 def _cancel(ray: Any, asked: Sequence[Any]) -> None:
-    for one in asked:
-        ray.cancel(one, force=True)
+    for reference in asked:
+        ray.cancel(reference, force=True)
 
 
 _tasks: "dict[Any, Task]" = {}

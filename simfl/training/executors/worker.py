@@ -39,7 +39,7 @@ class Worker:
 
     def __init__(self, payload: bytes, fds: Sequence[int]) -> None:
         try:
-            self.channel, self._process = _started(needs_main(payload))
+            self.channel, self._process = _start_process(needs_main(payload))
         except (OSError, EOFError) as error:
             why = getattr(error, "strerror", None) or "the process that starts them is gone"
             raise RunError(
@@ -110,7 +110,7 @@ class Worker:
         self._process.close()
 
 
-def _started(with_main: bool) -> tuple[Connection, Any]:
+def _start_process(with_main: bool) -> tuple[Connection, Any]:
     """Return a new process, and the near end of a channel to it."""
     start = context()
     near, far = start.Pipe()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simfl.components.compressors import compressors
 from simfl.components.filters import filters
-from simfl.coordinators.training import UpdatePath
+from simfl.coordinators.update_path import UpdatePath
 
 
 def update(*values: float) -> np.ndarray:

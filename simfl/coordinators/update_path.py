@@ -1,0 +1,35 @@
+"""What becomes of updates on their way to the server."""
+
+import numpy as np
+
+from simfl.components.compressors.base import Compressor
+from simfl.components.filters.base import UpdateFilter
+from simfl.core.guard import blaming, check_vector
+from simfl.core.seeds import generator
+from simfl.core.types import Params
+
+
+class UpdatePath:
+    """What becomes of updates on their way up.
+
+    Attributes:
+        compressor: how they are compressed.
+        filter: which of them count.
+        owed: per client `(p,)` what compression lost so far, with error feedback.
+    """
+
+    def __init__(self, compressor: Compressor, update_filter: UpdateFilter) -> None:
+        self.compressor = compressor
+        self.filter = update_filter
+        self.owed: dict[int, Params] = {}
+
+    def send(self, client: int, update: Params, seed: int) -> Params:
+        """Return what the server receives of `update`, drawn from the participation's `seed`."""
+        if self.compressor.error_feedback:
+            update = update + self.owed.get(client, np.float32(0))
+        rng = generator(seed)
+        with blaming(self.compressor, f"compressing the update of client {client}"):
+            received = check_vector(self.compressor.compress(update, rng), update)
+        if self.compressor.error_feedback:
+            self.owed[client] = update - received
+        return received

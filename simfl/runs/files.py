@@ -1,0 +1,150 @@
+"""The files of a run's folder: what it is, and its tables as they were written."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from simfl.core.rows import ClientRow, RoundRow
+from simfl.errors import InputError
+from simfl.runs.folder import (
+    CLIENTS,
+    PROVENANCE,
+    ROUNDS,
+    SCENARIO,
+    SUMMARY,
+    is_finished,
+    read_json,
+)
+from simfl.runs.tables import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of a run, finished or not.
+
+    They are read when they are first needed; reading raises `InputError` where one is missing or
+    damaged.
+
+    Attributes:
+        folder: where they are.
+    """
+
+    folder: Path
+
+    @cached_property
+    def scenario_text(self) -> str:
+        """The resolved scenario as it is written."""
+        try:
+            return (self.folder / SCENARIO).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.folder / SCENARIO} can't be read: {error}") from None
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario, as plain data."""
+        from simfl.scenario.yaml import read_yaml
+
+        path = self.folder / SCENARIO
+        scenario, _ = read_yaml(self.scenario_text, str(path), lines=False)
+        if not isinstance(scenario, dict):
+            raise InputError(f"{path} holds no scenario")
+        return scenario
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Versions, machine, executor, seed."""
+        return read_json(self.folder / PROVENANCE)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Totals, targets and digests.
+
+        Raises:
+            InputError: the run has not finished.
+        """
+        if not self.finished:
+            raise InputError(
+                f"{self.folder} has not finished; go on with `simfl resume {self.folder}`"
+            )
+        return read_json(self.folder / SUMMARY)
+
+    @cached_property
+    def rounds(self) -> "pd.DataFrame":
+        """A row per round; the columns are those of `simfl.core.rows.RoundRow`."""
+        return read_table(self.folder / ROUNDS, RoundRow)
+
+    @cached_property
+    def clients(self) -> "pd.DataFrame":
+        """A row per participation; the columns are those of `simfl.core.rows.ClientRow`."""
+        return read_table(self.folder / CLIENTS, ClientRow)
+
+    def read(self) -> Self:
+        """Read every file now, so that a damaged one is told before anything is written."""
+        _ = self.scenario, self.provenance, self.finished and self.summary
+        _ = self.rounds, self.clients
+        return self
+
+    @cached_property
+    def finished(self) -> bool:
+        """Whether it ended."""
+        return is_finished(self.folder)
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.scenario.get("name", ""))
+
+    @property
+    def variant(self) -> str:
+        """Which variant of the scenario."""
+        return str(self.provenance.get("variant", ""))
+
+    @property
+    def seed(self) -> int:
+        """Root of its randomness."""
+        return int(self.provenance.get("seed", 0))
+
+    @property
+    def time_only(self) -> bool:
+        """Whether nothing was trained."""
+        return bool(self.provenance.get("time_only", False))
+
+    @property
+    def log(self) -> str:
+        """What was recorded: full, rounds or none; see `Options`."""
+        return str(self.provenance.get("log", "full"))
+
+    @property
+    def oracle(self) -> bool:
+        """Whether its selector saw what no server can know."""
+        return bool(self.provenance.get("oracle", False))
+
+    @cached_property
+    def groups(self) -> list[tuple[str, int]]:
+        """The fleet's groups: name, and id of the first device."""
+        groups, first = [], 0
+        for index, group in enumerate(self.scenario.get("fleet", [])):
+            groups.append((str(group.get("name", f"group-{index}")), first))
+            first += int(group.get("count") or 0)
+        return groups
+
+    @cached_property
+    def devices(self) -> int:
+        """How many devices the fleet has."""
+        counts = [int(group.get("count") or 0) for group in self.scenario.get("fleet", [])]
+        ids = self.clients["client"]
+        return max(sum(counts), int(ids.max()) + 1 if len(ids) else 0)
+
+    @cached_property
+    def targets(self) -> list[float]:
+        """The accuracies that the scenario asks about, lowest first."""
+        if self.finished:
+            return sorted(float(target) for target in self.summary["targets"])
+        from simfl.core.units import Share
+
+        written = self.scenario.get("evaluation", {}).get("targets", [])
+        return sorted(Share().parse(target) for target in written)

@@ -1,0 +1,71 @@
+"""How a run was made: versions, machine, what was assumed."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from simfl.runs.job import Job
+from simfl.runs.options import Options
+from simfl.scenario.assumptions import assumptions
+from simfl.training.executors.base import Executor, executors
+
+_GIVEN = (("seed",), ("seeds",))
+"""What each run has, wherever it was said."""
+
+
+def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
+    """Return how a run is made, ready for JSON."""
+    return {
+        "variant": job.variant,
+        "seed": job.scenario.seed,
+        "factors": job.factors,
+        "assumed": [
+            str(assumption)
+            for assumption in assumptions(job.scenario)
+            if assumption.path not in _GIVEN
+        ],
+        "time_only": options.time_only,
+        "oracle": job.scenario.selection.oracle,
+        "log": options.log,
+        "log_compressed": options.compress_log,
+        "executor": executors.dump(executor),
+        "device": options.device,
+        "threads_per_worker": 1,
+        "versions": _versions(),
+        "commit": _commit(),
+        "machine": {
+            "system": platform.platform(),
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+        },
+        "scenario_sha256": hashlib.sha256(job.scenario.to_yaml().encode()).hexdigest(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
+    from importlib.metadata import version
+
+    packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
+    return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}
+
+
+@cache
+def _commit() -> str | None:
+    """Return the commit of the checkout that simfl runs from, ``-dirty`` if changed; else None."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        described = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return described.stdout.strip()

@@ -1,0 +1,91 @@
+"""Writes a run's event log and tables as it goes on."""
+
+import csv
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from simfl.core.rows import COLUMNS, ClientRow, RoundRow
+from simfl.runs.eventlog import PACKED, GrowingFile, encode, encode_row
+from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, read_json
+
+LOGS = {
+    "full": None,
+    "rounds": frozenset(
+        {"round", "probe", "probed", "aggregated", "evaluated", "target", "round_end"}
+    ),
+    "none": frozenset[str](),
+}
+"""Which kinds of events are recorded, by what the user asked for (None: all)."""
+
+
+class Recorder:
+    """Writes the event log and the tables of one run; every table is a fold over all events.
+
+    What the log leaves out and whether it is compressed is in the folder's provenance.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        provenance = read_json(folder / PROVENANCE)
+        self.log: str = provenance.get("log", "full")
+        self._kinds = LOGS[self.log]
+        name = EVENTS + PACKED if provenance.get("log_compressed") else EVENTS
+        self.events = GrowingFile(folder / name)
+        self._rounds = GrowingFile(folder / ROUNDS)
+        self._clients = GrowingFile(folder / CLIENTS)
+        self._csv = _Csv()
+        self._rounds.append(",".join(COLUMNS[RoundRow].names))
+        self._clients.append(",".join(COLUMNS[ClientRow].names))
+        self.flush()
+
+    def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
+        """Record one event."""
+        logged = self._kinds is None or kind in self._kinds
+        if "row" not in facts:
+            if logged:
+                self.events.append(encode(time_s, kind, facts))
+            return
+        if kind == "participation" and self.log == "none":
+            return
+        line, cells = encode_row(time_s, kind, facts["row"])
+        if logged:
+            self.events.append(line)
+        if kind == "participation":
+            self._clients.append(self._csv.line(cells))
+        elif kind == "round_end":
+            self._rounds.append(self._csv.line(cells))
+            self.flush()
+
+    @property
+    def resumes(self) -> bool:
+        """Whether rounds had been recorded before."""
+        return self._rounds.before > 1
+
+    def flush(self) -> None:
+        """Hand everything to the operating system, the log first."""
+        for file in (self.events, self._rounds, self._clients):
+            file.flush()
+
+    def close(self) -> None:
+        """Write what waits and close the files, each whatever becomes of the others."""
+        with ExitStack() as stack:
+            for file in (self._clients, self._rounds, self.events):  # the log first, in effect
+                stack.callback(file.close)
+
+
+class _Csv:
+    """Turns cells into lines of CSV; None is an empty one."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._writer = csv.writer(self, lineterminator="")
+
+    def write(self, line: str) -> None:
+        """Take the line that the writer has just made."""
+        self._line = line
+
+    def line(self, cells: Iterable[Any]) -> str:
+        """Return `cells` as one line."""
+        self._writer.writerow(cells)
+        return self._line

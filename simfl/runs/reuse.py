@@ -1,0 +1,141 @@
+"""What may become of the run that a folder holds already: kept, gone on with, or replaced."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from simfl.coordinators.base import DIAGNOSTICS, MODEL
+from simfl.errors import InputError
+from simfl.runs.eventlog import PACKED
+from simfl.runs.folder import (
+    CHECKPOINT,
+    CLIENTS,
+    EVENTS,
+    PROVENANCE,
+    REPORT,
+    ROUNDS,
+    SCENARIO,
+    SUMMARY,
+    TRACE,
+    is_finished,
+    is_run,
+    read_provenance,
+    write_atomically,
+    write_json,
+)
+from simfl.runs.lock import LOCK, locked
+from simfl.scenario.yaml import read_yaml
+
+_RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
+_PAST = re.compile(r"past-\d+\.yaml")
+_SHOWN = 8
+"""Differences between scenarios that are told."""
+
+
+def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
+    """Return whether the run in `folder` is kept: finished, or with `go_on` to be resumed.
+
+    Args:
+        folder: of a run to be done; it need not exist.
+        scenario: the resolved one.
+        time_only: no training.
+        go_on: an interrupted run is resumed.
+
+    Raises:
+        InputError: what the folder holds would be lost, or another process is at it.
+    """
+    check_ours(folder)
+    if not is_run(folder):
+        return False
+    if differing := differences(folder, scenario, time_only):
+        raise InputError(
+            f"{folder} holds the results of a different scenario:\n{differing}\n"
+            "give --overwrite to replace them, or another --out or name"
+        )
+    if is_finished(folder):
+        return True
+    with locked(folder):
+        if not go_on:
+            raise InputError(
+                f"{folder} holds an unfinished run; go on with --resume or `simfl resume "
+                f"{folder}`, or give --overwrite or another --out"
+            )
+    return True
+
+
+def check_ours(folder: Path) -> None:
+    """Refuse a `folder` that holds what is none of ours.
+
+    Raises:
+        InputError: it does.
+    """
+    if folder.is_file():
+        raise InputError(f"{folder} is a file; give another --out")
+    if not folder.exists():
+        return
+    if foreign := [path.name for path in folder.iterdir() if not _ours(path.name)]:
+        raise InputError(
+            f"{folder} is not a run folder: it holds {sorted(foreign)[0]}; give another --out"
+        )
+
+
+def differences(folder: Path, scenario: str, time_only: bool) -> str:
+    """Return what a resolved scenario has in another way than the run in `folder`, for people.
+
+    Empty if nothing: at most `_SHOWN` lines of a path, the value there and the value asked for.
+    """
+    if (written := (folder / SCENARIO).read_text(encoding="utf-8")) == scenario:
+        there, asked = dict[str, Any](), dict[str, Any]()
+    else:
+        there, asked = (
+            dict(leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
+        )
+        if there == asked:
+            asked = {"scenario.yaml": "written by another version"}
+    provenance = read_provenance(folder)
+    for number, fork in enumerate(provenance["forks"], start=1):
+        there[f"fork {number}"] = f"at {fork['at_s']:g} s"
+    there["--time-only"] = provenance["time_only"]
+    asked["--time-only"] = time_only
+    paths = [path for path in {**there, **asked} if there.get(path) != asked.get(path)]
+    lines = [f"  {path}: {_shown(there, path)} there, {_shown(asked, path)} now" for path in paths]
+    more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "\n".join([*lines[:_SHOWN], *more])
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path of everything in `value` that is neither a list nor a mapping."""
+    if not isinstance(value, dict | list):
+        yield path, value
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(item, f"{path}.{key}" if path else str(key))
+
+
+def _shown(values: Mapping[str, Any], path: str) -> str:
+    return json.dumps(values[path]) if path in values else "nothing"
+
+
+def _ours(name: str) -> bool:
+    files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT, LOCK)
+    return name in files or name.endswith(".partial") or _PAST.fullmatch(name) is not None
+
+
+def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
+    """Make a fresh run folder, in place of whatever run was there.
+
+    Raises:
+        InputError: it can't be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _RESULTS:
+            (folder / name).unlink(missing_ok=True)
+        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*")):
+            old.unlink()
+    except OSError as error:
+        raise InputError(f"can't make {folder}: {error.strerror}") from error
+    write_atomically(folder / SCENARIO, scenario.encode())
+    write_json(folder / PROVENANCE, provenance)

@@ -1,0 +1,93 @@
+"""What came of a tuning: its trials, and the best."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from simfl.runs.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
+from simfl.scenario.tune import Tune
+
+State = Literal["done", "given up", "never", "over a limit", "refused"]
+"""given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
+METRICS: Mapping[str, Metric] = {
+    "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY, "accuracy": ACCURACY,
+    "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
+    "never_heard": Metric(
+        "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())
+    ),
+}  # fmt: skip
+"""What can be an objective or a limit."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice, tried.
+
+    Attributes:
+        name: of its folder.
+        parameters: path -> value, as written.
+        state: what became of it.
+        value: the objective's median over seeds (infinite: most never got there, or it was given
+            up before; NaN: it was refused).
+        taken: limited quantities: their medians over the seeds that were run.
+        seeds: how many were run.
+        why: it was refused.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    state: State
+    value: float = math.nan
+    taken: Mapping[str, float] = field(default_factory=dict)
+    seeds: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What came of it.
+
+    Attributes:
+        name: of the scenario.
+        spec: what was looked for.
+        folder: where the trials are.
+        trials: in the order in which they were tried.
+    """
+
+    name: str
+    spec: Tune
+    folder: Path
+    trials: Sequence[Trial]
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial within all limits (None: there is none)."""
+        return best_of(self.trials)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """What may be taken at most, by name."""
+        return {name: float(most) for name, most in self.spec.under if most is not None}
+
+    def as_csv(self) -> str:
+        """Return a line per trial, with a column per parameter and limit."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        asked = [*self.limits, *self.spec.parameters]
+        writer.writerow(["trial", "state", self.spec.objective, "seeds", *asked])
+        for trial in self.trials:
+            taken = [trial.taken.get(name, "") for name in self.limits]
+            chosen = [trial.parameters[path] for path in self.spec.parameters]
+            value = trial.value if math.isfinite(trial.value) else ""
+            writer.writerow([trial.name, trial.state, value, trial.seeds, *taken, *chosen])
+        return buffer.getvalue()
+
+
+def best_of(trials: Sequence[Trial]) -> Trial | None:
+    """Return the best of those within all limits (None: there is none)."""
+    done = [trial for trial in trials if trial.state == "done"]
+    return min(done, key=lambda trial: trial.value) if done else None

@@ -1,0 +1,35 @@
+"""Where pieces of plain data are: paths into it, and places in the file it was read from."""
+
+from typing import NamedTuple
+
+Key = str | int
+Location = tuple[Key, ...]
+"""A path into plain data, such as ``("fleet", 0, "uplink")``."""
+
+
+class Place(NamedTuple):
+    """Where something was written; line and column count from 1 (0: not in a file)."""
+
+    source: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+
+
+class Marks(NamedTuple):
+    """Where a key and its value stand (items of a list have no key)."""
+
+    key: Place
+    value: Place
+
+
+def dotted(path: Location) -> str:
+    """Return a location as text.
+
+    >>> dotted(("fleet", 0, "count"))
+    'fleet[0].count'
+    """
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return text.removeprefix(".")

@@ -1,0 +1,149 @@
+"""What stops a run from outside, a full disk, Ctrl-C, a signal: its folder can be resumed."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from simfl import Options
+from simfl.cli import main as cli
+from simfl.errors import RunError
+from simfl.runs.job import jobs
+from simfl.runs.run import resume, run_one
+from tests.runs.resuming import CASES, EAGER, contents, scenario
+
+
+@pytest.mark.parametrize("after", [3, 10, 14])
+def test_a_full_disk_ends_the_run_with_a_clear_error_and_it_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, after: int
+) -> None:
+    [whole] = jobs(scenario({}), tmp_path / "whole")
+    expected = contents(run_one(whole, Options()).folder)
+    file = tmp_path / "tiny.yaml"
+    file.write_text(scenario({}).to_yaml())
+    calls, write = 0, os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == after:  # half of it still fits
+            return write(descriptor, data[: len(data) // 2])
+        if calls > after:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        assert cli(["run", str(file), "--out", str(tmp_path / "cut"), "--quiet"]) == 1
+    error = capsys.readouterr().err
+    assert "No space left on device" in error
+    assert "simfl resume" in error
+    assert "Traceback" not in error
+    [folder] = (tmp_path / "cut").glob("*/seed-0")
+    for name in ("events.jsonl", "rounds.csv", "clients.csv"):
+        data = (folder / name).read_bytes()
+        assert not data or data.endswith(b"\n")
+        assert expected[name].startswith(data)
+    assert contents(resume(folder).folder) == expected
+
+
+def test_no_room_for_a_checkpoint_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [job] = jobs(scenario({}), tmp_path)
+
+    def full(path: Path, data: bytes) -> None:
+        raise RunError(f"can't write {path}: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("simfl.runs.checkpoint.write_atomically", full)
+        with pytest.raises(RunError, match=r"state\.pt: No space left.*\n.*`simfl resume "):
+            run_one(job, EAGER)
+    assert resume(job.folder).summary["rounds"] == 4
+
+
+def test_control_c_keeps_what_is_complete_and_exits_130(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    from simfl.coordinators.training import TrainingCoordinator
+
+    [whole] = jobs(scenario({}), tmp_path / "whole")
+    expected = contents(run_one(whole, Options()).folder)
+    file = tmp_path / "tiny.yaml"
+    file.write_text(scenario({}).to_yaml())
+    aggregate = TrainingCoordinator.aggregate
+
+    def interrupted(self, round_, selected, arrivals):
+        if round_ == 3:
+            raise KeyboardInterrupt  # as a signal would, in the middle of training
+        return aggregate(self, round_, selected, arrivals)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingCoordinator, "aggregate", interrupted)
+        assert cli(["run", str(file), "--out", str(tmp_path / "cut"), "--quiet"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+    [folder] = (tmp_path / "cut").glob("*/seed-0")
+    rounds = (folder / "rounds.csv").read_bytes()
+    assert rounds.count(b"\n") == 1 + 2
+    assert expected["events.jsonl"].startswith((folder / "events.jsonl").read_bytes())
+    assert contents(resume(folder).folder) == expected
+
+
+def test_control_c_while_a_client_judges_its_own_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its work is computed but neither kept nor dropped: nothing may be booked of it."""
+    from simfl.training.executors.inline import Inline
+
+    [whole] = jobs(scenario(CASES["filter"]), tmp_path / "whole")
+    expected = contents(run_one(whole, Options()).folder)
+    [job] = jobs(scenario(CASES["filter"]), tmp_path / "cut")
+    calls, train = 0, Inline.train
+
+    def interrupted(self, batch):
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+        return train(self, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Inline, "train", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_one(job, EAGER)
+    assert expected["events.jsonl"].startswith((job.folder / "events.jsonl").read_bytes())
+    assert contents(resume(job.folder).folder) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_process_leaves_a_readable_folder_that_resumes(
+    tmp_path: Path, signal_: signal.Signals
+) -> None:
+    changes = {**CASES["fedbuff"], "rounds.stop.rounds": 400}
+    file = tmp_path / "tiny.yaml"
+    file.write_text(scenario(changes).to_yaml())
+    main = "import sys; from simfl.cli import main; sys.exit(main(sys.argv[1:]))"
+    out = str(tmp_path / "cut")
+    command = [sys.executable, "-c", main, "run", str(file), "--out", out, "--quiet"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    rounds = tmp_path / "cut" / "tiny" / "seed-0" / "rounds.csv"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = list((tmp_path / "cut").glob("*/seed-0/rounds.csv"))
+        if found and found[0].read_bytes().count(b"\n") > 20:
+            rounds = found[0]
+            break
+        time.sleep(0.01)
+    process.send_signal(signal_)
+    assert process.wait(60) == (130 if signal_ == signal.SIGINT else -signal.SIGKILL)
+    folder = rounds.parent
+    assert not (folder / "summary.json").exists()
+    [whole] = jobs(scenario(changes), tmp_path / "whole")
+    expected = contents(run_one(whole, Options()).folder)
+    assert contents(resume(folder).folder) == expected
