@@ -198,6 +198,20 @@ def test_nothing_is_cut_in_print(page: Path, tmp_path: Path) -> None:
     assert read(printed, play, tmp_path, 1047) == {"cut": 0, "out": 0, "scrolling": 0}
 
 
+def test_a_table_of_means_and_spreads_fits_the_page(tmp_path: Path) -> None:
+    runs = [
+        made_run(
+            tmp_path, name, seed, [0.1 + seed / 30, 0.5, last], round_s=3000.0, targets=(0.4, 0.6)
+        )
+        for name, last in (("waits", 0.9), ("drops-late", 0.5))
+        for seed in range(3)
+    ]
+    play = """return [...document.querySelectorAll(".scroll")]
+      .map(box => box.scrollWidth - box.clientWidth);"""
+    page = write_report(runs, tmp_path / "written.html")
+    assert set(read(page, play, tmp_path, 1100)) == {0}
+
+
 def test_any_two_factors_of_a_sweep_make_a_table(tmp_path: Path) -> None:
     runs = []
     for clients in (5, 10):
