@@ -28,7 +28,7 @@ _ABOUT_NORMALISED = (
 
 
 FITTING = 9
-"""Columns of means and spreads that fit a page's width beside each other."""
+"""Columns that fit a page's width beside each other."""
 
 
 def results(groups: Groups) -> tuple[list[Table], list[str]]:
@@ -43,7 +43,7 @@ def results(groups: Groups) -> tuple[list[Table], list[str]]:
     first = [Column(ACCURACY), *to] if evaluated else errors
     seeded = any(len(runs) > 1 for runs in groups.values())
     both = len(first) + len(whole)
-    parts = [first, whole] if seeded and both > FITTING and first else [[*first, *whole]]
+    parts = [first, whole] if first and both > FITTING else [[*first, *whole]]
     tables = [_table(replace(comparison, columns=part), groups, seeded) for part in parts]
     reading = legend(replace(comparison, columns=[*first, *whole]))
     if any(cell.css == "best" for table in tables for row in table.rows for cell in row):
