@@ -27,7 +27,6 @@ from simfl.runs.folder import (
     log_of,
     past_name,
     read_provenance,
-    write_atomically,
 )
 from simfl.runs.lock import locked
 from simfl.runs.reuse import check_ours, leaves, prepare
@@ -142,7 +141,7 @@ def fork(
     scenario = Scenario.load(folder / SCENARIO, changes)
     _refuse_another_past(before[-1][1], scenario, events[:shared])
     refuse([("", 0, scenario)], trains=not provenance["time_only"])
-    name = _folder_name(name or f"{provenance['variant']}-fork")
+    name = _folder_name(f"{provenance['variant']}-fork" if name is None else name)
     there = folder.resolve().parents[1] / name / folder.resolve().name
     past = "".join(f"{line}\n" for line in lines[:shared]).encode()
     origin = {
@@ -164,10 +163,9 @@ def fork(
     }
     _refuse_what_is_there(folder, there, overwrite)
     with locked(there):
-        prepare(there, scenario.to_yaml(), origins)
-        for number, (_, stage) in enumerate(before, start=1):
-            write_atomically(there / past_name(number), stage.to_yaml().encode())
-        write_atomically(there / EVENTS, past)
+        scenarios = [stage.to_yaml().encode() for _, stage in before]
+        files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
+        prepare(there, scenario.to_yaml(), origins, {**files, EVENTS: past})
         checkpoint.inherit(folder, there, shared)
     return there
 

@@ -75,7 +75,7 @@ def _take(path: Path) -> int:
                 with suppress(OSError):  # who holds it is a courtesy; a full disk must not leave it
                     os.write(descriptor, name.encode())
                 return descriptor
-        except OSError as error:
+        except BaseException as error:  # Ctrl-C too: a notebook's process lives on
             os.close(descriptor)
             if not isinstance(error, BlockingIOError) or time.monotonic() > until:
                 raise
