@@ -1,6 +1,6 @@
-"""docs/reproduction.md, from the items of simfl.papers and what was measured of them.
+"""docs/reproduction.md and docs/findings.md, from the items of simfl.papers and their results.
 
-    python analysis/reproduction.py [--results docs/results] [--page docs/reproduction.md]
+    python analysis/reproduction.py [--results docs/results] [--pages docs]
 
 `simfl reproduce PAPER/ITEM --out DIR` makes DIR/PAPER/ITEM.csv; docs/results has those that count.
 """
@@ -41,18 +41,41 @@ over seeds. One seed is one seed. *Reading*: whose description was followed wher
 its authors' code differ; [papers.md](papers.md) has the readings.
 """
 
+OURS = "findings"
+"""The folder of those items that no paper has."""
+FINDINGS = """\
+# What the papers don't say
+
+Written by `python analysis/reproduction.py` from `docs/results/findings`, one CSV file per
+question; don't edit. `simfl reproduce findings/ITEM --data-dir DIR` runs one of them, or goes on
+with it; the scenarios are `scenarios/papers/findings_*.yaml`. [reproduction.md](reproduction.md)
+says how to read the verdicts. What was asked is what a reader of the papers would expect; "DOES NOT
+HOLD" is a finding, too. Seeds are paired: the same devices, data and initial models under every
+row. Time, bytes and energy are those of simfl's clock, probes and broadcasts included; energy is
+that of devices at work.
+"""
+
 
 def page(results: Results) -> str:
-    """Return the whole page."""
-    every, known = items(), papers()
-    lines = [HEAD, *_index(every, known, results)]
+    """Return the whole page on the papers."""
+    known = {name: paper for name, paper in papers().items() if name != OURS}
+    return "\n".join([HEAD, *_index(items(), known, results), *_sections(known, results)]) + "\n"
+
+
+def findings(results: Results) -> str:
+    """Return the whole page on what the papers don't say."""
+    return "\n".join([FINDINGS, *_sections({OURS: papers()[OURS]}, results)]) + "\n"
+
+
+def _sections(known: Mapping[str, Paper], results: Results) -> Iterator[str]:
+    """Yield the items of each paper that has any."""
     for name, paper in known.items():
-        own = [item for item in every if item.id.startswith(f"{name}/")]
-        if own:
-            lines += ["", f"## {paper.title}"]
+        own = [item for item in items() if item.id.startswith(f"{name}/")]
+        if own and name != OURS:
+            yield from ("", f"## {paper.title}")
         for item in own:
-            lines += ["", *_section(item, results.get(item.id, ()))]
-    return "\n".join(lines) + "\n"
+            yield ""
+            yield from _section(item, results.get(item.id, ()))
 
 
 def _index(every: Sequence[Item], known: Mapping[str, Paper], results: Results) -> Iterator[str]:
@@ -78,14 +101,17 @@ def _anchor(item: Item) -> str:
 
 def verdict(item: Item, found: Sequence[Record]) -> str:
     """Return in a word whether `item` came out."""
-    main = _column(found, item.measures[0])
-    holding = [Claim.parse(text).holds(main) for text in item.claims]
+    main = item.column(found)
+    claims = [Claim.parse(text) for text in item.claims]
+    holding = [claim.holds(item.column(found, claim.measure)) for claim in claims]
     if not main or not any(held is not None for held in holding):
         return "not run"
     if not all(held in (True, None) for held in holding):
         return "partly" if any(holding) else "**not** reproduced"
-    by_seed = _by_seed(item, found)
-    told = [Claim.parse(text).told(main, by_seed) for text in item.claims]
+    told = [
+        claim.told(item.column(found, claim.measure), _by_seed(item, found, claim))
+        for claim in claims
+    ]
     sure = not any("chance" in words for words in told)
     return "**reproduced**" if sure and not _missing(item, found) else "partly"
 
@@ -107,22 +133,21 @@ def _seeds(found: Sequence[Record], row: str) -> int:
     return len({seed for record in found if record.row == row for seed in record.seed.split()})
 
 
-def _column(found: Sequence[Record], text: str) -> list[Record]:
-    return [record for record in found if record.column == text]
-
-
 def _section(item: Item, found: Sequence[Record]) -> Iterator[str]:
     """Yield the lines on one item."""
     yield f"### {item.id}"
     yield ""
     title = item.title[0].upper() + item.title[1:]
-    yield f"{title}: {verdict(item, found)}. Reading: {item.reading}."
+    ours = item.reading == "ours"
+    yield f"{title}?" if ours else f"{title}: {verdict(item, found)}. Reading: {item.reading}."
     if missing := _missing(item, found):
         yield f"Less than planned: {'; '.join(missing)}."
     yield ""
     if found:
         yield from _table(item, found)
         yield ""
+        if ours:
+            yield from ("*Asked*, and what came out:", "")
         yield from _claims(item, found)
         yield ""
     if item.note:
@@ -132,18 +157,20 @@ def _section(item: Item, found: Sequence[Record]) -> Iterator[str]:
 
 
 def _table(item: Item, found: Sequence[Record]) -> Iterator[str]:
-    heads = ["", "printed", f"**{item.measures[0]}**, median", "over seeds", *item.measures[1:]]
+    heads = [f"**{item.measures[0]}**, median", "over seeds", *item.measures[1:]]
+    prints = any(item.printed.values())
+    heads = ["", *(["printed"] if prints else []), *heads]
     yield f"| {' | '.join(heads)} |"
     yield "|---" * len(heads) + "|"
     for row, printed in item.printed.items():
         if _seeds(found, row):
-            cells = [row, printed, *_main(item, found, row)]
-            cells += [_median(_column(found, text), row) for text in item.measures[1:]]
+            cells = [row, *([printed] if prints else []), *_main(item, found, row)]
+            cells += [_median(item.column(found, text), row) for text in item.measures[1:]]
             yield f"| {' | '.join(cells)} |"
 
 
 def _main(item: Item, found: Sequence[Record], row: str) -> tuple[str, str]:
-    main = _column(found, item.measures[0])
+    main = item.column(found)
     measure = Measure.parse(item.measures[0])
     text = TEXT[measure.metric.unit]
     if measure.mean_curve:
@@ -168,9 +195,8 @@ def _median(found: Sequence[Record], row: str) -> str:
 
 
 def _claims(item: Item, found: Sequence[Record]) -> Iterator[str]:
-    main = _column(found, item.measures[0])
-    by_seed = _by_seed(item, found)
     for claim in map(Claim.parse, item.claims):
+        main, by_seed = item.column(found, claim.measure), _by_seed(item, found, claim)
         yield f"- `{claim.text}`: {claim.told(main, by_seed)}."
         if claim.holds(main) is None:
             continue
@@ -179,11 +205,12 @@ def _claims(item: Item, found: Sequence[Record]) -> Iterator[str]:
                 yield f"  - {above.row} against {below.row}: {told}"
 
 
-def _by_seed(item: Item, found: Sequence[Record]) -> list[Record]:
-    """Return the first measure that each seed has by itself, as the item's first where it can."""
-    measure = Measure.parse(item.measures[0])
-    text = item.measures[0].partition(" of the")[0] if measure.mean_curve else item.measures[0]
-    return _column(found, text)
+def _by_seed(item: Item, found: Sequence[Record], claim: Claim) -> list[Record]:
+    """Return what a claim is about as each seed has it by itself, where that can be."""
+    text = claim.measure or item.measures[0]
+    return item.column(
+        found, text.partition(" of the")[0] if Measure.parse(text).mean_curve else text
+    )
 
 
 def _paired_text(numbers: Ratio | Figure | None) -> str:
@@ -214,9 +241,11 @@ def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, default=DOCS / "results")
-    parser.add_argument("--page", type=Path, default=DOCS / "reproduction.md")
+    parser.add_argument("--pages", type=Path, default=DOCS)
     options = parser.parse_args()
-    options.page.write_text(page(results_of(options.results)), encoding="utf-8")
+    results = results_of(options.results)
+    for name, text in {"reproduction": page(results), "findings": findings(results)}.items():
+        (options.pages / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

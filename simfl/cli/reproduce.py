@@ -101,13 +101,13 @@ def _tell(item: "Item", records: "Sequence[Record]", file: Path) -> bool:
     """Print what came of an item; return whether it agrees with the paper's orderings."""
     from simfl.papers.claims import Claim, median, values
 
-    main = [record for record in records if record.column == item.measures[0]]
+    main = item.column(records)
     typer.echo(f"\n{item.id}: {item.title}\n  {item.measures[0]}: printed, median of seeds")
     for row, printed in item.printed.items():
         number = median(main, row)
-        typer.echo(f"  {row}: {printed}; {number:.6g} of {len(values(main, row))}")
+        typer.echo(f"  {row}: {printed or '-'}; {number:.6g} of {len(values(main, row))}")
     claims = [Claim.parse(text) for text in item.claims]
     for claim in claims:
-        typer.echo(f"  {claim.text}: {claim.told(main)}")
+        typer.echo(f"  {claim.text}: {claim.told(item.column(records, claim.measure))}")
     typer.echo(f"  {file}")
-    return all(claim.holds(main) is not False for claim in claims)
+    return all(claim.holds(item.column(records, claim.measure)) is not False for claim in claims)

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from simfl.errors import InputError, NameNotFound
 from simfl.papers.claims import Claim
-from simfl.papers.measures import Measure
+from simfl.papers.measures import Measure, Record
 from simfl.runs.job import Job, jobs
 from simfl.scenario import Document
 from simfl.scenario.experiment import parse_seeds
@@ -61,12 +61,12 @@ class Item(Part):
         title: one line.
         scenario: file of `simfl.papers.scenarios`.
         reading: whose description the scenario follows where the paper's text and the authors'
-            code differ.
+            code differ (ours: no paper has it).
         changes: of the scenario, ``path=value``.
         time_only: nothing is trained.
         seeds: as the command line takes them.
         measures: what is written down of each run; the first is what `printed` and `claims` are of.
-        printed: by row (a variant of the scenario), the published number as printed.
+        printed: by row (a variant of the scenario), the published number as printed ("": none).
         claims: orderings between rows that the paper claims; see `Claim`.
         shortened: what is less than in the paper ("": nothing).
         note: what else there is to say, Markdown.
@@ -77,7 +77,7 @@ class Item(Part):
     covers: dict[str, tuple[str, ...]]
     title: str
     scenario: str
-    reading: Literal["paper", "code"]
+    reading: Literal["paper", "code", "ours"]
     changes: tuple[str, ...] = Field((), alias="set")
     time_only: bool = False
     seeds: str
@@ -87,6 +87,10 @@ class Item(Part):
     shortened: str = ""
     note: str = ""
     quick: Quick = Quick()
+
+    def column(self, records: Sequence[Record], measure: str | None = None) -> list[Record]:
+        """Return what was measured of `measure` (None: the first)."""
+        return [record for record in records if record.column == (measure or self.measures[0])]
 
     @property
     def document(self) -> Document:
@@ -160,7 +164,8 @@ def _item(name: str, file: Path) -> Item:
         for text in (*item.measures, *filter(None, [item.quick.measure])):
             Measure.parse(text)
         for text in (*item.claims, *item.quick.claims):
-            Claim.parse(text)
+            if (measure := Claim.parse(text).measure) is not None:
+                Measure.parse(measure)
     except (ValidationError, ValueError) as error:
         raise InputError(f"{file}: {error}") from None
     return item

@@ -111,11 +111,6 @@ def lines_of(path: Path) -> Iterator[str]:
         yield from _lines(path, block)
 
 
-def whole_lines(path: Path) -> list[str]:
-    """Return the lines of a file; see `lines_of`."""
-    return list(lines_of(path))
-
-
 def _lines(path: Path, block: bytes) -> list[str]:
     try:
         return block.decode("utf-8").split("\n")[:-1]

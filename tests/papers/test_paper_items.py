@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.reproduction import DOCS, page, results_of, verdict
+from analysis.reproduction import DOCS, OURS, findings, page, results_of, verdict
 from simfl.cli import main
 from simfl.errors import NameNotFound
 from simfl.papers.claims import Claim, median, paired
@@ -28,13 +28,16 @@ def test_an_item_can_be_run(item: Item, form: str) -> None:
     jobs = item.jobs(Path())
     assert {job.variant for job in jobs} == set(item.printed)
     assert len({job.folder for job in jobs}) == len(jobs)
-    about = {row for text in item.claims for row in Claim.parse(text).rows}
+    claims = [Claim.parse(text) for text in item.claims]
+    assert {claim.measure for claim in claims} <= {None, *item.measures}
+    about = {row for claim in claims for row in claim.rows}
     assert about
     assert about <= set(item.printed)
 
 
 def test_every_table_and_figure_is_repeated_or_has_a_reason() -> None:
     known = papers()
+    del known[OURS]
     assert set(known) == {"dp3s", "fedacs", "fedcor", "fedcore", "fedgp"}
     for name, paper in known.items():
         covered = {part for item in ITEMS for part in item.covers.get(name, ())}
@@ -110,6 +113,12 @@ def test_claims_are_judged_on_the_seeds_that_all_rows_have() -> None:
     assert Claim.parse("a < b").holds(found)
     assert Claim.parse("a < b").holds([r for r in found if (r.row, r.seed) != ("b", "0")])
     assert Claim.parse("a < b").holds(found[2:5] + rows(b=[20, 20])[:2]) is None
+
+
+def test_a_claim_may_name_its_measure() -> None:
+    claim = Claim.parse("bytes to 69%: 2 * a < b")
+    assert (claim.measure, claim.rows, claim.groups[0][0].times) == ("bytes to 69%", ["a", "b"], 2)
+    assert Claim.parse("a < b").measure is None
 
 
 @pytest.mark.parametrize("text", ["a", "a <", "a < b c", "x * a < b", "a > b"])
@@ -208,9 +217,11 @@ def test_the_verdict_on_an_item(fast: int, seeds: int, word: str) -> None:
     assert verdict(ITEM, found) == word
 
 
-def test_the_page_is_what_the_results_give() -> None:
-    """`python analysis/reproduction.py` writes it."""
-    assert (DOCS / "reproduction.md").read_text() == page(results_of(DOCS / "results"))
+def test_the_pages_are_what_the_results_give() -> None:
+    """`python analysis/reproduction.py` writes both."""
+    results = results_of(DOCS / "results")
+    assert (DOCS / "reproduction.md").read_text() == page(results)
+    assert (DOCS / "findings.md").read_text() == findings(results)
 
 
 def test_listing(capsys: pytest.CaptureFixture[str]) -> None:
