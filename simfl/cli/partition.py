@@ -38,8 +38,8 @@ def partition_command(
         title = f"{scenario.data.dataset.name}, {scenario.data.partition.name}"
         save(picture(counts, title), out)
     if as_json:
-        far = [None if value != value else float(value) for value in skew(counts)]
-        typer.echo(json.dumps({"label_counts": counts.tolist(), "skew": far}))
+        skews = [None if value != value else float(value) for value in skew(counts)]
+        typer.echo(json.dumps({"label_counts": counts.tolist(), "skew": skews}))
         return
     typer.echo(summary(counts))
     if out is not None:

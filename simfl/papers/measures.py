@@ -131,15 +131,15 @@ def records(
 ) -> list[Record]:
     """Return what is written down of the runs of the item `name`, ``PAPER/ITEM``."""
     paper, _, item = name.partition("/")
-    found = []
+    written = []
     for row, own in by_variant(runs).items():
         for measure in map(Measure.parse, texts):
             for part in [own] if measure.mean_curve else [[run] for run in own]:
                 seed, value, followed = measure.of(part)
-                what = (paper, item, row, measure.text, seed)
+                identity = (paper, item, row, measure.text, seed)
                 numbers = (value, followed, measure.metric.unit)
-                found.append(Record(*what, *numbers, reading, *_origin(part)))
-    return found
+                written.append(Record(*identity, *numbers, reading, *_origin(part)))
+    return written
 
 
 def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:

@@ -44,10 +44,11 @@ class Factors:
 def factors(groups: Groups) -> Factors | None:
     """Return what was varied and what came of it; None: it is no sweep."""
     runs = [run for members in groups.values() for run in members]
-    of = [{path: _text(value) for path, value in _factors(run).items()} for run in runs]
-    paths = dict.fromkeys(path for own in of for path in own)
+    by_run = [{path: _text(value) for path, value in _factors(run).items()} for run in runs]
+    paths = dict.fromkeys(path for own in by_run for path in own)
     levels = {
-        path: list(dict.fromkeys(own.get(path, formats.NOTHING) for own in of)) for path in paths
+        path: list(dict.fromkeys(own.get(path, formats.NOTHING) for own in by_run))
+        for path in paths
     }
     levels = {path: sorted(names, key=_order) for path, names in levels.items() if len(names) > 1}
     if not levels:
@@ -59,7 +60,7 @@ def factors(groups: Groups) -> Factors | None:
             "at": [names.index(own.get(path, formats.NOTHING)) for path, names in levels.items()],
             "values": [_value(run, column) for column in columns],
         }
-        for run, own in zip(runs, of, strict=True)
+        for run, own in zip(runs, by_run, strict=True)
     ]
     measures = [
         {

@@ -230,19 +230,19 @@ def _clients_asked(builder: Builder) -> int:
 
 def _facts(
     name: str,
-    mine: Ids,
+    devices: Ids,
     columns: Mapping[str, Floats],
     online: float,
     limit_s: float,
     holds: NDArray[np.bool_],
 ) -> GroupFacts:
-    able = mine[columns["samples"][mine] > 0]
+    able = devices[columns["samples"][devices] > 0]
     late = columns["round"][able] > limit_s
     return GroupFacts(
         name=name,
-        count=len(mine),
+        count=len(devices),
         numbers={
-            number: Spread.of(columns[number][able if number == "round" else mine])
+            number: Spread.of(columns[number][able if number == "round" else devices])
             for number in NUMBERS
         },
         phases={
@@ -251,8 +251,8 @@ def _facts(
         },
         online=online,
         in_time=float(1 - late.mean()) if len(able) and math.isfinite(limit_s) else math.nan,
-        without_data=len(mine) - len(able),
-        without_memory=int((~holds[mine]).sum()),
+        without_data=len(devices) - len(able),
+        without_memory=int((~holds[devices]).sum()),
     )
 
 

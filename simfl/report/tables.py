@@ -47,9 +47,9 @@ class Table:
 
 def mean_cell(values: Sequence[float], text: Callable[[float], str]) -> Cell:
     """Return a cell with the mean over seeds that have a value (NaN: it has none)."""
-    there = [value for value in values if math.isfinite(value)]
-    if not there:
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
         return Cell(formats.NOTHING, "none", math.inf)
-    mean = math.fsum(there) / len(there)
-    some = f" ({len(there)} of {len(values)})" if len(there) < len(values) else ""
-    return Cell(text(mean) + some, sort=mean)
+    mean = math.fsum(finite) / len(finite)
+    coverage = f" ({len(finite)} of {len(values)})" if len(finite) < len(values) else ""
+    return Cell(text(mean) + coverage, sort=mean)

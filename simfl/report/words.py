@@ -111,9 +111,9 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
         f"{_seeds(first.time_s)}"
     )
     if math.isinf(first.time_s.middle):
-        seeds, got = first.time_s.seeds, first.time_s.seeds - first.time_s.missing
-        who = f"{first.name} did" if len(ranked) > 1 else "It was"
-        return [f"{text} was not reached with most seeds; {who} with {got} of {seeds}."]
+        seeds, reached = first.time_s.seeds, first.time_s.seeds - first.time_s.missing
+        leader = f"{first.name} did" if len(ranked) > 1 else "It was"
+        return [f"{text} was not reached with most seeds; {leader} with {reached} of {seeds}."]
     if len(ranked) == 1:
         return [f"Reached {text} {costs}."]
     others = [standing for standing in ranked[1:] if not standing.never]
@@ -256,13 +256,11 @@ def _never_heard(groups: Groups) -> list[str]:
         devices = [Devices.of(run) for run in runs]
         share, index = max((device.samples_lost, -i) for i, device in enumerate(devices))
         if share >= BIASED:
-            who = formats.plural(int(devices[-index].never.sum()), "device")
-            of = f" with {name}" if len(groups) > 1 else ""
+            owners = formats.plural(int(devices[-index].never.sum()), "device")
+            variant = f" with {name}" if len(groups) > 1 else ""
             seed = f" (seed {runs[-index].seed})" if len(runs) > 1 else ""
-            held = (
-                f"{who}{of}{seed}, with {formats.percent(share, 0)} of the samples of those asked"
-            )
-            by_severity.append((share, held))
+            samples = f"{formats.percent(share, 0)} of the samples of those asked"
+            by_severity.append((share, f"{owners}{variant}{seed}, with {samples}"))
     return [
         f"{sentence}: no update of theirs ever counted." for sentence in _worst_few(by_severity)
     ]
@@ -273,8 +271,8 @@ def _wasted(groups: Groups) -> list[str]:
     for name, runs in groups.items():
         share = sum(r.wasted_bytes for r in runs) / (sum(r.total_bytes for r in runs) or 1.0)
         if share >= WASTEFUL:
-            of = f" ({name})" if len(groups) > 1 else ""
-            by_severity.append((share, f"{formats.percent(share)}{of}"))
+            variant = f" ({name})" if len(groups) > 1 else ""
+            by_severity.append((share, f"{formats.percent(share)}{variant}"))
     if len(groups) == 1:
         return [f"{sentence} of all bytes came to nothing." for sentence in _worst_few(by_severity)]
     return [

@@ -143,7 +143,7 @@ def fork(
     _refuse_another_past(before[-1][1], scenario, events[:shared])
     refuse([("", 0, scenario)], trains=not provenance["time_only"])
     name = _folder_name(name or f"{provenance['variant']}-fork")
-    there = folder.resolve().parents[1] / name / folder.resolve().name
+    forked = folder.resolve().parents[1] / name / folder.resolve().name
     past = "".join(f"{line}\n" for line in lines[:shared]).encode()
     origin = {
         "of": str(folder),
@@ -162,14 +162,14 @@ def fork(
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
-    _refuse_what_is_there(folder, there, overwrite)
-    with locked(there):
-        prepare(there, scenario.to_yaml(), origins)
+    _refuse_what_is_there(folder, forked, overwrite)
+    with locked(forked):
+        prepare(forked, scenario.to_yaml(), origins)
         for number, (_, stage) in enumerate(before, start=1):
-            write_atomically(there / past_name(number), stage.to_yaml().encode())
-        write_atomically(there / EVENTS, past)
-        checkpoint.inherit(folder, there, shared)
-    return there
+            write_atomically(forked / past_name(number), stage.to_yaml().encode())
+        write_atomically(forked / EVENTS, past)
+        checkpoint.inherit(folder, forked, shared)
+    return forked
 
 
 def _folder_name(name: str) -> str:
@@ -179,14 +179,14 @@ def _folder_name(name: str) -> str:
         raise InputError(f"{name!r} can't be the name of a folder; give another --name") from None
 
 
-def _refuse_what_is_there(folder: Path, there: Path, overwrite: bool) -> None:
-    check_ours(there)
-    if there == folder.resolve():
-        raise InputError(f"{there} is the run itself; give another --name")
-    if is_run(there) and not overwrite:
+def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
+    check_ours(forked)
+    if forked == folder.resolve():
+        raise InputError(f"{forked} is the run itself; give another --name")
+    if is_run(forked) and not overwrite:
         raise InputError(
-            f"{there} holds a run already; go on with `simfl resume {there}`, or give --overwrite "
-            "or another --name"
+            f"{forked} holds a run already; go on with `simfl resume {forked}`, or give "
+            "--overwrite or another --name"
         )
 
 

@@ -87,20 +87,22 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     Empty if nothing: at most `_SHOWN` lines of a path, the value there and the value asked for.
     """
     if (written := (folder / SCENARIO).read_text(encoding="utf-8")) == scenario:
-        there, asked = dict[str, Any](), dict[str, Any]()
+        recorded, asked = dict[str, Any](), dict[str, Any]()
     else:
-        there, asked = (
+        recorded, asked = (
             dict(leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
         )
-        if there == asked:
+        if recorded == asked:
             asked = {"scenario.yaml": "written by another version"}
     provenance = read_provenance(folder)
     for number, fork in enumerate(provenance["forks"], start=1):
-        there[f"fork {number}"] = f"at {fork['at_s']:g} s"
-    there["--time-only"] = provenance["time_only"]
+        recorded[f"fork {number}"] = f"at {fork['at_s']:g} s"
+    recorded["--time-only"] = provenance["time_only"]
     asked["--time-only"] = time_only
-    paths = [path for path in {**there, **asked} if there.get(path) != asked.get(path)]
-    lines = [f"  {path}: {_shown(there, path)} there, {_shown(asked, path)} now" for path in paths]
+    paths = [path for path in {**recorded, **asked} if recorded.get(path) != asked.get(path)]
+    lines = [
+        f"  {path}: {_shown(recorded, path)} there, {_shown(asked, path)} now" for path in paths
+    ]
     more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "\n".join([*lines[:_SHOWN], *more])
 

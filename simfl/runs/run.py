@@ -89,11 +89,11 @@ def resume_all(
     folders: Sequence[Path], options: Options | None = None, watch: Watch | None = None
 ) -> list[RunResult]:
     """Go on with the interrupted runs in `folders`; see `resume`."""
-    there = [
+    todo = [
         Job(read_provenance(folder)["variant"], Scenario.load(folder / SCENARIO), folder)
         for folder in folders
     ]
-    _do_all(there, [True] * len(there), options or Options(), watch)
+    _do_all(todo, [True] * len(todo), options or Options(), watch)
     return [RunResult(folder) for folder in folders]
 
 

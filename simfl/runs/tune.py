@@ -220,8 +220,8 @@ class _Study:
             # The mean of the two in the middle is below the best only if the higher is below twice.
             most = best.value * (1 if seeds % 2 else 2)
             cap = math.ceil(most) if self.metric_name == "rounds" else most
-            given = getattr(stop, self.metric_name)
-            ends[self.metric_name] = cap if given is None else min(given, cap)
+            limit = getattr(stop, self.metric_name)
+            ends[self.metric_name] = cap if limit is None else min(limit, cap)
         rounds = scenario.rounds.model_copy(update={"stop": stop.model_copy(update=ends)})
         return scenario.model_copy(update={"rounds": rounds})
 

@@ -32,10 +32,10 @@ def anatomy(groups: Groups) -> Drawing | None:
     if len(runs) == 1:
         return _by_round(runs[0])
     means = {name: _means(members) for name, members in groups.items()}
-    there = [
+    shown = [
         i for i, _ in enumerate(PHASES) if any(m[i] > 0 for own in means.values() for m in own)
     ]
-    parts = {name: [mean([float(m[i]) for m in own]) for i in there] for name, own in means.items()}
+    parts = {name: [mean([float(m[i]) for m in own]) for i in shown] for name, own in means.items()}
     most = max(sum(part) for part in parts.values())
     return bars(
         "Anatomy of a round",
@@ -43,8 +43,8 @@ def anatomy(groups: Groups) -> Drawing | None:
         linear("time", 0.0, most, units=TIME_UNITS),
         parts,
         {name: [formats.duration(value) for value in part] for name, part in parts.items()},
-        [PHASES[i] for i in there],
-        [CSS[i] for i in there],
+        [PHASES[i] for i in shown],
+        [CSS[i] for i in shown],
     )
 
 

@@ -63,7 +63,7 @@ class Candidates:
         wanted = 4 * k + 64
         if len(pool) > _FEW * wanted:
             seen: dict[int, None] = {}
-            there: list[int] = []
+            reachable: list[int] = []
             while len(seen) < len(pool) // _SHARE:
                 drawn = rng.integers(len(pool), size=wanted)
                 # Mostly the first of them are enough.
@@ -71,10 +71,10 @@ class Candidates:
                 for part in (drawn[:first], drawn[first:]):
                     fresh = [i for i in dict.fromkeys(part.tolist()) if i not in seen]
                     seen.update(dict.fromkeys(fresh))
-                    there += self.reachable(pool[fresh]).tolist() if fresh else []
-                    if len(there) >= k:
-                        self._seen = np.array(there[k : k + 1], dtype=np.int64)
-                        return np.sort(np.array(there[:k], dtype=np.int64))
+                    reachable += self.reachable(pool[fresh]).tolist() if fresh else []
+                    if len(reachable) >= k:
+                        self._seen = np.array(reachable[k : k + 1], dtype=np.int64)
+                        return np.sort(np.array(reachable[:k], dtype=np.int64))
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
 
