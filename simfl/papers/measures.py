@@ -146,10 +146,10 @@ def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:
     """Return commit, version, machine and digest of what made some runs."""
     facts = [run.provenance for run in runs]
     parts = (
-        [of.get("commit") or "" for of in facts],
-        [of.get("versions", {}).get("simfl", "") for of in facts],
-        [_machine(of.get("machine", {})) for of in facts],
-        [of.get("scenario_sha256", "") for of in facts[:1]],
+        [provenance.get("commit") or "" for provenance in facts],
+        [provenance.get("versions", {}).get("simfl", "") for provenance in facts],
+        [_machine(provenance.get("machine", {})) for provenance in facts],
+        [provenance.get("scenario_sha256", "") for provenance in facts[:1]],
     )
     commit, version, machine, digest = (" ".join(sorted(set(part))) for part in parts)
     return commit, version, machine, digest

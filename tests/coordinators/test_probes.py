@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from simfl.components.aggregators import aggregators
-from simfl.components.compressors import compressors
-from simfl.components.filters import filters
+from simfl.components.aggregators.base import aggregators
+from simfl.components.compressors.base import compressors
+from simfl.components.filters.base import filters
 from simfl.components.selectors.base import History, Probe, Report, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.training import GlobalModel, TrainingCoordinator
