@@ -120,41 +120,68 @@ def fork(
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
     provenance, before = read_provenance(folder), stages(folder)
-    if log_of(folder) != "full":
-        raise InputError(
-            f"{folder} was recorded with --log {log_of(folder)}: its past is not known"
-        )
-    lines = list(event_lines(folder))
-    events = [decode(line) for line in lines]
-    shared = sum(event["t"] <= at_s for event in events)
-    if shared == len(events):
-        last_s = events[-1]["t"] if events else 0.0
-        raise InputError(f"{folder} is recorded until {last_s:g} s; a fork begins before that")
-    if at_s <= 0:
-        raise InputError(
-            "a fork begins after 0 s; for other rules from the start, run the scenario"
-        )
-    if at_s <= before[-1][0]:
-        raise InputError(
-            f"{folder} is a fork itself, from {before[-1][0]:g} s on; fork it later than that, or "
-            "fork the run that it comes from"
-        )
+    past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
-    _refuse_another_past(before[-1][1], scenario, events[:shared])
+    _refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
     refuse([("", 0, scenario)], trains=not provenance["time_only"])
     name = _folder_name(name or f"{provenance['variant']}-fork")
     forked = folder.resolve().parents[1] / name / folder.resolve().name
-    past = "".join(f"{line}\n" for line in lines[:shared]).encode()
+    log = "".join(f"{line}\n" for line in past).encode()
     origin = {
         "of": str(folder),
         "variant": provenance["variant"],
         "at_s": float(at_s),
         "set": list(changes),
-        "events": shared,
-        "events_sha256": sha256(past).hexdigest(),
+        "events": len(past),
+        "events_sha256": sha256(log).hexdigest(),
         "scenario_sha256": provenance["scenario_sha256"],
     }
-    origins = {
+    _refuse_what_is_there(folder, forked, overwrite)
+    with locked(forked):
+        prepare(forked, scenario.to_yaml(), _origins(provenance, origin, name, scenario))
+        for number, (_, stage) in enumerate(before, start=1):
+            write_atomically(forked / past_name(number), stage.to_yaml().encode())
+        write_atomically(forked / EVENTS, log)
+        checkpoint.inherit(folder, forked, len(past))
+    return forked
+
+
+def _shared_past(folder: Path, at_s: float, begun_s: float) -> list[str]:
+    """Return the lines of the log of the run in `folder` up to `at_s`.
+
+    Args:
+        folder: of the run.
+        at_s: when the fork is to begin.
+        begun_s: when the run itself began as a fork (0: it is none).
+
+    Raises:
+        InputError: no fork can begin then.
+    """
+    if (log := log_of(folder)) != "full":
+        raise InputError(f"{folder} was recorded with --log {log}: its past is not known")
+    lines = list(event_lines(folder))
+    times_s = [decode(line)["t"] for line in lines]
+    shared = sum(time_s <= at_s for time_s in times_s)
+    if shared == len(lines):
+        last_s = times_s[-1] if times_s else 0.0
+        raise InputError(f"{folder} is recorded until {last_s:g} s; a fork begins before that")
+    if at_s <= 0:
+        raise InputError(
+            "a fork begins after 0 s; for other rules from the start, run the scenario"
+        )
+    if at_s <= begun_s:
+        raise InputError(
+            f"{folder} is a fork itself, from {begun_s:g} s on; fork it later than that, or "
+            "fork the run that it comes from"
+        )
+    return lines[:shared]
+
+
+def _origins(
+    provenance: Mapping[str, Any], origin: Mapping[str, Any], name: str, scenario: Scenario
+) -> dict[str, Any]:
+    """Return the provenance of a fork called `name`, from that of the run that it comes from."""
+    return {
         **{key: value for key, value in provenance.items() if key != "host_s"},
         "variant": name,
         "log_compressed": False,
@@ -162,14 +189,6 @@ def fork(
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
-    _refuse_what_is_there(folder, forked, overwrite)
-    with locked(forked):
-        prepare(forked, scenario.to_yaml(), origins)
-        for number, (_, stage) in enumerate(before, start=1):
-            write_atomically(forked / past_name(number), stage.to_yaml().encode())
-        write_atomically(forked / EVENTS, past)
-        checkpoint.inherit(folder, forked, shared)
-    return forked
 
 
 def _folder_name(name: str) -> str:
