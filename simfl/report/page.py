@@ -17,10 +17,11 @@ from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups
 from simfl.report.devices import Devices
 from simfl.report.factors import factors
+from simfl.report.notes import notes
 from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
-from simfl.report.words import all_targets, headline, notes
+from simfl.report.words import all_targets, headline
 from simfl.runs.compare import target_text
 from simfl.runs.find import by_variant
 from simfl.runs.folder import write_atomically
