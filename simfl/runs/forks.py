@@ -30,7 +30,7 @@ from simfl.runs.folder import (
     write_atomically,
 )
 from simfl.runs.lock import locked
-from simfl.runs.reuse import check_ours, leaves, prepare
+from simfl.runs.reuse import leaves, prepare, refuse_foreign
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import Name
@@ -199,7 +199,7 @@ def _folder_name(name: str) -> str:
 
 
 def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
-    check_ours(forked)
+    refuse_foreign(forked)
     if forked == folder.resolve():
         raise InputError(f"{forked} is the run itself; give another --name")
     if is_run(forked) and not overwrite:

@@ -44,9 +44,9 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
         go_on: an interrupted run is resumed.
 
     Raises:
-        InputError: what the folder holds would be lost, or another process is at it.
+        InputError: what the folder holds would be lost, or another process works on it.
     """
-    check_ours(folder)
+    refuse_foreign(folder)
     if not is_run(folder):
         return False
     if differing := differences(folder, scenario, time_only):
@@ -65,8 +65,8 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
     return True
 
 
-def check_ours(folder: Path) -> None:
-    """Refuse a `folder` that holds what is none of ours.
+def refuse_foreign(folder: Path) -> None:
+    """Refuse a `folder` that holds files which simfl did not write.
 
     Raises:
         InputError: it does.
@@ -75,7 +75,7 @@ def check_ours(folder: Path) -> None:
         raise InputError(f"{folder} is a file; give another --out")
     if not folder.exists():
         return
-    if foreign := [path.name for path in folder.iterdir() if not _ours(path.name)]:
+    if foreign := [path.name for path in folder.iterdir() if not _is_of_a_run(path.name)]:
         raise InputError(
             f"{folder} is not a run folder: it holds {sorted(foreign)[0]}; give another --out"
         )
@@ -120,7 +120,7 @@ def _shown(values: Mapping[str, Any], path: str) -> str:
     return json.dumps(values[path]) if path in values else "nothing"
 
 
-def _ours(name: str) -> bool:
+def _is_of_a_run(name: str) -> bool:
     files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT, LOCK)
     return name in files or name.endswith(".partial") or _PAST.fullmatch(name) is not None
 

@@ -17,7 +17,7 @@ from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.provenance import provenance
 from simfl.runs.result import RunResult
-from simfl.runs.reuse import check_ours, keeps, prepare
+from simfl.runs.reuse import keeps, prepare, refuse_foreign
 from simfl.runs.simulate import simulate
 from simfl.runs.tracking import track
 from simfl.scenario import Document, Scenario
@@ -104,7 +104,7 @@ def _do_all(
     watch: Watch | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
 ) -> None:
-    """Do those jobs that are not finished; a kept run is gone on with."""
+    """Do those jobs that are not finished; a kept run is resumed."""
     if options.executor == "ray":  # whose processes may have another working directory
         todo = [replace(job, folder=job.folder.resolve()) for job in todo]
     finished = [keep and is_finished(job.folder) for job, keep in zip(todo, kept, strict=True)]
@@ -148,7 +148,7 @@ def _do(
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
     if overwrite:
-        check_ours(job.folder)
+        refuse_foreign(job.folder)
         return False
     kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
     if kept and told and is_finished(job.folder):
@@ -203,7 +203,7 @@ def resume(
         tell: is told now and then how far it is.
 
     Raises:
-        InputError: `folder` holds no run, or another process is at it.
+        InputError: `folder` holds no run, or another process works on it.
         RunError: the replay differs from the log.
     """
     if not is_run(folder):
