@@ -43,7 +43,7 @@ def fork_command(
         at_s = parse_quantity(at, DURATION)
     except UnitError as error:
         raise InputError(f"--at: {error}") from None
-    how = shared.options(executor, workers, "cpu", data_dir, ray_address)
+    how = shared.options(executor, workers, data_dir, ray_address)
     with shared.importing(allow_code):
         forked = fork(folder, at_s, changes or (), name, overwrite)
         with shared.progress(quiet or as_json, f"`simfl resume {forked}` goes on") as board:

@@ -54,7 +54,7 @@ def reproduce(
     if name is None:
         _list(chosen, chosen_seeds)
         return
-    how = shared.options("auto", None, "cpu", data_dir, None, jobs=jobs)
+    how = shared.options(data_dir=data_dir, jobs=jobs)
     agreed = True
     for item in chosen:
         if only_collect:

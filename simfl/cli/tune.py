@@ -68,7 +68,9 @@ def tune_command(
     from simfl.runs.tune import tune
     from simfl.scenario import Document
 
-    how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
+    how = shared.options(
+        executor, workers, data_dir, ray_address, device=device, time_only=time_only, jobs=jobs
+    )
     document = Document.load(file).set(*(changes or ()))
     document = _with_options(document, parameters or (), objective, limits or (), trials)
     silent = quiet or as_json
