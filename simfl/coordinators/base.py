@@ -126,11 +126,12 @@ class BaseCoordinator(Coordinator):
 
 def _check_clients(chosen: object, clients: int) -> list[int]:
     """Return ids as they should be: whole numbers, of clients that there are."""
-    ids = np.asarray(chosen)
-    whole = ids.ndim == 1 and (not len(ids) or ids.dtype.kind in "iu")
+    array = np.asarray(chosen)
+    whole = array.ndim == 1 and (not len(array) or array.dtype.kind in "iu")
     expect(whole, "ids of clients, `(k,)` whole numbers", chosen)
-    expect(np.all((ids >= 0) & (ids < clients)), f"ids below {clients}", chosen)
-    return [int(client) for client in ids]
+    ids = [int(client) for client in array.tolist()]
+    expect(not ids or (min(ids) >= 0 and max(ids) < clients), f"ids below {clients}", chosen)
+    return ids
 
 
 def _moment(view: View) -> tuple[int, ...]:

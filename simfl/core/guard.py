@@ -4,8 +4,7 @@ import os
 import re
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from inspect import getsourcefile
 from pathlib import Path
 from types import TracebackType
@@ -30,14 +29,7 @@ def expect(holds: bool | np.bool_, expected: str, got: object) -> None:
         raise Unexpected(f"expected {expected}, got {got}")
 
 
-@contextmanager
-def blaming(
-    component: Component,
-    doing: str | Callable[[], str],
-    *,
-    passing: type[Exception] = SimflError,
-    told_as: type[SimflError] = ComponentError,
-) -> Iterator[None]:
+class blaming:  # noqa: N801  # a context manager, used like a function
     """Tell whatever goes wrong inside as a fault of `component`.
 
     What a component of simfl's own raises is a bug of simfl's, and passes.
@@ -51,19 +43,38 @@ def blaming(
     Raises:
         SimflError: of the kind `told_as`; names the exception and the user's line that raised it.
     """
-    try:
-        yield
-    except (SimflError, MemoryError, passing):
-        raise
-    except Exception as error:
-        unexpected = isinstance(error, Unexpected)
+
+    __slots__ = ("_component", "_doing", "_passing", "_told_as")
+
+    def __init__(
+        self,
+        component: Component,
+        doing: str | Callable[[], str],
+        *,
+        passing: type[Exception] = SimflError,
+        told_as: type[SimflError] = ComponentError,
+    ) -> None:
+        self._component, self._doing = component, doing
+        self._passing, self._told_as = passing, told_as
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        passes = (SimflError, MemoryError, self._passing)
+        if error is None or not isinstance(error, Exception) or isinstance(error, passes):
+            return
+        component, unexpected = self._component, isinstance(error, Unexpected)
         if not unexpected and type(component).__module__.startswith("simfl."):
-            raise
-        doing = doing if isinstance(doing, str) else doing()
+            return
+        doing = self._doing if isinstance(self._doing, str) else self._doing()
         what = f"{error}" if unexpected else f"{type(error).__name__}: {error}"
         place = None if unexpected else _place(error.__traceback__, type(component))
         where = f" ({place})" if place else ""
-        raise told_as(f"{_kind(component)} {component.name!r}, {doing}: {what}{where}") from error
+        name = f"{_kind(component)} {component.name!r}"
+        raise self._told_as(f"{name}, {doing}: {what}{where}") from error
 
 
 def check_vector(vector: object, like: Params) -> Params:

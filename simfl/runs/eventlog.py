@@ -64,6 +64,13 @@ def _other(value: Any) -> str:
         return _JSON.encode(_finite(value))
 
 
+def _list(values: list[Any]) -> str:
+    # Mostly there is one, or none, where clients come singly.
+    if len(values) == 1:
+        return f"[{_text(values[0])}]"
+    return _other(values) if values else "[]"
+
+
 class _Texts(dict[type, Callable[[Any], str]]):
     """How values are written, by their type."""
 
@@ -77,6 +84,8 @@ _TEXTS = _Texts(
         int: int.__repr__,
         str: json.encoder.encode_basestring_ascii,
         type(None): lambda _: "null",
+        list: _list,
+        dict: lambda facts: _other(facts) if facts else "{}",
     }
 )
 

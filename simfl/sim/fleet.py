@@ -80,10 +80,11 @@ class DeviceGroup:
 
 @lru_cache(maxsize=256)
 def _spread(count: int, most: int) -> Ids:
-    if count <= most:
-        return np.arange(count)
     golden = (math.sqrt(5) - 1) / 2
-    return (np.arange(most) * golden % 1 * count).astype(np.int64)
+    shares = np.arange(most) * golden % 1
+    some = np.arange(count) if count <= most else (shares * count).astype(np.int64)
+    some.flags.writeable = False
+    return some
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Fleet:
         for group in self.groups:
             if group.power.idle > 0:
                 online = group.schedule.online(group.some(_WATCHED), now_s)
-                watts += group.power.idle * group.count * float(online.mean())
+                watts += group.power.idle * group.count * (np.count_nonzero(online) / len(online))
         return watts
 
     def can_hold(self, device: int, size: int) -> bool:

@@ -44,8 +44,9 @@ class Timeline(simpy.Environment):
 
     def note(self, kind: str, **facts: Any) -> None:
         """Record that something observable happens now."""
+        now_s = self.now
         for listener in self._listeners:
-            listener(self.now, kind, facts)
+            listener(now_s, kind, facts)
 
     def at(self, time_s: float, priority: EventPriority = NORMAL) -> "Timer":
         """Return an event that fires at the absolute instant `time_s`, to the last bit.

@@ -21,7 +21,8 @@ class Spells(OnlineSchedule, ABC):
     A spell depends on nothing but the device and the instant, so questions may come in any order
     and about any devices.  Of devices that nobody asks about not even memory is used (the pages of
     `numpy.zeros` are claimed when first written), until there have been so many questions that to
-    know all devices would have cost no more.
+    know all devices would have cost no more.  An array that can't be written, asked about again
+    and again, is answered from memory while none of its devices changes.
     """
 
     def __init__(self, devices: int) -> None:
@@ -29,6 +30,9 @@ class Spells(OnlineSchedule, ABC):
         self._until = np.zeros(devices)
         self._is_on = np.zeros(devices, dtype=np.bool_)
         self._unknown = 0  # questions that something had to be computed for
+        # The last answer about devices that stay the same ones, and while it holds.
+        self._watched, self._online = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        self._watched_s = self._unchanged_s = 0.0
 
     @abstractmethod
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
@@ -36,8 +40,15 @@ class Spells(OnlineSchedule, ABC):
 
     @override
     def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        if devices is self._watched and self._watched_s <= now_s < self._unchanged_s:
+            return self._online
         self._look(devices, now_s)
-        return self._is_on[devices]
+        online = self._is_on[devices]
+        if not devices.flags.writeable and len(devices):
+            self._watched, self._watched_s, self._online = devices, now_s, online
+            self._unchanged_s = float(self._until[devices].min())
+            online.flags.writeable = False
+        return online
 
     @override
     def next_change_s(self, device: int, now_s: float) -> float:
@@ -58,7 +69,7 @@ class Spells(OnlineSchedule, ABC):
 
     def _look(self, devices: Ids, now_s: float) -> None:
         known = self._known(devices, now_s)
-        if known.all():
+        if np.count_nonzero(known) == len(known):
             return
         self._unknown += 1
         if self._unknown * _WORTH < len(self._until):

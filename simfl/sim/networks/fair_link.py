@@ -12,7 +12,9 @@ groups whose limit the level crosses are touched.  No SimPy here: time is an arg
 """
 
 import math
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import Any
 
 _SCALE = 2**40
@@ -21,27 +23,38 @@ _SCALE = 2**40
 _Entry = tuple[float, int, Any]
 
 
+def in_units(bps: float) -> float:
+    """Return a rate as a whole number of units (inf: inf)."""
+    return bps if math.isinf(bps) else round(bps * _SCALE)
+
+
+def bit_rate(spare: float, sharing: int) -> float:
+    """Return the bit/s of each of `sharing` flows that divide `spare` units (none: inf)."""
+    return spare / (sharing * _SCALE) if sharing else math.inf
+
+
 class Flow:
     """A transfer under way; `owner` is whatever the caller wants back when it ends."""
 
     __slots__ = ("bits", "end", "group", "number", "owner")
 
-    def __init__(self, group: "_Group", end: float, bits: float, number: int, owner: Any) -> None:
-        self.group: _Group | None = group
+    def __init__(self, group: "Group", end: float, bits: float, number: int, owner: Any) -> None:
+        self.group: Group | None = group
         self.end = end
         self.bits = bits
         self.number = number
         self.owner = owner
 
 
-class _Group:
+class Group:
     """Flows with one limit: they move the same bits at the same time."""
 
-    __slots__ = ("clock", "count", "fair", "flows", "limit", "stamp", "units", "work")
+    __slots__ = ("clock", "count", "fair", "flows", "limit", "link", "stamp", "units", "work")
 
-    def __init__(self, limit: float, clock: float, fair: bool) -> None:
+    def __init__(self, link: "FairLink", limit: float, clock: float, fair: bool) -> None:
+        self.link = link
         self.limit = limit
-        self.units: float = limit if math.isinf(limit) else round(limit * _SCALE)
+        self.units = in_units(limit)
         self.fair = fair
         self.work, self.clock = 0.0, clock  # the work done when its clock showed this
         self.flows: list[tuple[float, int, Flow]] = []
@@ -50,6 +63,7 @@ class _Group:
 
     @property
     def slope(self) -> float:
+        """The bits that one of its flows moves per unit of its clock."""
         return 1.0 if self.fair else self.limit
 
     def head(self) -> Flow | None:
@@ -62,11 +76,11 @@ class _Group:
 class FairLink:
     """A link of `capacity` bit/s.  Instants must not decrease from call to call."""
 
-    def __init__(self, capacity: float) -> None:
-        self.capacity = capacity
+    def __init__(self, capacity: float, numbers: Iterator[int] | None = None) -> None:
+        self._numbers = count(1) if numbers is None else numbers
+        self._units = in_units(capacity)
         self.level = math.inf
         self.now = 0.0
-        self._number = 0
         self._clear()
 
     def __len__(self) -> int:
@@ -74,8 +88,8 @@ class FairLink:
 
     def _clear(self) -> None:
         self._virtual = 0.0  # bits that a flow at the level has moved so far
-        self._groups: dict[float, _Group] = {}
-        self._spare: int = round(self.capacity * _SCALE)  # what limited groups leave
+        self._groups: dict[float, Group] = {}
+        self._limited = 0  # units of capacity that the limited groups take
         self._sharing = 0  # flows at the level
         # By whether a group is at the level: by when its head ends on its clock, and by limit (the
         # smallest first at the level, the largest first below it).
@@ -88,9 +102,8 @@ class FairLink:
         group = self._groups.get(limit)
         if group is None:
             fair = math.isinf(limit)
-            group = self._groups[limit] = _Group(limit, self._clock(fair), fair)
-        self._number += 1
-        flow = Flow(group, self._work(group) + bits, bits, self._number, owner)
+            group = self._groups[limit] = Group(self, limit, self._clock(fair), fair)
+        flow = Flow(group, self._work(group) + bits, bits, next(self._numbers), owner)
         heappush(group.flows, (flow.end, flow.number, flow))
         self._count(group, 1)
         if group.count == 1:
@@ -113,8 +126,7 @@ class FairLink:
     def resize(self, now: float, capacity: float) -> None:
         """Give the link another capacity from now on."""
         self._advance(now)
-        self._spare += round(capacity * _SCALE) - round(self.capacity * _SCALE)
-        self.capacity = capacity
+        self._units = in_units(capacity)
         self._level()
 
     def next_end(self) -> float:
@@ -123,17 +135,26 @@ class FairLink:
 
     def finish(self, now: float) -> list[Flow]:
         """Take the flows that end by `now`, no later than `next_end`, off; return them by start."""
+        done = self.take(now)
+        self.settle(now)
+        return sorted(done, key=lambda flow: flow.number)
+
+    def take(self, now: float) -> list[Flow]:
+        """Take the flows that end by `now` off, to `settle` afterwards."""
         done: list[Flow] = []
         for fair in (True, False):
             while self._next(fair) <= now:
-                group: _Group = self._ends[fair][0][2]
+                group: Group = self._ends[fair][0][2]
                 flow = group.head()
                 assert flow is not None
                 self._remove(flow, group)
                 done.append(flow)
+        return done
+
+    def settle(self, now: float) -> None:
+        """Give the rest what those leave whom `take` took off."""
         self._advance(now)
         self._level()
-        return sorted(done, key=lambda flow: flow.number)
 
     def rates(self) -> dict[float, tuple[int, float]]:
         """Return limit -> (flows, the rate of each)."""
@@ -147,17 +168,17 @@ class FairLink:
     def _clock(self, fair: bool) -> float:
         return self._virtual if fair else self.now
 
-    def _work(self, group: _Group) -> float:
+    def _work(self, group: Group) -> float:
         return group.work + group.slope * (self._clock(group.fair) - group.clock)
 
-    def _count(self, group: _Group, change: int) -> None:
+    def _count(self, group: Group, change: int) -> None:
         group.count += change
         if group.fair:
             self._sharing += change
         else:
-            self._spare -= change * int(group.units)
+            self._limited += change * int(group.units)
 
-    def _remove(self, flow: Flow, group: _Group) -> None:
+    def _remove(self, flow: Flow, group: Group) -> None:
         flow.group = None
         self._count(group, -1)
         if group.count:
@@ -166,18 +187,16 @@ class FairLink:
             group.stamp = -1
             del self._groups[group.limit]
 
-    def _push_end(self, group: _Group) -> None:
+    def _push_end(self, group: Group) -> None:
         head = group.head()
         assert head is not None
-        self._number += 1
-        group.stamp = self._number
+        group.stamp = next(self._numbers)
         end = group.clock + (head.end - group.work) / group.slope
         self._push(self._ends[group.fair], (end, group.stamp, group))
 
-    def _push_limit(self, group: _Group) -> None:
-        self._number += 1
+    def _push_limit(self, group: Group) -> None:
         key = group.limit if group.fair else -group.limit
-        self._push(self._limits[group.fair], (key, self._number, group))
+        self._push(self._limits[group.fair], (key, next(self._numbers), group))
 
     def _push(self, heap: list[_Entry], entry: _Entry) -> None:
         heappush(heap, entry)
@@ -187,38 +206,43 @@ class FairLink:
             heapify(heap)
 
     def _next(self, fair: bool) -> float:
-        """Return when the first of the groups at (or below) the level ends, forgetting old ones."""
+        """Return when the first of the groups at (or below) the level ends."""
+        end = self._first_end(fair)
+        if end == math.inf:
+            return math.inf
+        return max(self.now, self.now + (end - self._virtual) / self.level if fair else end)
+
+    def _first_end(self, fair: bool) -> float:
+        """Return the same on the groups' clock, forgetting old ones."""
         heap = self._ends[fair]
         while heap and heap[0][2].stamp != heap[0][1]:
             heappop(heap)
-        if not heap:
-            return math.inf
-        end = heap[0][0]
-        return max(self.now, self.now + (end - self._virtual) / self.level if fair else end)
+        return heap[0][0] if heap else math.inf
 
     def _level(self) -> None:
         """Move groups across the level until every limited one is below it and no other is."""
         if not self._groups:
             self._clear()
-        while True:
-            lowest, highest = self._top(True), self._top(False)
-            if lowest is not None and lowest.units * self._sharing <= self._spare:
-                self._move(lowest)
-            elif highest is not None and (
-                highest.units * self._sharing > self._spare if self._sharing else self._spare < 0
-            ):
-                self._move(highest)
-            else:
-                break
-        self.level = self._spare / (self._sharing * _SCALE) if self._sharing else math.inf
+        while (group := self._misplaced(self._units - self._limited, self._sharing)) is not None:
+            self._move(group)
+        self.level = bit_rate(self._units - self._limited, self._sharing)
 
-    def _top(self, fair: bool) -> _Group | None:
+    def _misplaced(self, spare: float, sharing: int) -> Group | None:
+        """Return a group on the wrong side of the level ``spare / sharing``, if there is one."""
+        lowest, highest = self._top(True), self._top(False)
+        if lowest is not None and lowest.units * sharing <= spare:
+            return lowest
+        if highest is not None and (highest.units * sharing > spare if sharing else spare < 0):
+            return highest
+        return None
+
+    def _top(self, fair: bool) -> Group | None:
         heap = self._limits[fair]
         while heap and not heap[0][2].count:
             heappop(heap)
         return heap[0][2] if heap else None
 
-    def _move(self, group: _Group) -> None:
+    def _move(self, group: Group) -> None:
         heappop(self._limits[group.fair])
         count = group.count
         work = self._work(group)

@@ -2,52 +2,28 @@
 
 Max-min fairness by progressive filling (Bertsekas & Gallager, Data Networks, 2nd ed., section
 6.5.2): all rates rise together; a flow stops at its own limit, or when a link that it crosses is
-full.  On two floors that comes to water-filling twice.  While the server's link has room, a cell
-knows nothing of the others: its link is full at the *level* that water-filling of the cell alone
-gives.  So a flow is held back by ``min(its limit, its cell's level)``, and the server's link is
-water-filled by flows with those limits.
+full.  On two floors that comes to water-filling twice: a cell whose link can't bear the server's
+level goes by a lower one of its own, and takes its capacity of the server's; in all other cells
+flows go by the server's level.
 
-An event costs O(n) array operations, n the flows under way, for the server's link ties all of them
-together; where it is unlimited, use a `FairLink` for each cell instead.  A flow whose rate an event
-leaves alone is not touched, so that its end stays what it was to the last bit.  No SimPy here: time
-is an argument.
+What all flows take together is a concave function of the server's level: each flow, and each cell,
+adds the less of two straight lines.  Whichever of the two are assumed, the level that follows is
+too low or right; so to correct one wrong choice after the other only raises it, until it is right.
+
+An event costs O(log n), and as much again for each group and cell that a level crosses.  Cells are
+`FairLink`s; those that go by the server's level share its virtual clock, and nothing is updated in
+them when it changes.  No SimPy here: time is an argument.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import chain, count
 from typing import Any
 
-import numpy as np
+from typing_extensions import override
 
-from simfl.core.types import Floats
-
-
-def level(capacity: float, limits: Floats) -> float:
-    """Return what water-filling gives flows whose own limit is not lower.
-
-    That is ``(capacity - the k lowest limits) / (n - k)``, with k the number of flows below it.
-    It grows with k up to the right k and falls from there.  Where the link has room for all, the
-    level is no lower than any limit.
-
-    Args:
-        capacity: of the link.
-        limits: `(n,)` of the flows, n > 0; inf: none.
-    """
-    ordered = np.sort(limits)
-    lower = np.concatenate(([0.0], np.cumsum(ordered[:-1])))
-    return float(((capacity - lower) / np.arange(len(limits), 0, -1)).max())
-
-
-class TreeFlow:
-    """A transfer under way; `owner` is whatever the caller wants back when it ends."""
-
-    __slots__ = ("bits", "number", "owner", "slot")
-
-    def __init__(self, slot: int, bits: float, number: int, owner: Any) -> None:
-        self.slot = slot
-        self.bits = bits
-        self.number = number
-        self.owner = owner
+from simfl.sim.networks.fair_link import FairLink, Flow, bit_rate, in_units
 
 
 class FairTree:
@@ -56,107 +32,229 @@ class FairTree:
     Args:
         capacity: of the server's link.
         cells: of each cell's link (inf: unlimited).
+
+    Attributes:
+        now: the last instant.
+        virtual: bits that a flow at the server's level has moved, since there last was none.
     """
 
     def __init__(self, capacity: float, cells: Sequence[float]) -> None:
-        self.capacity = capacity
-        self.cells = list(cells)
-        self._flows: list[TreeFlow] = []
-        self._number = 0
-        self._next_s = math.inf
-        self._room(16)
+        self._units = in_units(capacity)
+        self._taken = 0.0  # units that full cells take, and flows below the server's level
+        self._sharing = 0  # flows at that level
+        self._level = math.inf
+        self.now = self.virtual = 0.0
+        numbers = count(1)
+        self._cells = [_Cell(self, bps, numbers) for bps in (*cells, math.inf)]
+        self._suspects = tuple(_Least() for _ in range(4))  # of each kind the first to be wrong
+        self._ends, self._shared_ends = _Least(), _Least()  # in time, on the virtual clock
 
     def __len__(self) -> int:
-        return len(self._flows)
-
-    def _room(self, size: int) -> None:
-        """Make every column `size` long.  Columns are in the order of `_flows`."""
-
-        def longer(name: str, default: float) -> Any:
-            column, old = np.full(size, default), getattr(self, name, None)
-            if old is not None:
-                column[: len(old)] = old
-            return column
-
-        self._cell = longer("_cell", -1).astype(np.int64)
-        self._limit: Floats = longer("_limit", 0.0)
-        self._held: Floats = longer("_held", 0.0)  # min(limit, level of its cell)
-        self._rate: Floats = longer("_rate", 0.0)  # since ...
-        self._since: Floats = longer("_since", 0.0)  # ... when it had ...
-        self._left: Floats = longer("_left", 0.0)  # ... bits to go
-        self._end: Floats = longer("_end", math.inf)
+        return sum(len(cell) for cell in self._cells)
 
     def join(
         self, now: float, bits: float, limit: float, owner: Any = None, cell: int = -1
-    ) -> TreeFlow:
+    ) -> Flow:
         """Let a flow of `bits` start now, in a cell or (-1) beside them all."""
-        slot = len(self._flows)
-        if slot == len(self._rate):
-            self._room(2 * slot)
-        self._number += 1
-        flow = TreeFlow(slot, bits, self._number, owner)
-        self._flows.append(flow)
-        self._cell[slot], self._limit[slot], self._held[slot] = cell, limit, limit
-        self._rate[slot], self._since[slot], self._left[slot] = 0.0, now, bits
-        self._fill(now, [cell])
+        self._advance(now)
+        flow = self._cells[cell].join(now, bits, limit, owner)
+        self._balance()
         return flow
 
-    def leave(self, now: float, flow: TreeFlow) -> float:
+    def leave(self, now: float, flow: Flow) -> float:
         """Take `flow` off its links before its end; return the bits it moved."""
-        slot = flow.slot
-        left = self._left[slot] - self._rate[slot] * (now - self._since[slot])
-        self._fill(now, [self._remove(flow)])
-        return float(min(max(flow.bits - left, 0.0), flow.bits))
+        assert flow.group is not None
+        self._advance(now)
+        moved = flow.group.link.leave(now, flow)
+        self._balance()
+        return moved
 
     def resize(self, now: float, capacity: float, *cells: float) -> None:
         """Give the links other capacities from now on; arguments as of the class."""
-        self.capacity, self.cells = capacity, list(cells)
-        self._fill(now, range(len(cells)))
+        self._advance(now)
+        self._units = in_units(capacity)
+        for cell, bps in zip(self._cells, (*cells, math.inf), strict=True):
+            cell.resize(now, bps)
+        self._balance()
 
     def next_end(self) -> float:
         """Return the instant at which the next flow ends, if none starts or leaves (inf: none)."""
-        return self._next_s
+        return min(self._ends.first()[0], self.instant(self._shared_ends.first()[0]))
 
-    def finish(self, now: float) -> list[TreeFlow]:
+    def finish(self, now: float) -> list[Flow]:
         """Take the flows that end by `now`, no later than `next_end`, off; return them by start."""
-        ended = np.flatnonzero(self._end[: len(self)] <= now)
-        done = sorted((self._flows[slot] for slot in ended), key=lambda flow: flow.number)
-        if done:
-            self._fill(now, {self._remove(flow) for flow in done})
-        return done
+        done: dict[_Cell, list[Flow]] = {}
+        while self.next_end() <= now:
+            queue = self._ends if self._ends.first()[0] <= now else self._shared_ends
+            cell = queue.pop()
+            done[cell] = done.get(cell, []) + cell.take(now)
+        self._advance(now)
+        for cell in done:
+            cell.settle(now)
+        self._balance()
+        return sorted(chain.from_iterable(done.values()), key=lambda flow: flow.number)
 
     def rates(self) -> list[tuple[int, float, float]]:
         """Return the cell, the limit and the rate of each flow."""
-        columns = (self._cell, self._limit, self._rate)
-        return list(zip(*(column[: len(self)].tolist() for column in columns), strict=True))
+        return [
+            (where, limit, min(rate, math.inf if cell.full else self._level))
+            for where, cell in zip((*range(len(self._cells) - 1), -1), self._cells, strict=True)
+            for limit, (flows, rate) in cell.rates().items()
+            for _ in range(flows)
+        ]
 
-    def _remove(self, flow: TreeFlow) -> int:
-        """Put the last flow in the place of `flow`; return its cell."""
-        cell, slot, last = int(self._cell[flow.slot]), flow.slot, self._flows.pop()
-        if last is not flow:
-            for column in (self._limit, self._held, self._rate, self._since, self._left, self._end):
-                column[slot] = column[last.slot]
-            self._cell[slot] = self._cell[last.slot]
-            self._flows[slot], last.slot = last, slot
-        return cell
+    def instant(self, virtual: float) -> float:
+        """Return when the virtual clock will show `virtual`, no earlier than now."""
+        if virtual == math.inf:
+            return math.inf
+        return max(self.now, self.now + (virtual - self.virtual) / self._level)
 
-    def _fill(self, now: float, cells: Iterable[int]) -> None:
-        """Find the rates, now that flows have come to or gone from `cells`."""
-        n = len(self)
-        if not n:
-            self._next_s = math.inf
+    def book(self, cell: "_Cell", before: tuple[float, int]) -> None:
+        """Take note of what `cell` takes, instead of what it took `before`, and when it ends."""
+        self._taken += cell.taken[0] - before[0]
+        self._sharing += cell.taken[1] - before[1]
+        for queue, key in zip(self._suspects, cell.limits(), strict=True):
+            queue.put(cell, key)
+        end, shared_end = cell.ends()
+        self._ends.put(cell, end)
+        self._shared_ends.put(cell, shared_end)
+
+    def _advance(self, now: float) -> None:
+        if self._sharing:
+            self.virtual += self._level * (now - self.now)
+        else:
+            self.virtual = 0.0
+        self.now = now
+
+    def _balance(self) -> None:
+        """Correct one choice after the other until none is wrong."""
+        while any(self._adapt(queue) for queue in self._suspects):
+            pass
+        self._level = bit_rate(self._units - self._taken, self._sharing)
+
+    def _adapt(self, queue: "_Least") -> bool:
+        _, cell = queue.first()
+        return cell is not None and cell.adapt(self._units - self._taken, self._sharing)
+
+
+class _Cell(FairLink):
+    """A cell's link; as long as it is not full its flows go by the server's level.
+
+    Attributes:
+        full: whether it goes by a level of its own.
+        taken: what it takes of the server's link: units, and flows at the server's level.
+    """
+
+    def __init__(self, tree: FairTree, capacity: float, numbers: Iterator[int]) -> None:
+        super().__init__(capacity, numbers)
+        self._tree = tree
+        self._seen = 0.0  # what the server's virtual clock showed when last looked at
+        self.full = False
+        self.taken: tuple[float, int] = (0, 0)
+
+    def limits(self) -> tuple[float, float, float, float]:
+        """Return by what to rank it among those that may be wrong, four times (inf: it is not).
+
+        The lowest limit at the server's level, the highest below it, the level at which it would be
+        full, and that at which it would not be; high ones below zero.
+        """
+        spare = self._units - self._limited
+        if self.full:
+            return math.inf, math.inf, math.inf, -spare / self._sharing
+        at, below = self._top(True), self._top(False)
+        return (
+            math.inf if at is None else at.units,
+            math.inf if below is None else -below.units,
+            spare / self._sharing if self._sharing else math.copysign(math.inf, spare),
+            math.inf,
+        )
+
+    def ends(self) -> tuple[float, float]:
+        """Return when the next of its flows ends, and when on the server's virtual clock."""
+        if self.full:
+            return self.next_end(), math.inf
+        return self._next(False), self._first_end(True) - self._virtual + self._seen
+
+    def adapt(self, spare: float, sharing: int) -> bool:
+        """Correct what is wrong at the server's level ``spare / sharing``; return whether it was.
+
+        At most one group changes sides, or the cell itself.
+        """
+        group = None if self.full else self._misplaced(spare, sharing)
+        if group is None and not self._is_wrong(spare, sharing):
+            return False
+        self._advance(self._tree.now)
+        if group is None:
+            self.full = not self.full
+        else:
+            self._move(group)
+        self._level()
+        return True
+
+    def _is_wrong(self, spare: float, sharing: int) -> bool:
+        """Return whether it is full though it has room at that level, or the other way round."""
+        own = self._units - self._limited
+        if self.full:
+            return own * sharing > spare * self._sharing if sharing else spare < 0
+        return own * sharing < spare * self._sharing if self._sharing else own < 0
+
+    @override
+    def _advance(self, now: float) -> None:
+        if self.full:
+            super()._advance(now)
+        else:
+            self._virtual += self._tree.virtual - self._seen
+            self.now = now
+        self._seen = self._tree.virtual
+
+    @override
+    def _next(self, fair: bool) -> float:
+        if self.full or not fair:
+            return super()._next(fair)
+        return self._tree.instant(self.ends()[1])
+
+    @override
+    def _level(self) -> None:
+        before = self.taken
+        if self.full:
+            super()._level()
+            self.full = self._sharing > 0
+        else:
+            self.level = math.inf
+            if not self._groups:
+                self._clear()
+        self.taken = (self._units, 0) if self.full else (self._limited, self._sharing)
+        self._tree.book(self, before)
+
+
+class _Least:
+    """Which cell has the least of numbers that change; O(log n) a change."""
+
+    def __init__(self) -> None:
+        self._keys: dict[_Cell, float] = {}
+        self._heap: list[tuple[float, int, _Cell]] = []
+        self._numbers = count()
+
+    def put(self, cell: _Cell, key: float) -> None:
+        """Give `cell` a number (inf: none)."""
+        if self._keys.get(cell, math.inf) == key:
             return
-        for cell in cells:
-            if cell >= 0 and math.isfinite(self.cells[cell]):
-                mine = np.flatnonzero(self._cell[:n] == cell)
-                if len(mine):
-                    limits = self._limit[mine]
-                    self._held[mine] = np.minimum(limits, level(self.cells[cell], limits))
-        rates = np.minimum(self._held[:n], level(self.capacity, self._held[:n]))
-        old = self._rate[:n]
-        new = np.flatnonzero(rates != old)
-        left = np.maximum(self._left[new] - old[new] * (now - self._since[new]), 0.0)
-        self._left[new], self._since[new] = left, now
-        self._rate[new] = rates[new]
-        self._end[new] = now + left / rates[new]
-        self._next_s = float(self._end[:n].min())
+        self._keys[cell] = key
+        if key < math.inf:
+            heappush(self._heap, (key, next(self._numbers), cell))
+        if len(self._heap) > 64 + 4 * len(self._keys):  # mostly numbers that are true no more
+            self._heap[:] = [entry for entry in self._heap if self._keys[entry[2]] == entry[0]]
+            heapify(self._heap)
+
+    def first(self) -> tuple[float, _Cell | None]:
+        """Return the least number, and whose it is (inf, None: there is none)."""
+        while self._heap and self._keys[self._heap[0][2]] != self._heap[0][0]:
+            heappop(self._heap)
+        return (self._heap[0][0], self._heap[0][2]) if self._heap else (math.inf, None)
+
+    def pop(self) -> _Cell:
+        """Take the least number away; return whose it was."""
+        _, cell = self.first()
+        assert cell is not None
+        self.put(cell, math.inf)
+        return cell

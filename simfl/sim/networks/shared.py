@@ -45,8 +45,7 @@ class Shared(Network):
     is shared a transfer takes ``latency + 8 * bytes * (1 + overhead) / rate``.
     A device has at most one transfer under way in each direction.
 
-    Cost: O(log n) host time an event, n the transfers under way over the link (the server's or a
-    cell's); O(n) array operations where the server's and cells' links limit the same direction.
+    Cost: O(log n) host time an event, n the transfers under way over the links that are shared.
     """
 
     server_downlink: LinkRate = Field(

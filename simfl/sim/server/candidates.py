@@ -1,6 +1,7 @@
 """Who can take part now: online, idle, with samples.  Idle devices cost one byte each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,10 @@ class Candidates:
         self._back_s: Floats | None = None  # when who is offline comes back
         # To look at a battery is to round its charge: there everybody drawn is looked at, always.
         self._batteries = any(group.batteries is not None for group in fleet.groups)
-        self._seen: Ids = np.zeros(0, dtype=np.int64)  # who was reachable once, and not drawn
+        self._spare = -1  # who was reachable once, and not drawn ...
+        self._spare_until_s = -np.inf  # ... and stays online until then
+        self._drawn: frozenset[int] = frozenset()  # who was drawn last ...
+        self._drawn_s = -np.inf  # ... at this instant
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
         """Devices that hold samples, ascending."""
         self.busy = 0
@@ -67,24 +71,42 @@ class Candidates:
             while len(seen) < len(pool) // _SHARE:
                 drawn = rng.integers(len(pool), size=wanted)
                 # Mostly the first of them are enough.
-                first = wanted if self._batteries else 4 * k + _FEW
-                for part in (drawn[:first], drawn[first:]):
-                    fresh = [i for i in dict.fromkeys(part.tolist()) if i not in seen]
+                ends = [wanted] if self._batteries else [2 * k + 2, 4 * k + _FEW, wanted]
+                for first, last in pairwise([0, *ends]):
+                    fresh = [i for i in dict.fromkeys(drawn[first:last].tolist()) if i not in seen]
                     seen.update(dict.fromkeys(fresh))
                     reachable += self.reachable(pool[fresh]).tolist() if fresh else []
                     if len(reachable) >= k:
-                        self._seen = np.array(reachable[k : k + 1], dtype=np.int64)
-                        return np.sort(np.array(reachable[:k], dtype=np.int64))
+                        self._remember(reachable[:k], reachable[k:])
+                        return np.array(sorted(reachable[:k]), dtype=np.int64)
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
 
     def present(self, most: int, among: Ids | None, rng: Callable[[], np.random.Generator]) -> int:
         """Return how many (of `among`) can take part now; any number from `most` on is `most`."""
-        if most == 1 and among is None and not self._batteries and len(self.reachable(self._seen)):
+        if most == 1 and among is None and self._has_spare():
             return 1
         pool = self.able if among is None else among
         few = len(pool) <= _FEW * (4 * most + 64)
         return min(most, len(self.reachable(pool) if few else self.draw(most, rng(), among)))
+
+    def absent(self, clients: Collection[int]) -> list[int]:
+        """Return those of `clients` that can't take part now, ascending."""
+        just_drawn = self._timeline.now == self._drawn_s and self._drawn.issuperset(clients)
+        if just_drawn and not self._batteries:
+            return sorted(client for client in clients if not self._free[client])
+        asked = np.array(sorted(clients), dtype=np.int64)
+        return sorted(set(asked.tolist()) - set(self.reachable(asked).tolist()))
+
+    def _remember(self, drawn: list[int], others: list[int]) -> None:
+        """Remember who is there, to be asked about sooner than anybody else."""
+        self._drawn, self._drawn_s = frozenset(drawn), self._timeline.now
+        if others and not self._batteries:  # a battery may be empty sooner
+            self._spare = others[0]
+            self._spare_until_s = self._fleet.leaves_s(self._spare, self._drawn_s)
+
+    def _has_spare(self) -> bool:
+        return self._timeline.now < self._spare_until_s and bool(self._free[self._spare])
 
     def next_return_s(self, among: Ids | None = None) -> float:
         """Return the first instant after now at which an offline device comes back (inf: never).

@@ -5,7 +5,6 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import simpy
 
 from simfl.components.selectors.base import Reports, View
@@ -92,10 +91,8 @@ class Selection:
 
     def _check(self, chosen: Counter[int]) -> None:
         """Assert that somebody was chosen, and that all of them can take part now."""
-        asked = np.array(sorted(chosen), dtype=np.int64)
-        able = self.candidates.reachable(asked) if len(asked) else asked
-        if not len(asked) or len(able) < len(asked):
-            absent = sorted(set(asked.tolist()) - set(able.tolist()))
+        absent = self.candidates.absent(chosen)
+        if not chosen or absent:
             raise RunError(
                 f"in round {self.state.round} the selector chose "
                 + (f"clients that can't take part now: {absent}" if absent else "nobody")

@@ -1,13 +1,16 @@
 """Links on two floors against hand computations, the definition of max-min and a slow filling."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.sim.networks.fair_tree import FairTree, TreeFlow, level
+from simfl.sim.networks.fair_link import Flow
+from simfl.sim.networks.fair_tree import FairTree
+from tests.counting import calls
 
 INF = math.inf
 
@@ -121,25 +124,6 @@ def ends_brute(
     return ends, moved
 
 
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
-        ([INF], 12.0),
-        ([INF, INF, INF], 4.0),
-        ([2.0, INF, INF], 5.0),
-        ([2.0, 4.0, INF], 6.0),
-        ([5.0, 5.0, 5.0], 4.0),
-        ([6.0, 6.0], 6.0),
-    ],
-)
-def test_the_level_by_hand(limits: list[float], expected: float) -> None:
-    assert level(12.0, np.array(limits)) == expected
-
-
-def test_a_link_with_room_holds_nobody_back() -> None:
-    assert level(12.0, np.array([1.0, 3.0])) >= 3.0
-
-
 @settings(deadline=None, max_examples=60)
 @given(n=st.integers(1, 20), n_cells=st.integers(1, 5), seed=st.integers(0, 10**6))
 def test_agrees_with_the_slow_simulation(n: int, n_cells: int, seed: int) -> None:
@@ -203,15 +187,39 @@ def test_what_others_do_leaves_the_end_of_a_limited_flow_alone_to_the_last_bit()
     assert play(10.0, [5.0, 3.0], starts)[0][0] == 0.1 + 7.0 / 0.3
 
 
-def test_a_thousand_flows_over_twenty_cells_come_and_go() -> None:
+def test_who_is_beside_all_cells_has_the_servers_link_to_itself_by_hand() -> None:
+    assert play(12.0, [], [(0.0, 24.0, 2.0, -1), (0.0, 100.0, INF, -1)])[0] == [12, 10]
+
+
+@settings(deadline=None, max_examples=60)
+@given(n=st.integers(1, 30), n_cells=st.integers(1, 5), seed=st.integers(0, 10**6))
+def test_rates_are_fair_whatever_the_capacities_become(n: int, n_cells: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree = FairTree(10.0, [5.0] * n_cells)
+    for i in range(n):
+        now = i / 100
+        tree.join(now, 1e6, float(rng.choice([0.3, 2.0, INF])), i, int(rng.integers(-1, n_cells)))
+        capacities = rng.choice([0.5, 3.0, 40.0], n_cells + 1).tolist()
+        tree.resize(now, *capacities)
+        check_max_min(capacities[0], capacities[1:], tree.rates())
+
+
+def churn(n: int) -> None:
+    """Let `n` flows run over twenty cells, each replaced as it ends until 2 n have ended."""
     rng = np.random.default_rng(0)
-    bits, limits = rng.uniform(1, 100, 3000).tolist(), rng.lognormal(1.6, 1, 3000).tolist()
-    tree = FairTree(2000.0, [100.0] * 20)
-    flows: list[TreeFlow] = [tree.join(0.0, bits[i], limits[i], cell=i % 20) for i in range(1000)]
+    bits, limits = rng.uniform(1, 100, 3 * n).tolist(), rng.lognormal(1.6, 1, 3 * n).tolist()
+    tree = FairTree(2.0 * n, [0.1 * n] * 20)
+    flows: list[Flow] = [tree.join(0.0, bits[i], limits[i], cell=i % 20) for i in range(n)]
     ended = 0
-    while ended < 2000:
+    while ended < 2 * n:
         now = tree.next_end()
         for flow in tree.finish(now):
             ended += 1
-            tree.join(now, bits[flow.number % 3000], limits[flow.number % 3000], cell=ended % 20)
-    assert len(flows) == len(tree) == 1000
+            tree.join(now, bits[flow.number % n], limits[flow.number % n], cell=ended % 20)
+    assert len(flows) == len(tree) == n
+
+
+def test_an_event_costs_little_more_among_many_flows() -> None:
+    """It is O(log n) for each group that a level crosses; O(n) would be ten times as much."""
+    few, many = (calls(partial(churn, n)) / n for n in (200, 2000))
+    assert many < 2 * few
