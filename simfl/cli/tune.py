@@ -84,7 +84,7 @@ def tune_command(
             variant=variant,
             seeds=chosen,
             overwrite=overwrite,
-            told=lambda tuning: None if silent else _tell_last(tuning),
+            tell=lambda tuning: None if silent else _tell_last(tuning),
         )
     page = write_page(tuning)
     if as_json:

@@ -123,8 +123,9 @@ def fork(
     past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
     _refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
-    refuse([("", 0, scenario)], trains=not provenance["time_only"])
-    name = _folder_name(name or f"{provenance['variant']}-fork")
+    name = name or f"{provenance['variant']}-fork"
+    refuse({name: scenario}, trains=not provenance["time_only"])
+    name = _folder_name(name)
     forked = folder.resolve().parents[1] / name / folder.resolve().name
     log = "".join(f"{line}\n" for line in past).encode()
     origin = {

@@ -69,18 +69,15 @@ def run_jobs(
     listen: Callable[[Job], Sequence[Listener]] | None = None,
     go_on: bool = False,
     watch: Watch | None = None,
-    told: bool = True,
+    tell_reuse: bool = True,
 ) -> list[RunResult]:
     """Do some jobs; return their results in that order.
 
-    All is as for `run`; `told` is whether it is logged which finished runs are reused.
+    All is as for `run`; `tell_reuse` is whether it is logged which finished runs are reused.
     """
     options = options or Options()
-    refuse(
-        [(job.variant, job.scenario.seed, job.scenario) for job in todo],
-        trains=not options.time_only,
-    )
-    kept = [_is_kept(job, options, overwrite, go_on, told) for job in todo]
+    refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
+    kept = [_is_kept(job, options, overwrite, go_on, tell_reuse) for job in todo]
     _do_all(todo, kept, options, watch, listen)
     return [RunResult(job.folder) for job in todo]
 
@@ -146,12 +143,12 @@ def _do(
     track(result, job.scenario.log)
 
 
-def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
+def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse: bool) -> bool:
     if overwrite:
         refuse_foreign(job.folder)
         return False
     kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
-    if kept and told and is_finished(job.folder):
+    if kept and tell_reuse and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished: its results are reused; --overwrite computes them "
             "again",

@@ -44,7 +44,7 @@ def tune(
     variant: str | None = None,
     seeds: Sequence[int] | None = None,
     overwrite: bool = False,
-    told: Callable[[Tuning], None] = lambda tuning: None,
+    tell: Callable[[Tuning], None] = lambda tuning: None,
 ) -> Tuning:
     """Look for the best choice that the `tune` section of a scenario describes.
 
@@ -55,7 +55,7 @@ def tune(
         variant: the one that is tuned, of a scenario that has several.
         seeds: instead of the scenario's own.
         overwrite: run again what has been run.
-        told: is told after every trial.
+        tell: is told after every trial.
 
     Raises:
         InputError: Optuna is not there, the scenario says not what to look for, or no trial can be
@@ -79,7 +79,7 @@ def tune(
             asking.tell(asked, state=optuna.trial.TrialState.PRUNED)
         tuning = replace(tuning, trials=(*tuning.trials, trial))
         write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
-        told(tuning)
+        tell(tuning)
     if all(trial.state == "refused" for trial in tuning.trials):
         raise InputError(tuning.trials[0].why)
     return tuning
@@ -205,8 +205,7 @@ class _Study:
             )
             for job in asked
         ]
-        runs = [(job.variant, job.scenario.seed, job.scenario) for job in todo]
-        refuse(runs, trains=not self._options.time_only)
+        refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
         return todo
 
     def _bounded(self, scenario: Scenario, seeds: int) -> Scenario:
@@ -228,7 +227,9 @@ class _Study:
     def _run(self, todo: Sequence[Job]) -> list[RunResult]:
         if not todo:
             return []
-        return run_jobs(todo, self._options, self._overwrite, go_on=not self._overwrite, told=False)
+        return run_jobs(
+            todo, self._options, self._overwrite, go_on=not self._overwrite, tell_reuse=False
+        )
 
     def _value(self, run: RunResult) -> float:
         metric = METRICS[self.metric_name]
