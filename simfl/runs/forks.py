@@ -30,10 +30,11 @@ from simfl.runs.folder import (
     write_atomically,
 )
 from simfl.runs.lock import locked
-from simfl.runs.reuse import leaves, prepare, refuse_foreign
+from simfl.runs.reuse import prepare, refuse_foreign
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import Name
+from simfl.scenario.place import leaves
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import RuleChange
 from simfl.sim.server.server import Server

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.runs.lock import LOCK, locked
+from simfl.scenario.place import leaves
 from simfl.scenario.yaml import read_yaml
 
 _RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
@@ -105,15 +106,6 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     ]
     more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "\n".join([*lines[:_SHOWN], *more])
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path of everything in `value` that is neither a list nor a mapping."""
-    if not isinstance(value, dict | list):
-        yield path, value
-        return
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(item, f"{path}.{key}" if path else str(key))
 
 
 def _shown(values: Mapping[str, Any], path: str) -> str:

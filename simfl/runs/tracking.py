@@ -3,12 +3,12 @@
 import logging
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from simfl.components.trackers.base import Step, TrackedRun, Tracker
 from simfl.runs.result import RunResult
+from simfl.scenario.place import leaves
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def tracked(result: RunResult) -> TrackedRun:
         result.name,
         result.variant,
         result.seed,
-        dict(_leaves(result.scenario)),
+        dict(leaves(result.scenario)),
         list(_steps(result)),
         {name: float(value) for name, value in totals.items() if math.isfinite(value)},
         result.folder.resolve().parents[1],
@@ -57,11 +57,3 @@ def _steps(result: RunResult) -> Iterator[Step]:
         numbers = {name: float(values[row]) for name, values in columns.items()}
         finite = {name: value for name, value in numbers.items() if math.isfinite(value)}
         yield Step(int(rounds[row]), float(times[row]), finite)
-
-
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if not isinstance(value, dict | list):
-        yield path, value
-        return
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(item, f"{path}.{key}" if path else str(key))
