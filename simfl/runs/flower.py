@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.build.builder import Builder
@@ -146,23 +145,9 @@ class Held(ClientData):
     def sizes(self) -> Ids:
         return self.held
 
-    @property
-    @override
-    def validation_sizes(self) -> Ids:
-        return np.zeros(len(self.held), dtype=np.int64)
-
-    @property
-    @override
-    def label_counts(self) -> NDArray[np.int64] | None:
-        return None
-
     @override
     def training(self, clients: Sequence[int]) -> Cohort:
         raise InputError("the data are those of Flower's clients")
-
-    @override
-    def validation(self, clients: Sequence[int]) -> Cohort:
-        return self.training(clients)
 
     @override
     def everybodys(self) -> Samples:
