@@ -232,10 +232,6 @@ class FlowerCoordinator(BaseCoordinator):
         )
 
     @override
-    def keeps(self, order: WorkOrder) -> bool:
-        return True
-
-    @override
     def evaluate(self, round_: int) -> Evaluation | None:
         """Judge by the strategy, centrally or on the clients that it chooses."""
         judged = self._ask("evaluate", round_, self.parameters)
