@@ -137,10 +137,11 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
 
 def _tell_last(tuning: "Tuning") -> None:
     """Print a line about the last trial."""
-    from simfl.report.tuning import parameter_text, value_text
+    from simfl.report.tuning import value_text
+    from simfl.scenario.place import as_written
 
     trial = tuning.trials[-1]
-    chosen = ", ".join(f"{path} {parameter_text(v)}" for path, v in trial.parameters.items())
+    chosen = ", ".join(f"{path} {as_written(v)}" for path, v in trial.parameters.items())
     best = "  best so far" if tuning.best is trial else ""
     value = value_text(tuning, trial) if trial.state in ("done", "over a limit") else ""
     typer.echo(f"{trial.name}: {trial.state} {value}  ({chosen}){best}", err=True)
@@ -148,12 +149,13 @@ def _tell_last(tuning: "Tuning") -> None:
 
 def _tell(tuning: "Tuning") -> None:
     """Print what came of it, and how to have it again."""
-    from simfl.report.tuning import answer, parameter_text
+    from simfl.report.tuning import answer
+    from simfl.scenario.place import as_written
 
     typer.echo(" ".join(answer(tuning)))
     if (best := tuning.best) is not None:
         for path, value in best.parameters.items():
-            typer.echo(f"  --set {f'{path}={parameter_text(value)}'!r}")
+            typer.echo(f"  --set {f'{path}={as_written(value)}'!r}")
     refused = [trial for trial in tuning.trials if trial.state == "refused"]
     if refused:
         typer.echo(f"{refused[0].name} was refused: {refused[0].why.splitlines()[0]}")

@@ -1,7 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups
+from simfl.report.charts.base import Groups, all_runs
 from simfl.report.devices import Devices
 
 BIASED = 0.05
@@ -14,7 +14,7 @@ WASTEFUL = 0.01
 
 def notes(groups: Groups) -> list[tuple[str, str]]:
     """Return what a reader must know before believing the numbers: a heading and a sentence."""
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     headed = []
     if any(run.time_only for run in runs):
         text = "nothing was trained, so there is no accuracy; only times, bytes and energy count."

@@ -14,7 +14,7 @@ from typing import Any
 from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
-from simfl.report.charts.base import Drawing, Groups
+from simfl.report.charts.base import Drawing, Groups, all_runs
 from simfl.report.devices import Devices
 from simfl.report.factors import factors
 from simfl.report.notes import notes
@@ -185,7 +185,7 @@ def _without_none(*drawings: Drawing | None) -> list[Drawing]:
 
 def _clients(groups: Groups) -> list[tuple[str, Table]]:
     """Return who straggled: every device that cost most for one run, else counts per variant."""
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     if len(runs) == 1:
         return _slowest(runs[0])
     rows = []

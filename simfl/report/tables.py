@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from simfl.report import formats
 
@@ -43,6 +44,18 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     words: Sequence[str] = ()
     above: Sequence[tuple[str, int]] = field(default=())
+
+
+def leading_number(value: Any) -> float | None:
+    """Return the number that a value of a scenario is or begins with, if it does: 30 of `30 s`."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        try:
+            return float(value.rstrip("%").split()[0])
+        except (ValueError, IndexError):
+            return None
+    return None
 
 
 def mean_cell(values: Sequence[float], text: Callable[[float], str]) -> Cell:

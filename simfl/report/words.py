@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups
+from simfl.report.charts.base import Groups, all_runs
 from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.statistics import Figure, Ratio, paired_ratio
 
@@ -65,12 +65,12 @@ def standings(groups: Groups, target: float) -> list[Standing]:
 
 def all_targets(groups: Groups) -> list[float]:
     """Return the accuracies that any of the scenarios asks about, lowest first."""
-    return sorted({target for runs in groups.values() for run in runs for target in run.targets})
+    return sorted({target for run in all_runs(groups) for target in run.targets})
 
 
 def headline(groups: Groups) -> list[str]:
     """Return the answer, as one or two sentences."""
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     if not any(run.n_rounds for run in runs):
         return ["No round has ended yet."]
     if not any(len(run.evaluated) for run in runs):
@@ -175,7 +175,7 @@ def _durations(groups: Groups) -> list[str]:
         if any(run.n_rounds for run in runs)
     }
     if len(means) == 1:
-        run = next(run for runs in groups.values() for run in runs if run.n_rounds)
+        run = next(run for run in all_runs(groups) if run.n_rounds)
         ended = f"{formats.plural(run.n_rounds, 'round')} took {formats.duration(run.end_s)}"
         return [f"{ended} of virtual time: {formats.duration(*means.values())} each."]
     ranked = sorted(means.items(), key=lambda pair: pair[1])

@@ -1,5 +1,6 @@
-"""Where pieces of plain data are: paths into it, and places in the file it was read from."""
+"""Pieces of plain data: paths to them, places in the file they were read from, as text."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -43,3 +44,8 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         return
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
         yield from leaves(item, f"{path}.{key}" if path else str(key))
+
+
+def as_written(value: Any) -> str:
+    """Return a value as a scenario, or ``--set``, has it."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -7,7 +7,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
-from simfl.report.charts.base import Drawing, Groups, bars, mean
+from simfl.report.charts.base import Drawing, Groups, all_runs, bars, mean
 from simfl.report.svg import Plot
 from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.result import RunResult
@@ -26,7 +26,7 @@ def anatomy(groups: Groups) -> Drawing | None:
     groups = {
         name: [run for run in members if run.log != "none"] for name, members in groups.items()
     }
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     if not any(run.n_rounds and len(run.clients) for run in runs):
         return None
     if len(runs) == 1:

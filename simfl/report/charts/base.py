@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,12 @@ from simfl.runs.result import RunResult
 
 Groups = Mapping[str, Sequence[RunResult]]
 """Runs by variant."""
+
+
+def all_runs(groups: Groups) -> list[RunResult]:
+    """Return the runs of all variants."""
+    return list(chain.from_iterable(groups.values()))
+
 
 COLOURS = 8
 SPREAD = 12.0

@@ -15,7 +15,7 @@ import numpy as np
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.axes import Axis, linear, logarithmic
-from simfl.report.charts.base import Drawing, Groups, colour, legend
+from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
 from simfl.report.measures import Measure, on_grid
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.runs.result import RunResult
@@ -50,7 +50,7 @@ def curves(
         marks: lines across: key of the vertical axis, value, text.
         wide: whether it has the page's whole width.
     """
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     ys = [y for y in ys if any(np.isfinite(y.of(run)).any() for run in runs)]
     xs = [x for x in xs if any(np.nanmax(x.of(run), initial=0) > 0 for run in runs)]
     if not xs or not ys:

@@ -4,7 +4,7 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.axes import linear
-from simfl.report.charts.base import Drawing, Groups, bars
+from simfl.report.charts.base import Drawing, Groups, all_runs, bars
 from simfl.report.svg import Plot
 from simfl.runs.result import OUTCOMES, RunResult
 
@@ -14,7 +14,7 @@ COLUMNS = 240
 
 def outcomes(groups: Groups) -> Drawing | None:
     """Return what became of those selected: by round for one run, else a bar per variant."""
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     if not any(run.outcomes for run in runs):
         return None
     if len(runs) == 1:
