@@ -163,11 +163,10 @@ def _tell(tuning: "Tuning") -> None:
 
 def _print_json(tuning: "Tuning") -> None:
     import json
-    import math
     from dataclasses import asdict
 
-    rows = [asdict(trial) for trial in tuning.trials]
-    for row in rows:
-        row["value"] = row["value"] if math.isfinite(row["value"]) else None
+    from simfl.runs.eventlog import finite
+
+    rows = finite([asdict(trial) for trial in tuning.trials])
     best = None if tuning.best is None else tuning.best.name
     typer.echo(json.dumps({"best": best, "trials": rows}, indent=2))

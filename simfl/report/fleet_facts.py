@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Floats, Ids
+from simfl.runs.eventlog import finite
 
 
 @dataclass(frozen=True)
@@ -92,19 +93,14 @@ class FleetFacts:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain data; what is infinite or unknown is None."""
-        return {
+        facts = {
             "devices": self.groups[-1].count,
             "clients": self.clients,
             "asked": self.asked,
-            "deadline_s": _plain(self.deadline_s),
+            "deadline_s": self.deadline_s,
             "selector": self.selector,
-            "asked_s": _plain(self.asked_s),
-            "expected_round_s": _plain(self.expected_round_s),
-            "groups": [_plain(asdict(group)) for group in self.groups],
+            "asked_s": self.asked_s,
+            "expected_round_s": self.expected_round_s,
+            "groups": [asdict(group) for group in self.groups],
         }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return {name: finite(value) for name, value in facts.items()}
