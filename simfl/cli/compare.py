@@ -34,7 +34,7 @@ def compare_command(
     """Compare finished runs over seeds; with a baseline, seed by seed, with 95% intervals."""
     from simfl.core.units import Share
     from simfl.errors import InputError, nearest
-    from simfl.report.comparison import render
+    from simfl.report.comparison_forms import render
     from simfl.runs.compare import compare
     from simfl.runs.find import find_runs
 

@@ -91,7 +91,7 @@ def show(
 
 def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
     """Print what came of some runs."""
-    from simfl.report.comparison import render
+    from simfl.report.comparison_forms import render
     from simfl.runs.compare import compare
 
     if as_json:

@@ -9,6 +9,7 @@ from simfl.errors import InputError, nearest
 from simfl.runs.find import by_variant
 from simfl.runs.result import RunResult
 from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
+from simfl.runs.summary import TERMINAL_ROUNDS
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
 """What a number is of: says how it is written."""
@@ -177,7 +178,9 @@ def compare(
 def _totals(results: Sequence[RunResult]) -> list[Metric]:
     """Return what can be said of some of these runs as a whole."""
     errors = dict.fromkeys(run.error[0] for run in results if run.error is not None)
-    judged = [ACCURACY, TERMINAL]
+    judged = [ACCURACY]
+    if any(run.n_rounds > TERMINAL_ROUNDS for run in results):
+        judged.append(TERMINAL)
     if errors:
         evaluated = any(len(run.evaluated) for run in results)
         judged = [*(judged if evaluated else []), *(Metric(e, "number", _error(e)) for e in errors)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simfl.report.comparison import render
+from simfl.report.comparison_forms import render
 from simfl.runs.compare import compare
 from simfl.runs.run import run
 from simfl.runs.statistics import Figure

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from simfl.errors import InputError
-from simfl.report.comparison import WIDTH, render, sections
+from simfl.report.comparison import sections
+from simfl.report.comparison_forms import WIDTH, render
 from simfl.runs.compare import Cell, Comparison, compare
 from simfl.runs.statistics import Figure, Ratio
 from tests.made_runs import made_run, reaches

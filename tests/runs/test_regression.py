@@ -7,7 +7,7 @@ import pytest
 
 from simfl import compare
 from simfl.errors import InputError
-from simfl.report.comparison import render
+from simfl.report.comparison_forms import render
 from tests.tiny import RunTiny
 
 REGRESSION = {

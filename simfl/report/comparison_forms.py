@@ -1,0 +1,171 @@
+"""A comparison as text: for a terminal, Markdown, LaTeX, CSV and JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from simfl.report.comparison import Section, legend, sections
+from simfl.runs.compare import Cell, Comparison
+from simfl.runs.statistics import Ratio
+
+WIDTH = 100
+"""Columns of text, where the output is no terminal."""
+
+
+def render(comparison: Comparison, form: str) -> str:
+    """Return a comparison as text in one of `FORMATS`."""
+    return FORMATS[form](comparison)
+
+
+def as_table(comparison: Comparison) -> str:
+    """Return aligned text, at most as wide as the terminal or `WIDTH`."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    file = io.StringIO()
+    console = Console(file=file, width=WIDTH, highlight=False, markup=False, color_system=None)
+    for part in (fitting for whole in sections(comparison) for fitting in _fitting(whole)):
+        table = Table(title=part.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for index, head in enumerate(part.heads):
+            table.add_column(head, justify="right" if index else "left", overflow="fold")
+        for row in part.rows:
+            table.add_row(*row)
+        console.print(table)
+    for line in legend(comparison):
+        console.print(line)
+    return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
+
+
+GAP = 3
+"""Between two columns of a table: a space on both sides of its rule."""
+
+
+def _fitting(part: Section) -> Iterator[Section]:
+    """Yield `part` in tables no wider than `WIDTH`, so that no cell need be broken."""
+    columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
+    names, *others = columns
+    title, taken = part.title, list[list[str]]()
+    for column in others:
+        width = sum(GAP + _width(shown) for shown in (names, *taken, column))
+        if taken and width > WIDTH:
+            yield _of_columns(title, [names, *taken])
+            title, taken = f"{part.title}, continued", []
+        taken.append(column)
+    yield _of_columns(title, [names, *taken])
+
+
+def _width(column: Sequence[str]) -> int:
+    """Return how wide a column is whose head may be broken between words."""
+    head, *cells = column
+    return max(map(len, [*head.split(), *cells]))
+
+
+def _of_columns(title: str, columns: Sequence[Sequence[str]]) -> Section:
+    heads, *rows = [list(row) for row in zip(*columns, strict=True)]
+    return Section(title, heads, rows)
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """Return a table per section, in Markdown."""
+
+    def row(cells: list[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+    lines = []
+    for part in sections(comparison):
+        rule = "| --- |" + " ---: |" * (len(part.heads) - 1)
+        lines += [f"**{part.title}**", "", row(part.heads), rule, *map(row, part.rows), ""]
+    return "\n".join([*lines, *legend(comparison)]).rstrip("\n")
+
+
+_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "±": r"$\pm$", "×": r"$\times$", "÷": r"$\div$", "–": "--", "[": "{[}", "]": "{]}",
+}  # fmt: skip
+
+
+def as_latex(comparison: Comparison) -> str:
+    """Return a booktabs table per section."""
+
+    def row(cells: list[str]) -> str:
+        return " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
+
+    lines = [r"% \usepackage{booktabs}"]
+    for part in sections(comparison):
+        lines += [f"% {part.title}", rf"\begin{{tabular}}{{l{'r' * (len(part.heads) - 1)}}}"]
+        lines += [r"\toprule", row(part.heads), r"\midrule", *map(row, part.rows)]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*lines, *(f"% {line}" for line in legend(comparison))])
+
+
+def as_json(comparison: Comparison) -> str:
+    """Return a list of variants with all that is known of each column."""
+    rows = [
+        {
+            "variant": variant,
+            "seeds": len(runs),
+            **{c.key: facts(comparison.cell(variant, c)) for c in comparison.columns},
+        }
+        for variant, runs in comparison.groups.items()
+    ]
+    return json.dumps(rows, indent=2)
+
+
+def as_csv(comparison: Comparison) -> str:
+    """Return a line per variant; every fact of a column is a column of its own."""
+    buffer = io.StringIO()
+    rows = [
+        {"variant": variant, "seeds": len(runs), **dict(_flat(comparison, variant))}
+        for variant, runs in comparison.groups.items()
+    ]
+    heads = dict.fromkeys(head for row in rows for head in row)
+    writer = csv.DictWriter(buffer, list(heads), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({head: _defused(cell) for head, cell in row.items()} for row in rows)
+    return buffer.getvalue().rstrip("\n")
+
+
+def _defused(cell: Any) -> Any:
+    """Put a quote before text that a spreadsheet would run: a run folder may be a stranger's."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
+
+
+def _flat(comparison: Comparison, variant: str) -> Iterator[tuple[str, Any]]:
+    for column in comparison.columns:
+        for name, value in (facts(comparison.cell(variant, column)) or {}).items():
+            own = column.key if name in ("mean", "ratio") else f"{column.key}_{name}"
+            yield own, "" if value is None else value
+
+
+def facts(cell: Cell) -> dict[str, Any] | None:
+    """Return a cell for programs; what is not finite is None."""
+    if cell is None:
+        return None
+
+    def finite(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    interval = cell.interval
+    bounds = {
+        "low": None if interval is None else finite(interval.low),
+        "high": None if interval is None else finite(interval.high),
+        "interval": None if interval is None else interval.method,
+    }
+    if isinstance(cell, Ratio):
+        told = {"ratio": finite(cell.value), **bounds, "distinguishable": cell.distinguishable}
+        return told | {"seeds": cell.seeds, "horizon": finite(cell.horizon)}
+    told = {"mean": finite(cell.mean), "std": finite(cell.std), "median": finite(cell.median)}
+    return told | {"missing": cell.missing, **bounds}
+
+
+FORMATS: Mapping[str, Callable[[Comparison], str]] = {
+    "table": as_table,
+    "markdown": as_markdown,
+    "csv": as_csv,
+    "json": as_json,
+    "latex": as_latex,
+}
