@@ -21,4 +21,8 @@ TINY: dict[str, Any] = {
     "rounds": {"clients": 4, "stop": {"rounds": 4}},
 }
 
+PILOT = "client,samples,epochs,download_s,download_bytes,compute_s,upload_s,upload_bytes\n"
+PILOT += "".join(f"c,{n},1,{0.1 * n},{n}000,{0.1 * n},{0.2 * n},{n}000\n" for n in (10, 20, 30))
+"""What a pilot has measured, for `simfl calibrate`."""
+
 RunTiny = Callable[..., RunResult]

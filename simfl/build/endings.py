@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from simfl.components.selectors.base import Selector
 from simfl.scenario.checks import Objection
 from simfl.scenario.scenario import Scenario
+from simfl.sim.policies.semi_synchronous import SemiSynchronous
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.sim.policies.tiered import Tiered
 from simfl.sim.server.server import Server
@@ -20,15 +21,25 @@ def endless(scenario: Scenario, server: Server) -> Iterator[Objection]:
         scenario: one variant.
         server: of that run, before its first round.
     """
+    yield from _quorums(scenario, server)
+    yield from _limits(scenario, server)
+    yield from _sessions(scenario, server)
+
+
+def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
+    """Yield the number of clients that are never there at once."""
     least = scenario.rounds.min_clients
     if least is not None and (ever := _ever_there(server, least)) < least:
         yield (
             ("rounds", "min_clients"),
             f"{least} clients to begin a round, but only {ever} with samples are ever available",
         )
+
+
+def _limits(scenario: Scenario, server: Server) -> Iterator[Objection]:
+    """Yield the option by which everybody is called off."""
     option, limit_s, ends = _limit(scenario)
-    stop = scenario.rounds.stop
-    if not option or any(getattr(stop, rule) is not None for rule in ends):
+    if not option or _ends_by(scenario, ends):
         return
     if (fastest_s := _fastest_s(scenario, server, option)) > limit_s * (1 + 1e-9):
         yield (
@@ -36,6 +47,28 @@ def endless(scenario: Scenario, server: Server) -> Iterator[Objection]:
             f"no device is ever done within {limit_s:g} s, the fastest takes {fastest_s:.4g} s; "
             f"and `rounds.stop` names no {' or '.join(ends)}",
         )
+
+
+def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
+    """Yield the fleet, if everybody leaves before anything is done, and does it again and again."""
+    policy = scenario.rounds.policy
+    counts = isinstance(policy, Synchronous | SemiSynchronous)  # rounds that nothing arrives in
+    ends = ("rounds", "time", "bytes") if counts else ("time",)
+    if _ends_by(scenario, ends) or not all(group.on_offline == "abort" for group in scenario.fleet):
+        return
+    folder = scenario.root
+    longest_s = max(group.availability.longest_session_s(folder) for group in scenario.fleet)
+    if (fastest_s := _fastest_s(scenario, server, "deadline")) > longest_s * (1 + 1e-9):
+        yield (
+            ("fleet",),
+            f"no device is online for longer than {longest_s:g} s, the fastest takes "
+            f"{fastest_s:.4g} s, and leaving aborts its work; and `rounds.stop` names no "
+            f"{' or '.join(ends)}",
+        )
+
+
+def _ends_by(scenario: Scenario, ends: tuple[str, ...]) -> bool:
+    return any(getattr(scenario.rounds.stop, rule) is not None for rule in ends)
 
 
 def _limit(scenario: Scenario) -> tuple[str, float, tuple[str, ...]]:

@@ -3,7 +3,8 @@
 import importlib
 import pkgutil
 from collections.abc import Sequence
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -49,11 +50,16 @@ def load_commands() -> None:
         importlib.import_module(f"simfl.cli.{name}")
 
 
+@cache
+def _command() -> Any:
+    """Return all commands as one; to make it out of their signatures takes longer than most."""
+    load_commands()
+    return typer.main.get_command(app)
+
+
 def invoke(words: Sequence[str]) -> int:
     """Run the command that `words` are; return its exit code, or raise what it raises."""
-    load_commands()
-    command = typer.main.get_command(app)
-    code = command.main(args=list(words), prog_name="simfl", standalone_mode=False)
+    code = _command().main(args=list(words), prog_name="simfl", standalone_mode=False)
     if code == 130:  # Typer makes an exit of an interruption
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0

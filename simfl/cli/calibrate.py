@@ -34,6 +34,7 @@ def calibrate_command(
     import yaml
 
     from simfl.build.calibrate import calibrated, fleet, measurements
+    from simfl.core.files import write_output
     from simfl.core.units import DURATION, parse_quantity
     from simfl.errors import InputError
     from simfl.report import calibration_picture
@@ -57,7 +58,7 @@ def calibrate_command(
     if out is None:
         typer.echo("\n" + text, nl=False)
     else:
-        out.write_text(text)
+        write_output(out, text.encode())
         typer.echo(f"Fleet: {out}")
     if picture is not None:
         save(calibration_picture.picture(devices), picture)

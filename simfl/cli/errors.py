@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import typer
 
+from simfl.core.files import failure
 from simfl.core.memory import is_out_of_memory
 from simfl.errors import SimflError
 
@@ -48,8 +49,8 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _fail(f"error: {where}{error.strerror or error}", 1, debug)
+        told = failure(str(error.filename or "the operating system"), error)
+        return _fail(f"error: {told}", told.exit_code, debug)
     except Exception as error:
         if is_out_of_memory(error):
             what = "what the scenario asks for does not fit into memory: the model or the data set"

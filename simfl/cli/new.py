@@ -26,6 +26,7 @@ def new(
     from importlib.resources import files
 
     from simfl.cli.schema import BESIDE, schema
+    from simfl.core.files import failure, write_output
     from simfl.errors import InputError, NameNotFound
     from simfl.scenario.document import safe_name
 
@@ -36,14 +37,19 @@ def new(
             raise NameNotFound("scenario", example, shipped)
         text = shipped[example].read_text(encoding="utf-8")
     named = re.compile(r"^name: \S+", re.MULTILINE)
+    lines = f"# yaml-language-server: $schema={BESIDE}\n" + named.sub(
+        f"name: {safe_name(file.stem)}", text, count=1
+    )
     try:
-        # Never overwrites, even if the file appears this very moment.
-        with file.open("x", encoding="utf-8") as out:
-            out.write(f"# yaml-language-server: $schema={BESIDE}\n")
-            out.write(named.sub(f"name: {safe_name(file.stem)}", text, count=1))
+        file.open("x").close()  # never overwrites, even if the file appears this very moment
     except FileExistsError:
         raise InputError(f"{file} exists already; choose another name") from None
     except OSError as error:
-        raise InputError(f"{file} can't be written: {error.strerror}") from None
+        raise failure(f"can't write {file}", error) from None
+    try:
+        write_output(file, lines.encode())
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
     schema(file.parent / BESIDE)
     typer.echo(f"wrote {file}; next: simfl run {file}")

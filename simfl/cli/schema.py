@@ -22,15 +22,12 @@ def schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of scenarios, so that editors complete and check them."""
-    from simfl.errors import InputError
+    from simfl.core.files import write_output
 
     if out is None:
         typer.echo(text())
         return
-    try:
-        out.write_text(text() + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out} can't be written: {error.strerror}") from None
+    write_output(out, f"{text()}\n".encode())
 
 
 def text() -> str:

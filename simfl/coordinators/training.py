@@ -11,10 +11,11 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
+from simfl.coordinators.adding_up import ROOM_BYTES, Sum, added_up, is_sound
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.guard import blaming, check_vector
-from simfl.core.types import Corrections, Params
+from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.training.executors.base import Executor
@@ -105,14 +106,20 @@ class TrainingCoordinator(BaseCoordinator):
     def aggregate(
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
-        results = self._collect([arrival.order for arrival in arrivals])
         by_key = {arrival.order.key: arrival for arrival in arrivals}
-        good = [result for result in results if _is_sound(result)]
-        discarded = [result.order.key for result in results if not _is_sound(result)]
+        if (summed := self._added_up(by_key)) is not None:
+            good, discarded = summed.results, list(summed.discarded)
+        else:
+            results = self._collect([arrival.order for arrival in arrivals])
+            good = [result for result in results if is_sound(result)]
+            discarded = [result.order.key for result in results if not is_sound(result)]
         if good:
             contributions = self._kept([self._received(r, by_key) for r in good], round_)
             with blaming(self._aggregator, f"aggregating in round {round_}"):
-                model = self._aggregator.aggregate(self.model, contributions)
+                if summed is None:
+                    model = self._aggregator.aggregate(self.model, contributions)
+                else:
+                    model = self.model if summed.total is None else summed.total.astype(np.float32)
                 model = check_vector(model, self.model)
             self._observe(round_, selected, contributions, by_key)
             self._last_change = model - self.model
@@ -159,6 +166,35 @@ class TrainingCoordinator(BaseCoordinator):
         self._aggregator, self._path = rules._aggregator, rules._path
         self._nominal = rules._nominal
         self._asked.clear()  # whoever was answering has been called off
+
+    def _added_up(self, arrivals: Mapping[tuple[int, int], Arrival]) -> Sum | None:
+        """Train what arrived and add it up; None: models are needed singly, or all of them fit."""
+        arrived = [arrivals[key] for key in sorted(arrivals)]
+        at_once = max(ROOM_BYTES // self.model.nbytes, self._executor.side_by_side)
+        singly = (
+            self._selector.needs_updates
+            or "gradient" in self._selector.wants
+            or self._path.compressor.name != "none"
+            or self._path.filter.stage != "none"
+            or any(arrival.staleness for arrival in arrived)
+        )
+        if len(arrived) <= at_once or singly or self._weights(arrived) is None:
+            return None
+        orders = [arrival.order for arrival in arrived]
+        self.ledger.replay(orders)
+
+        def weigh(orders: Sequence[WorkOrder]) -> Floats:
+            weights = self._weights([arrivals[order.key] for order in orders])
+            assert weights is not None
+            return weights
+
+        return added_up(self._execute, orders, weigh, at_once)
+
+    def _weights(self, arrivals: Sequence[Arrival]) -> Floats | None:
+        """Return `(r,)` by what models are multiplied before they are added up, if that is all."""
+        sizes = self._executor.task.data.sizes
+        samples = [int(sizes[arrival.order.client]) for arrival in arrivals]
+        return self._aggregator.weigh(samples, [arrival.copies for arrival in arrivals])
 
     def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
         """Return the results of `orders`, those computed early included, in canonical order."""
@@ -278,9 +314,3 @@ class TrainingCoordinator(BaseCoordinator):
         self._last_change = state["last_change"]
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])
-
-
-def _is_sound(result: WorkResult) -> bool:
-    """Whether the update and the loss are finite numbers still (docs/algorithms.md, 0.1)."""
-    diverged = result.steps > 0 and not np.isfinite(result.loss)
-    return bool(np.isfinite(result.params).all()) and not diverged

@@ -1,5 +1,6 @@
 """Downloads: resumed where they were cut off, checked, and put in place whole or not at all."""
 
+import errno
 import hashlib
 import urllib.error
 import urllib.request
@@ -8,7 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from simfl.core.origins import ORIGINS, Download, Origin
-from simfl.errors import InputError, NameNotFound
+from simfl.errors import InputError, NameNotFound, RunError
 
 CHUNK = 1 << 16
 TIMEOUT_S = 30
@@ -30,6 +31,7 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
     Raises:
         InputError: there is no such thing, it can't be downloaded, or what came is not what was
             expected.
+        RunError: the disk is full.
     """
     if name not in ORIGINS:
         raise NameNotFound("data set or trace", name, ORIGINS)
@@ -42,7 +44,8 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
             if wanted := [file for file in download.makes if file in missing]:
                 _make(download, folder, wanted, tell)
     except OSError as error:
-        raise InputError(_complaint(name, origin, folder, error)) from error
+        kind = RunError if error.errno == errno.ENOSPC else InputError
+        raise kind(_complaint(name, origin, folder, error)) from error
     return [folder / file for file in origin.files]
 
 

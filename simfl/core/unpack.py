@@ -4,31 +4,14 @@ import csv
 import gzip
 import io
 import json
-import os
 import shutil
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+
+from simfl.core.files import whole
 
 ARTEFACT_MBPS = (0.4209, 0.4210)
 """Upload rates that a client of M-Lab's reports whatever the link."""
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to be written, which appears at `path` once the body has ended."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with partial.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def untouched(source: Path, target: Path) -> None:

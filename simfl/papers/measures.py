@@ -1,6 +1,7 @@
 """What is written down of an item's runs: one number per row, measure and seed, with its origin."""
 
 import csv
+import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from simfl.core.files import write_output
 from simfl.errors import InputError
 from simfl.runs.compare import (
     ACCURACY,
@@ -165,11 +167,11 @@ COLUMNS = [field.name for field in fields(Record)]
 
 def write(path: Path, records: Iterable[Record]) -> None:
     """Write a CSV file; what is None is empty."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(map(asdict, records))
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    table.writeheader()
+    table.writerows(map(asdict, records))
+    write_output(path, text.getvalue().encode())
 
 
 def read(path: Path) -> list[Record]:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from simfl.core.files import write_output
 from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
@@ -24,7 +25,6 @@ from simfl.report.tables import Cell, Table, mean_cell
 from simfl.report.words import all_targets, headline
 from simfl.runs.compare import target_text
 from simfl.runs.find import by_variant
-from simfl.runs.folder import write_atomically
 from simfl.runs.result import OUTCOMES, RunResult
 
 SLOWEST = 12
@@ -44,9 +44,10 @@ def write_page(runs: Sequence[RunResult], path: Path) -> None:
     """Write the page about `runs`.
 
     Raises:
-        RunError: the file can't be written.
+        InputError: the file can't be there.
+        RunError: the disk is full.
     """
-    write_atomically(path, page(runs).encode())
+    write_output(path, page(runs).encode())
 
 
 def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> str:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simfl.errors import InputError, RunError
+from simfl.core.files import write_output
+from simfl.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,13 +32,15 @@ def save(figure: "Figure", path: Path) -> None:
     """Write a figure, without the date and random names that would change it from run to run.
 
     Raises:
-        RunError: the file can't be written.
+        InputError: the file can't be there.
+        RunError: the disk is full.
     """
+    import io
+
     import matplotlib as mpl
 
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-    try:
-        with mpl.rc_context({"svg.hashsalt": "simfl"}):
-            figure.savefig(path, dpi=150, metadata=dates[path.suffix.lower()])
-    except OSError as error:
-        raise RunError(f"can't write {path}: {error.strerror}") from error
+    form, picture = path.suffix.lower(), io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "simfl"}):
+        figure.savefig(picture, format=form[1:], dpi=150, metadata=dates[form])
+    write_output(path, picture.getvalue())

@@ -228,10 +228,14 @@ class GrowingFile:
         self._waiting, self._end = [], self._end + written
 
     def close(self) -> None:
-        """Write what waits and close; safe to call twice."""
+        """Write what waits and close; safe to call twice.
+
+        A power failure takes nothing of it then: who finds a summary finds all that it sums up.
+        """
         if self._descriptor >= 0:
             try:
                 self.flush()
+                os.fsync(self._descriptor)
             finally:
                 os.close(self._descriptor)
                 self._descriptor = -1

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from simfl.core.extras import extra
-from simfl.core.unpack import whole
+from simfl.core.files import failure, whole
 from simfl.runs.result import RunResult
 
 if TYPE_CHECKING:
@@ -20,19 +20,25 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
     Each row says of which scenario, variant and seed it is, and what was swept.
 
     Raises:
-        InputError: a table is missing or damaged, or Parquet is wanted without pyarrow.
+        InputError: a table is missing or damaged, Parquet is wanted without pyarrow, or `folder`
+            can't be written to.
+        RunError: the disk is full.
     """
     if form == "parquet":
         extra("pyarrow", "parquet", "--format parquet")
     files = []
     for name in ("rounds", "clients"):
         table = concatenated(results, name)
-        with whole(folder / f"{name}.{form}") as file:
-            if form == "csv":
-                table.to_csv(file, index=False, lineterminator="\n")
-            else:
-                table.to_parquet(file, index=False)
-        files.append(folder / f"{name}.{form}")
+        path = folder / f"{name}.{form}"
+        try:
+            with whole(path) as file:
+                if form == "csv":
+                    table.to_csv(file, index=False, lineterminator="\n")
+                else:
+                    table.to_parquet(file, index=False)
+        except OSError as error:
+            raise failure(f"can't write {path}", error) from error
+        files.append(path)
     return files
 
 

@@ -1,11 +1,11 @@
 """A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from simfl.core.files import whole
 from simfl.errors import InputError, RunError
 from simfl.runs.eventlog import PACKED, lines_of
 
@@ -21,15 +21,10 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         RunError: the disk is full or the folder is not writable; nothing is left behind.
     """
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        with partial.open("wb") as file:
+        with whole(path, "partial") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise RunError(f"can't write {path}: {error.strerror}") from error
 
 

@@ -27,7 +27,6 @@ from simfl.runs.folder import (
     log_of,
     past_name,
     read_provenance,
-    write_atomically,
 )
 from simfl.runs.lock import locked
 from simfl.runs.reuse import prepare, refuse_foreign
@@ -124,7 +123,7 @@ def fork(
     past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
     _refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
-    name = name or f"{provenance['variant']}-fork"
+    name = f"{provenance['variant']}-fork" if name is None else name
     refuse({name: scenario}, trains=not provenance["time_only"])
     name = _folder_name(name)
     forked = folder.resolve().parents[1] / name / folder.resolve().name
@@ -140,10 +139,10 @@ def fork(
     }
     _refuse_what_is_there(folder, forked, overwrite)
     with locked(forked):
-        prepare(forked, scenario.to_yaml(), _origins(provenance, origin, name, scenario))
-        for number, (_, stage) in enumerate(before, start=1):
-            write_atomically(forked / past_name(number), stage.to_yaml().encode())
-        write_atomically(forked / EVENTS, log)
+        scenarios = [stage.to_yaml().encode() for _, stage in before]
+        files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
+        origins = _origins(provenance, origin, name, scenario)
+        prepare(forked, scenario.to_yaml(), origins, {**files, EVENTS: log})
         checkpoint.inherit(folder, forked, len(past))
     return forked
 

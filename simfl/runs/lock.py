@@ -67,7 +67,7 @@ def _take(path: Path) -> int:
                 with suppress(OSError):  # who holds it is a courtesy; a full disk must not leave it
                     os.write(descriptor, name.encode())
                 return descriptor
-        except OSError:
+        except BaseException:  # Ctrl-C too: a notebook's process lives on
             os.close(descriptor)
             raise
         os.close(descriptor)  # whoever had it before has just let go, and removed it

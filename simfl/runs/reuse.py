@@ -117,19 +117,33 @@ def _is_of_a_run(name: str) -> bool:
     return name in files or name.endswith(".partial") or _PAST.fullmatch(name) is not None
 
 
-def prepare(folder: Path, scenario: str, provenance: Mapping[str, Any]) -> None:
+def prepare(
+    folder: Path,
+    scenario: str,
+    provenance: Mapping[str, Any],
+    past: Mapping[str, bytes] | None = None,
+) -> None:
     """Make a fresh run folder, in place of whatever run was there.
+
+    Its provenance is removed first and written last: in between the folder holds no run.
+
+    Args:
+        folder: which is made, if need be.
+        scenario: the resolved one.
+        provenance: how the run is made.
+        past: further files that it begins with.
 
     Raises:
         InputError: it can't be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in _RESULTS:
+        for name in (PROVENANCE, *_RESULTS):
             (folder / name).unlink(missing_ok=True)
         for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*")):
             old.unlink()
     except OSError as error:
         raise InputError(f"can't make {folder}: {error.strerror}") from error
-    write_atomically(folder / SCENARIO, scenario.encode())
+    for name, data in {**(past or {}), SCENARIO: scenario.encode()}.items():
+        write_atomically(folder / name, data)
     write_json(folder / PROVENANCE, provenance)

@@ -21,6 +21,7 @@ from simfl.errors import InputError, ScenarioError
 from simfl.runs.compare import ACCURACY
 from simfl.runs.folder import write_atomically
 from simfl.runs.job import Job, jobs
+from simfl.runs.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
 from simfl.runs.run import run_jobs
@@ -31,6 +32,7 @@ from simfl.scenario.scenario import read
 from simfl.scenario.tune import Range, parse_objective
 
 if TYPE_CHECKING:
+    from optuna.study import Study as Asking
     from optuna.trial import Trial as Asked
 
 TRIALS = "trials.csv"
@@ -58,14 +60,25 @@ def tune(
         tell: is told after every trial.
 
     Raises:
-        InputError: Optuna is not there, the scenario says not what to look for, or no trial can be
-            run.
+        InputError: Optuna is not there, the scenario says not what to look for, no trial can be
+            run, or another process is at it.
         RunError: a run failed; the same call goes on with it.
     """
     optuna = _optuna()
     study = _Study(document, out, options or Options(), variant, seeds, overwrite)
     sampler = optuna.samplers.TPESampler(seed=study.base.seed % 2**32)
     asking = optuna.create_study(sampler=sampler)
+    with locked(study.folder):
+        tuning = _tuned(study, asking, optuna, tell)
+    if all(trial.state == "refused" for trial in tuning.trials):
+        raise InputError(tuning.trials[0].why)
+    return tuning
+
+
+def _tuned(
+    study: "_Study", asking: "Asking", optuna: Any, tell: Callable[[Tuning], None]
+) -> Tuning:
+    """Try as many choices as there are trials."""
     tuning = Tuning(study.base.name, study.spec, study.folder, ())
     for number in range(study.spec.trials):
         asked = asking.ask()
@@ -80,8 +93,6 @@ def tune(
         tuning = replace(tuning, trials=(*tuning.trials, trial))
         write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
         tell(tuning)
-    if all(trial.state == "refused" for trial in tuning.trials):
-        raise InputError(tuning.trials[0].why)
     return tuning
 
 
@@ -139,7 +150,6 @@ class _Study:
                 f"{self.spec.objective!r} needs training, which --time-only leaves out"
             )
         self.folder = out or Path("runs") / f"{self.base.name}-tuning"
-        self.folder.mkdir(parents=True, exist_ok=True)
         self.gap = 1.0
         self._document, self._variant = document, variant
         self._options, self._seeds, self._overwrite = options, seeds, overwrite

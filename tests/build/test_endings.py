@@ -103,3 +103,37 @@ def test_a_quorum_beyond_the_fleet(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "rounds.min_clients: 13 clients to begin a round, but the fleet has only 12" in (
         capsys.readouterr().err
     )
+
+
+SHORT = ", availability: {name: trace, file: trace.csv}, on_offline: "
+
+
+@pytest.mark.parametrize(
+    ("policy", "stop", "on_offline", "code"),
+    [
+        ("fedbuff", "rounds: 2", "abort", 2),
+        ("tiered", "rounds: 2", "abort", 2),
+        ("synchronous", "accuracy: 99%", "abort", 2),
+        ("fedbuff", "rounds: 2", "pause", 0),
+        ("fedbuff", "rounds: 2, time: 10 min", "abort", 0),
+        ("synchronous", "rounds: 2", "abort", 0),
+    ],
+)
+def test_sessions_too_short_for_anything(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    policy: str,
+    stop: str,
+    on_offline: str,
+    code: int,
+) -> None:
+    """Half a second online and half a second not; nobody has fewer than a second's samples."""
+    rows = "".join(f"{device},0,0.5,1\n{device},0.5,1,0\n" for device in range(12))
+    wrong = outcome(
+        tmp_path, f"policy: {policy}", stop, SHORT + on_offline, "accuracy" in stop,
+        trace=f"device,start_s,end_s,state\n{rows}",
+    )  # fmt: skip
+    assert wrong == (code, not code)
+    if code:
+        error = capsys.readouterr().err
+        assert "fleet: no device is online for longer than 0.5 s, the fastest takes" in error

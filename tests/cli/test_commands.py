@@ -94,7 +94,7 @@ def test_new_never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "exists already" in capsys.readouterr().err
     assert file.read_text() == "precious"
     assert main(["new", str(tmp_path / "no" / "s.yaml")]) == 2
-    assert "can't be written" in capsys.readouterr().err
+    assert "can't write" in capsys.readouterr().err
 
 
 def test_list_has_a_line_for_everything(capsys: pytest.CaptureFixture[str]) -> None:

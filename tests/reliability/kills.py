@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import numpy as np
 
 from simfl import Options, Scenario
 from simfl.cli.errors import guarded
+from simfl.runs.checkpoint import FILE
 from simfl.runs.folder import is_finished, is_run
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
+from tests.reliability.disks import die_writing
 from tests.tiny import TINY
 
 FLEET = {
@@ -34,6 +37,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "rounds.policy": {
             "name": "synchronous", "deadline": {"stragglers": "50%"}, "late": "carry",
         },
+        "selection": "k_dpp",
         "aggregation": "fedavgm",
         "fleet.on_offline": "pause",
     },
@@ -52,7 +56,11 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "selection": "power_of_choice",
         "aggregation": "fedasync",
     },
-    "tiers": {"rounds.policy": {"name": "tiered", "tiers": 2}, "aggregation": "fedat"},
+    "tiers": {
+        "rounds.policy": {"name": "tiered", "tiers": 2},
+        "selection": "fedcor",
+        "aggregation": "fedat",
+    },
     "scaffold": {"aggregation": "scaffold", "selection": "round_robin"},
     "clustered": {"selection": "clustered", "aggregation": "fedyogi"},
     "batteries": {
@@ -104,8 +112,25 @@ def go_on(name: str, folder: Path) -> int:
     return guarded(call)
 
 
-def _child(name: str, folder: Path) -> None:
+@dataclass(frozen=True)
+class Blow:
+    """How a run is ended.
+
+    Attributes:
+        after_s: host seconds after it was begun, or gone on with.
+        signal: with what.
+        inside: half-way through which write of a checkpoint instead, from 1 (0: none).
+    """
+
+    after_s: float
+    signal: signal.Signals
+    inside: int = 0
+
+
+def _child(name: str, folder: Path, inside: int = 0) -> None:
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (its last words are of no interest)
+    if inside:
+        die_writing(f".{FILE}.partial", inside)
     sys.exit(go_on(name, folder))
 
 
@@ -117,13 +142,13 @@ def lasting(name: str, folder: Path) -> float:
     return time.monotonic() - began
 
 
-def killed(name: str, folder: Path, after_s: float, signal_: signal.Signals) -> bool:
-    """Run or go on, and send a signal after so long; return whether it came before the end."""
-    process = _start(name, folder)
-    process.join(after_s)
+def killed(name: str, folder: Path, blow: Blow) -> bool:
+    """Run or go on, and end it so; return whether that came before the end."""
+    process = _start(name, folder, blow.inside)
+    process.join(None if blow.inside else blow.after_s)
     if process.exitcode is None:
         assert process.pid is not None
-        os.kill(process.pid, signal_)
+        os.kill(process.pid, blow.signal)
     process.join(120)
     ended = {0: "done", -signal.SIGKILL: "", -signal.SIGTERM: "", 130: ""}
     assert process.exitcode in ended, process.exitcode
@@ -131,14 +156,20 @@ def killed(name: str, folder: Path, after_s: float, signal_: signal.Signals) -> 
     return process.exitcode != 0
 
 
-def _start(name: str, folder: Path) -> Any:
-    process = _CONTEXT.Process(target=_child, args=(name, folder))
+def _start(name: str, folder: Path, inside: int = 0) -> Any:
+    process = _CONTEXT.Process(target=_child, args=(name, folder, inside))
     process.start()
     return process
 
 
-def moments(number: int, lasts_s: float) -> list[tuple[float, signal.Signals]]:
-    """Return when the `number`-th case is killed and how; every third twice in a row."""
-    rng = np.random.default_rng(number)
-    times = rng.uniform(0, lasts_s, 2 if (number + number // len(SCENARIOS)) % 3 == 0 else 1)
-    return [(float(after), SIGNALS[rng.integers(len(SIGNALS))]) for after in times]
+def blows(number: int, lasts_s: float) -> list[Blow]:
+    """Return how the `number`-th case is ended; every third twice, every tenth in a write."""
+    rng, turn = np.random.default_rng(number), number + number // len(SCENARIOS)
+    return [
+        Blow(
+            float(rng.uniform(0, lasts_s)),
+            SIGNALS[rng.integers(len(SIGNALS))],
+            int(rng.integers(1, 8)) if turn % 10 == 0 else 0,
+        )
+        for _ in range(2 if turn % 3 == 0 else 1)
+    ]

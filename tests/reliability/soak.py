@@ -30,6 +30,11 @@ def cases(short: int, full: int) -> int:
     return max(int(full * SHARE), 1) if SOAKS else short
 
 
+def parts(number: int, most: int = 500) -> list[range]:
+    """Return the cases from 0 to `number` in parts, so that a soak tells how far it is."""
+    return [range(first, min(first + most, number)) for first in range(0, number, most)]
+
+
 def random_cases(short: int, full: int) -> settings:
     """Return how Hypothesis goes about it: the same cases each time, but in a soak new ones."""
     return settings(

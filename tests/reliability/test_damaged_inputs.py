@@ -1,13 +1,22 @@
 """Damaged scenarios and tables: refused in words, with exit code 2, or valid; nothing is left."""
 
 import gzip
+import resource
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from simfl import Scenario
 from simfl.cli import main
-from tests.reliability.soak import cases
+from simfl.runs.job import Job
+from simfl.runs.run import run_one
+from tests.reliability.soak import EAGER, cases, parts
+from tests.tiny import PILOT, TINY
 
 REPOSITORY = Path(__file__).parents[2]
 SCENARIOS = sorted((REPOSITORY / "scenarios").rglob("*.yaml"))
@@ -65,6 +74,28 @@ def damaged(data: bytes, rng: np.random.Generator) -> bytes:
     return data
 
 
+LONGEST_CPU_S, MOST_KIB = 10, 2**20
+"""What none of them may take."""
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Break off what takes too long; fail if memory has grown too much."""
+
+    def too_long(*_: object) -> None:
+        raise AssertionError(f"took longer than {LONGEST_CPU_S} s")
+
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    handler = signal.signal(signal.SIGVTALRM, too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_CPU_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, handler)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < MOST_KIB
+
+
 def told(code: int, capsys: pytest.CaptureFixture, case: str) -> None:
     """Assert that a command ended well, or with a message for its user."""
     error = capsys.readouterr().err
@@ -74,18 +105,22 @@ def told(code: int, capsys: pytest.CaptureFixture, case: str) -> None:
         assert jargon not in error, f"{case}: {error}"
 
 
-def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=20_000)), ids=str)
+def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
     file = tmp_path / "damaged.yaml"
-    for number in range(cases(short=60, full=20_000)):
+    for number in numbers:
         rng = np.random.default_rng(number)
         source = SCENARIOS[rng.integers(len(SCENARIOS))]
         file.write_bytes(damaged(source.read_bytes(), rng))
-        told(main(["validate", str(file)]), capsys, f"{number}: {source.name}")
+        with bounded():
+            code = main(["validate", str(file)])
+        told(code, capsys, f"{number}: {source.name}")
         assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
-def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    for number in range(cases(short=60, full=5000)):
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=5000)), ids=str)
+def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
+    for number in numbers:
         rng = np.random.default_rng(number)
         suffix = ".gz" if rng.random() < 0.3 else ""
         tables = dict(TABLES)
@@ -105,6 +140,64 @@ def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         before = sorted(folder.iterdir())
         out = tmp_path / "out"
         command = ["run", str(file), "--out", str(out), "--time-only", "--quiet", "--no-report"]
-        code = main([*command, "--overwrite"])
+        with bounded():
+            code = main([*command, "--overwrite"])
         told(code, capsys, f"{number}: {name}")
         assert sorted(folder.iterdir()) == before
+        shutil.rmtree(folder)
+
+
+READERS = (
+    ["check"], ["compare"], ["compare", "--format", "csv"], ["report", "--out", "out.html"],
+    ["export", "--out", "out"], ["plot", "--out", "out.svg"], ["explain", "--no-what-if"],
+    ["verify"], ["resume", "--no-report"], ["fork", "--at", "100 ms", "--no-report"],
+)  # fmt: skip
+RUNNING = ("verify", "resume", "fork")
+"""They do as the scenario says, however long that takes; so it is left sound for them."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run with a checkpoint, beside measurements of a pilot."""
+    top = tmp_path_factory.mktemp("whole")
+    scenario = Scenario.from_dict({**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}})
+    run_one(Job("default", scenario, top / "seed-0"), EAGER)
+    (top / "seed-0" / "pilot.csv").write_text(PILOT)
+    return top / "seed-0"
+
+
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=2000)), ids=str)
+def test_damaged_runs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+    whole: Path,
+    numbers: range,
+) -> None:
+    """What reads a run's folder says what is wrong with it, or takes no harm."""
+    names = sorted(str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file())
+    for number in numbers:
+        rng = np.random.default_rng(number)
+        top = tmp_path / f"{number}"
+        folder = top / "runs" / "default" / "seed-0"
+        shutil.copytree(whole, folder)
+        monkeypatch.chdir(top)
+        (folder / "pilot.csv").rename("pilot.csv")
+        name = names[rng.integers(len(names))]
+        command = READERS[rng.integers(len(READERS))]
+        file = top / name if name == "pilot.csv" else folder / name
+        words = ["calibrate", name] if name == "pilot.csv" else [*command, str(folder)]
+        if words[0] in RUNNING and name == "scenario.yaml":
+            continue
+        if rng.random() < 0.3:
+            (folder / "summary.json").unlink()
+        if file.exists():
+            file.write_bytes(damaged(file.read_bytes(), rng))
+        with bounded():
+            code = main([*words, "-q"] if words[0] in ("resume", "fork") else words)
+        error = capsys.readouterr().err
+        case = f"{number}: {name}, {' '.join(words)}: {code} {error}"
+        assert code in (0, 1, 2), case
+        assert not any(told in error for told in ("internal error", "Traceback")), case
+        monkeypatch.chdir(tmp_path)
+        shutil.rmtree(top)

@@ -1,12 +1,6 @@
 """A disk that is full at any write of a run: a clear error, nothing corrupt, and it goes on."""
 
-import errno
-import io
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,66 +10,11 @@ from simfl.runs import checkpoint
 from simfl.runs.folder import is_run
 from simfl.runs.job import Job
 from simfl.runs.run import run_one
+from tests.reliability.disks import Disk
 from tests.reliability.soak import SOAKS, broken, ended
 from tests.tiny import TINY
 
 SMALL = {**TINY, "rounds": {"clients": 2, "stop": {"rounds": 2}}, "aggregation": "fedadam"}
-
-
-class Disk:
-    """Stands between a run and its disk, which is full after so many writes.
-
-    Args:
-        room: writes that still fit; the next one is cut in half where it can be (-1: none at all).
-    """
-
-    def __init__(self, room: int) -> None:
-        self.writes, self._room = 0, room
-        self._write, self._open = os.write, io.open
-
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(os, "write", self.write)
-            patch.setattr(io, "open", self.open)
-            yield
-
-    def claim(self) -> bool:
-        """Count a write; return whether all of it fits, and raise if nothing of it does."""
-        self.writes += 1
-        if self.writes > self._room + 1:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return self.writes <= self._room
-
-    def write(self, descriptor: int, data: Any) -> int:
-        fits = self.claim()
-        return self._write(descriptor, data if fits else data[: len(data) // 2])
-
-    def open(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
-        opened = self._open(file, mode, *args, **options)
-        return opened if set("wax+").isdisjoint(mode) else File(opened, self)
-
-
-class File:
-    """A file open for writing."""
-
-    def __init__(self, file: Any, disk: Disk) -> None:
-        self._file, self._disk = file, disk
-
-    def __enter__(self) -> "File":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._file.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-    def write(self, data: Any) -> int:
-        if not self._disk.claim():
-            self._file.write(data[: len(data) // 2])
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return int(self._file.write(data))
 
 
 def whole(top: Path) -> tuple[dict[str, bytes], int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from simfl.runs.folder import is_run
-from tests.reliability.kills import SCENARIOS, go_on, killed, lasting, moments
+from tests.reliability.kills import SCENARIOS, blows, go_on, killed, lasting
 from tests.reliability.soak import broken, cases, ended
 
 KILLS = cases(short=6, full=300)
@@ -19,8 +19,8 @@ def test_a_killed_run_ends_the_same(tmp_path: Path, name: str) -> None:
     place = list(SCENARIOS).index(name)
     for number in range(place, KILLS, len(SCENARIOS)):
         folder = tmp_path / f"{number}"
-        for after_s, signal in moments(number, lasts_s):
-            if killed(name, folder, after_s, signal) and is_run(folder):
+        for blow in blows(number, lasts_s):
+            if killed(name, folder, blow) and is_run(folder):
                 assert broken(folder) == []
         assert go_on(name, folder) == 0
         assert ended(folder) == expected

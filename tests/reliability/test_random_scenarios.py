@@ -1,29 +1,42 @@
 """Whatever a valid scenario says, its run obeys the laws, and ends the same however it is run."""
 
 import json
-import os
+import shutil
+from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl import Options, Scenario
 from simfl.errors import InputError, ScenarioError
+from simfl.runs.folder import is_finished, is_run
 from simfl.runs.forks import fork
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
 from simfl.runs.verify import verify
 from simfl.testing.scenarios import scenarios
-from tests.reliability.soak import EAGER, GROWING, Cut, broken, ended, interrupted, random_cases
+from tests.reliability.disks import Volatile
+from tests.reliability.soak import EAGER, SOAKS, broken, ended, interrupted, random_cases
+from tests.tiny import TINY
+
+FAILURES = 3
+"""Power failures of each run."""
+ELSEWHERE = [("processes", 1), ("processes", 2), *([("ray", 2)] if find_spec("ray") else [])]
+"""Executors besides the usual one; Ray where it is installed."""
 
 
+@pytest.mark.filterwarnings("default")  # Ray's own warnings are not ours
 @random_cases(short=15, full=1000)
 @given(scenarios(), st.data())
-def test_a_run_obeys_the_laws_and_survives_interruptions(
+def test_a_run_obeys_the_laws_and_ends_the_same_however_it_is_run(
     scenario: Scenario, data: st.DataObject
 ) -> None:
+    """Interrupted, and in a soak on every executor too."""
     with TemporaryDirectory() as top:
         whole = Path(top) / "whole"
         run_one(Job("default", scenario, whole), EAGER)
@@ -35,28 +48,53 @@ def test_a_run_obeys_the_laws_and_survives_interruptions(
         again = interrupted(scenario, Path(top), cuts)
         assert ended(again) == expected
         assert broken(again) == []
+        for name, workers in ELSEWHERE if SOAKS else ():
+            there = Path(top) / f"{name}-{workers}"
+            run_one(Job("default", scenario, there), Options(name, workers=workers))
+            assert ended(there) == expected
 
 
-@random_cases(short=4, full=300)
-@given(scenarios(), st.data())
-def test_a_run_survives_a_power_failure(scenario: Scenario, data: st.DataObject) -> None:
-    """What was not synced is lost: the end of each growing file, whatever the others have kept."""
+@random_cases(short=2, full=100)
+@given(scenarios(), st.integers(0, 2**32))
+def test_a_run_survives_power_failures(scenario: Scenario, seed: int) -> None:
+    """Three failures of each run: before whatever it does to the disk, or at an event."""
+    rng = np.random.default_rng(seed)
     with TemporaryDirectory() as top:
-        whole, cut = Path(top) / "whole", Path(top) / "cut"
-        run_one(Job("default", scenario, whole), EAGER)
-        expected = ended(whole)
-        at = data.draw(st.integers(0, expected["events.jsonl"].count(b"\n") - 1), label="event")
-        job = Job("default", scenario, Path(top) / "failing")
-        run_one(job, EAGER, [Cut(job.folder, at, cut).listen])
-        for name in GROWING:
-            size = (cut / name).stat().st_size
-            os.truncate(cut / name, data.draw(st.integers(0, size), label=f"bytes of {name}"))
-            if data.draw(st.booleans(), label="its length was written, its end was not"):
-                os.truncate(cut / name, size)
-        if data.draw(st.booleans(), label="lost the last checkpoint"):
-            (cut / "checkpoint" / "state.pt").unlink(missing_ok=True)
-        resume(cut, EAGER)
-        assert ended(cut) == expected
+        folder, aside = Path(top) / "run", Path(top) / "aside"
+        aside.mkdir()
+        moments = count()
+
+        def fails(_number: int) -> None:
+            moment, chosen = next(moments), rng.integers(0, 1 << 62)
+            if (place := moment if moment < FAILURES else int(chosen) % (moment + 1)) < FAILURES:
+                shutil.rmtree(Path(top) / f"{place}", ignore_errors=True)
+                disk.after_a_failure(Path(top) / f"{place}", rng)
+
+        disk = Volatile(folder, aside, fails)
+        job = Job("default", scenario, folder)
+        with disk.installed():
+            run_one(job, EAGER, [lambda *_: fails(0)])
+        expected = ended(folder)
+        for place in range(FAILURES):
+            there = Path(top) / f"{place}"
+            if is_run(there):
+                resume(there, EAGER)
+            else:
+                run_one(Job("default", scenario, there), EAGER)
+            assert ended(there) == expected
+
+
+def test_a_finished_run_outlasts_a_power_failure(tmp_path: Path) -> None:
+    """Who finds a summary finds all that it sums up."""
+    folder, aside = tmp_path / "run", tmp_path / "aside"
+    aside.mkdir()
+    disk = Volatile(folder, aside, lambda _: None)
+    with disk.installed():
+        run_one(Job("default", Scenario.from_dict(TINY), folder), Options())
+    for seed in range(20):
+        left = tmp_path / f"{seed}"
+        disk.after_a_failure(left, np.random.default_rng(seed))
+        assert not is_finished(left) or ended(left) == ended(folder)
 
 
 @random_cases(short=4, full=300)
@@ -90,14 +128,15 @@ def test_a_fork_shares_its_past_and_obeys_the_laws(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["processes", "ray"])
-@random_cases(short=3, full=100)
-@given(scenarios(), st.integers(1, 2))
-def test_workers_give_the_same(name: str, scenario: Scenario, workers: int) -> None:
-    if name == "ray":
-        pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
+@pytest.mark.skipif(SOAKS, reason="every random scenario is run on every executor")
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(("name", "workers"), ELSEWHERE)
+@random_cases(short=3, full=3)
+@given(scenarios())
+def test_every_executor_gives_the_same(name: str, workers: int, scenario: Scenario) -> None:
     with TemporaryDirectory() as top:
-        for executor, options in (("here", Options()), ("there", Options(name, workers=workers))):
-            run_one(Job("default", scenario, Path(top) / executor), options)
-        assert ended(Path(top) / "here") == ended(Path(top) / "there")
-        assert broken(Path(top) / "there") == []
+        here, there = Path(top) / "here", Path(top) / "there"
+        run_one(Job("default", scenario, here), Options())
+        run_one(Job("default", scenario, there), Options(name, workers=workers))
+        assert ended(there) == ended(here)
+        assert broken(there) == []

@@ -12,7 +12,7 @@ from typing_extensions import override
 from simfl.components.local_training import LocalTraining
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
-from simfl.core.types import Params
+from simfl.core.types import Floats, Params
 from simfl.core.work import WorkResult
 
 
@@ -65,6 +65,18 @@ class Aggregator(Component, ABC):
 
     def correction(self, client: int) -> Params | None:
         """Return what `client` shall add to every gradient now, `(p,)`; None: nobody anything."""
+        return None
+
+    def weigh(self, samples: Sequence[int], copies: Sequence[int]) -> Floats | None:
+        """Return `(r,)` by what models that are not stale are multiplied before they are added up.
+
+        None: the next model is not just that sum.  Where it is, and memory is short, one model
+        after the other is added and forgotten, without a call of `aggregate`.
+
+        Args:
+            samples: `(r,)` of the clients.
+            copies: `(r,)` how often each was drawn.
+        """
         return None
 
     @abstractmethod

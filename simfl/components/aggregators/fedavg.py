@@ -7,8 +7,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
-from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
-from simfl.core.types import Params
+from simfl.components.aggregators.weighting import Weighting, shares, sum_of, weights_of
+from simfl.core.types import Floats, Params
 
 
 @aggregators.register("fedavg")
@@ -24,6 +24,12 @@ class FedAvg(Aggregator):
     weighting: Weighting = Field(
         "samples", description="samples: by training samples (n_k); uniform: all alike (1/K)"
     )
+
+    @override
+    def weigh(self, samples: Sequence[int], copies: Sequence[int]) -> Floats | None:
+        if type(self) is not FedAvg:  # who builds on it may do more
+            return None
+        return shares(samples, copies, self.weighting)
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:

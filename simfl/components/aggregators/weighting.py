@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from simfl.components.aggregators.base import Contribution
-from simfl.core.types import Floats
+from simfl.core.types import Floats, Params
 
 Weighting = Literal["samples", "uniform"]
 
@@ -18,9 +18,15 @@ def weights_of(contributions: Sequence[Contribution], weighting: Weighting) -> F
 
     All zero if nobody has a sample.
     """
+    samples = [contribution.result.samples for contribution in contributions]
+    return shares(samples, [contribution.copies for contribution in contributions], weighting)
+
+
+def shares(samples: Sequence[int], copies: Sequence[int], weighting: Weighting) -> Floats:
+    """Return `(r,)` the same of clients' samples, and of how often each was drawn."""
     counts = [
-        contribution.copies * (contribution.result.samples if weighting == "samples" else 1)
-        for contribution in contributions
+        times * (size if weighting == "samples" else 1)
+        for size, times in zip(samples, copies, strict=True)
     ]
     return np.array(counts, dtype=np.float64) / max(sum(counts), 1)
 
@@ -36,6 +42,12 @@ def sum_of(
         for contribution, coefficient in zip(contributions, coefficients, strict=True):
             total[columns] += coefficient * block_of(contribution, columns, of)
     return total
+
+
+def add(total: Floats, coefficient: float, model: Params) -> None:
+    """Add ``coefficient * model`` `(p,)` to `total`, as `sum_of` does."""
+    for columns in blocks(len(total)):
+        total[columns] += coefficient * model[columns].astype(np.float64)
 
 
 def blocks(columns: int, rows: int = 1) -> Iterator[slice]:

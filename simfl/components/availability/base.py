@@ -4,6 +4,7 @@ A schedule answers questions about any device at non-decreasing instants; nobody
 that nobody asks about.
 """
 
+import math
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Protocol
@@ -40,6 +41,14 @@ class Availability(Component, ABC):
     def ever_online(self) -> bool:
         """Whether a device can ever be online."""
         return True
+
+    def longest_session_s(self, folder: Path) -> float:
+        """Return how long a device can stay online at the most (infinite: that is not known).
+
+        Args:
+            folder: where relative file names of the scenario are looked up.
+        """
+        return math.inf
 
     @abstractmethod
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:

@@ -1,6 +1,7 @@
 """Recorded sessions in memory: flat arrays of the instants at which records change state."""
 
 import csv
+import math
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -35,6 +36,20 @@ class Records:
     flips: Ids
     first: Ids
     starts_on: NDArray[np.bool_]
+
+    @property
+    def longest_s(self) -> float:
+        """How long a record is online without a break, at the most (infinite: always)."""
+        longest = 0.0
+        for record, (low, high) in enumerate(pairwise(self.first.tolist())):
+            if low == high:
+                longest = max(longest, math.inf if self.starts_on[record] else 0.0)
+                continue
+            flips = self.flips[low:high]
+            spells = np.diff(np.append(flips, flips[0] + self.periods[record]))
+            online = spells[int(self.starts_on[record]) :: 2]  # after a flip, it is the other way
+            longest = max(longest, float(online.max(initial=0)) / self.TICKS)
+        return longest
 
     def look(self, records: Ids, at: Ids) -> tuple[NDArray[np.bool_], Ids]:
         """Return whether each record is online at tick ``at`` and the ticks to its next change.

@@ -61,6 +61,10 @@ class Trace(Availability):
         return _Replay(self, self._records(folder), devices, group, seeds)
 
     @override
+    def longest_session_s(self, folder: Path) -> float:
+        return self._records(folder).longest_s
+
+    @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if circumstances.folder is not None:
             records = self._records(circumstances.folder)

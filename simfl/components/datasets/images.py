@@ -11,7 +11,6 @@ from typing_extensions import override
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.datasets.torchvision_import import torchvision_datasets
-from simfl.core.fetch import fetch
 from simfl.core.origins import ORIGINS, cache_folder
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
@@ -86,6 +85,8 @@ class ImageSet(Dataset):
                 f"`simfl data fetch {self.origin} --to {folder}` gets it, and so does leaving out "
                 "the data folder (--data-dir, SIMFL_DATA)"
             )
+        from simfl.core.fetch import fetch  # the modules of the network take long to import
+
         fetch(self.origin, root)
         train, train_y = self._read(root, train=True)
         test, test_y = self._read(root, train=False)

@@ -5,6 +5,7 @@ ICLR 2022, Algorithm 1; docs/algorithms.md, A.14.
 """
 
 import heapq
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,9 +16,6 @@ from simfl.components.selectors._vectors import Vectors, distances, present, sto
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
 from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids
-
-_ROWS = 256
-"""Rows of a large matrix that are copied at a time."""
 
 
 def cover(distance: Floats, k: int, candidates: Ids) -> list[int]:
@@ -33,8 +31,7 @@ def cover(distance: Floats, k: int, candidates: Ids) -> list[int]:
     """
     far = float(distance.max(initial=0.0))
     nearest = np.full(len(distance), far)
-    parts = np.array_split(candidates, -(-len(candidates) // _ROWS))
-    gains = len(distance) * far - np.concatenate([distance[part].sum(axis=1) for part in parts])
+    gains = len(distance) * far - distance.sum(axis=1)[candidates]
     heap = [(-gain, int(i), 0) for gain, i in zip(gains.tolist(), candidates, strict=True)]
     heapq.heapify(heap)
     chosen: list[int] = []
@@ -108,8 +105,7 @@ class DivFl(Selector):
         if len(known) <= k:
             extra = rng.choice(others, size=k - len(known), replace=False)
             return np.sort(np.concatenate([known, extra]))
-        assert self._distances is not None
-        rows, block = np.flatnonzero(everybody), self._distances
+        rows, block = np.flatnonzero(everybody), self._matrix(view.clients)
         if len(rows) < len(block):
             block = block[np.ix_(rows, rows)]
         return np.sort(rows[cover(block, k, np.searchsorted(rows, known))])
@@ -128,17 +124,36 @@ class DivFl(Selector):
         if not len(clients):
             return
         self._vectors = stored(self._vectors, n, clients, values)
-        known = np.flatnonzero(present(self._vectors, n))
-        if self._distances is None:  # besides them a changed copy, and those that are known
-            require_memory(3 * 8 * n**2, f"selector 'divfl' with {n:,} clients")
-        if self._distances is not None and len(self._distances) == n:
-            matrix = self._distances.copy()
-        else:
-            matrix = np.full((n, n), np.nan)
-            if self._distances is not None:
-                matrix[: len(self._distances), : len(self._distances)] = self._distances
+        if self._distances is not None:
+            self._measure(self._matrix(n), clients)
+
+    def _matrix(self, n: int) -> Floats:
+        """Return the distances `(n, n)`; changed from then on whenever vectors are renewed."""
+        if self._distances is None or len(self._distances) < n:
+            # Besides them those that are known.
+            require_memory(2 * 8 * n**2, f"selector 'divfl' with {n:,} clients")
+            self._distances = np.full((n, n), np.nan)
+            self._measure(self._distances, np.arange(n))
+        return self._distances
+
+    def _measure(self, matrix: Floats, clients: Ids) -> None:
+        """Renew the distances of `clients` to everybody."""
+        assert self._vectors is not None
+        known = np.flatnonzero(present(self._vectors, len(matrix)))
         changed = np.intersect1d(clients, known)
         rows = distances(self._vectors[changed], self._vectors[known], "L2")
-        matrix[np.ix_(changed, known)] = rows
-        matrix[np.ix_(known, changed)] = rows.T
-        self._distances = matrix
+        if len(changed) == len(known) == len(matrix):
+            matrix[:] = rows
+        else:
+            matrix[np.ix_(changed, known)] = rows
+            matrix[np.ix_(known, changed)] = rows.T
+
+    @override
+    def state_dict(self) -> dict[str, Any]:
+        """What follows from the vectors is left out."""
+        return {"_vectors": self._vectors}
+
+    @override
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._distances = None

@@ -22,6 +22,9 @@ from simfl.core.types import Floats, Ids
 
 logger = logging.getLogger(__name__)
 
+_TRIES = 100
+"""So often, at the most, everybody's k-DPP is asked whom it chooses."""
+
 REPORTS: dict[str, Report] = {
     "fc1": "fc1_profile",
     "gradient": "gradient",
@@ -38,8 +41,9 @@ class KDppSelector(Selector):
 
     Cost: once per client a download and, for `fc1`, a forward pass and 4 bytes per unit of the
     first fully connected layer up (`gradient`: a gradient pass and a model up;
-    `representative_gradient`: a local training and a model up).  Server: O(N^2 d + N^3) once, and
-    O(A^3) whenever another set of A clients is available; O(N k^2) per choice.
+    `representative_gradient`: a local training and a model up).  Server: O(N^2 d + N^3) whenever
+    profiles come in, which is mostly once; then O(N k^2) per choice, as often as it takes to choose
+    available clients only; where they are so few that it hardly would, O(A^3) for A of them.
     """
 
     needs_training: ClassVar[bool] = True
@@ -96,7 +100,7 @@ class KDppSelector(Selector):
         known = present(self._profiles, view.clients)[ids]
         profiled, others = ids[known], ids[~known]
         if len(profiled) > k:
-            return profiled[self._k_dpp(profiled, k).sample(k, rng)]
+            return self._sample(profiled, k, rng)
         extra = rng.choice(others, size=k - len(profiled), replace=False)
         return np.sort(np.concatenate([profiled, extra]))
 
@@ -109,20 +113,40 @@ class KDppSelector(Selector):
             self._profiles = stored(known, view.clients, report.clients, report.values)
             self._kernel = self._sampler = None
 
-    def _k_dpp(self, ids: Ids, k: int) -> KDpp:
-        """Return the k-DPP over the profiles of `ids`: the full one's kernel, restricted."""
+    def _sample(self, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+        """Return `k` of `ids`, by the k-DPP over their profiles.
+
+        That is everybody's k-DPP, given that it chooses among them: mostly it is soon seen to do
+        so, and nothing needs to be decomposed again.
+        """
+        everybody, _ = self._everybody()
+        share = len(ids) / len(everybody)
+        if share < 1 and share**k * _TRIES >= 1:
+            dpp = self._k_dpp(everybody, k)
+            for _ in range(_TRIES):
+                chosen = everybody[dpp.sample(k, rng)]
+                if np.isin(chosen, ids, assume_unique=True).all():
+                    return chosen
+        return ids[self._k_dpp(ids, k).sample(k, rng)]
+
+    def _everybody(self) -> tuple[Ids, Floats]:
+        """Return who has a profile, and their kernel."""
         assert self._profiles is not None
         if self._kernel is None:
             everybody = np.flatnonzero(present(self._profiles, len(self._profiles)))
-            n = len(
-                everybody
-            )  # distances, kernel, a part of it, its eigenvectors, room to find them
+            n = len(everybody)
+            # Distances, kernel, a part of it, its eigenvectors, room to find them.
             require_memory(5 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
             vectors = self._profiles[everybody]
             self._kernel = everybody, similarity_kernel(distances(vectors, vectors, "L2"))
+        return self._kernel
+
+    def _k_dpp(self, ids: Ids, k: int) -> KDpp:
+        """Return the k-DPP over the profiles of `ids`: the full one's kernel, restricted."""
+        everybody, kernel = self._everybody()
         if self._sampler is None or not np.array_equal(self._sampler[0], ids):
-            rows = np.searchsorted(self._kernel[0], ids)
-            self._sampler = ids, KDpp(self._kernel[1][np.ix_(rows, rows)])
+            rows = np.searchsorted(everybody, ids)
+            self._sampler = ids, KDpp(kernel[np.ix_(rows, rows)])
             if self._sampler[1].rank < k:
                 logger.info("k_dpp: the kernel has rank %d < %d", self._sampler[1].rank, k)
         return self._sampler[1]

@@ -68,6 +68,11 @@ class Auto(Executor):
         self._alone.start(task)
         self._spent_s, self._calls, self._may_hire = 0.0, 0, task.device == "cpu"
 
+    @property
+    @override
+    def side_by_side(self) -> int:
+        return (self._team or self._alone).side_by_side
+
     @override
     def train(self, batch: OrderBatch) -> list[WorkResult]:
         if len(batch.orders) < 2:  # nothing to split

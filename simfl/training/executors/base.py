@@ -41,6 +41,11 @@ class Executor(Component, ABC):
             raise RunError("the executor was not started")
         return self._task
 
+    @property
+    def side_by_side(self) -> int:
+        """How many orders it computes at the same time; with fewer, some of it is idle."""
+        return 1
+
     @abstractmethod
     def train(self, batch: OrderBatch) -> list[WorkResult]:
         """Return the results of the batch's orders, in their order."""

@@ -86,6 +86,11 @@ class Processes(Executor):
         self._pack = pack(task)
         self._pool = [self._hire() for _ in range(self.workers or cores())]
 
+    @property
+    @override
+    def side_by_side(self) -> int:
+        return self.workers or cores()
+
     @override
     def train(self, batch: OrderBatch) -> list[WorkResult]:
         """Return the results of the batch's orders, in their order.

@@ -67,6 +67,11 @@ class Ray(Executor):
         self._parcel = ray.put(pack_arrays(task))
         super().start(task)
 
+    @property
+    @override
+    def side_by_side(self) -> int:
+        return self.workers or _cpus(connect(self.address, self.workers))
+
     @override
     def train(self, batch: OrderBatch) -> list[WorkResult]:
         """Return the results of the batch's orders, in their order.

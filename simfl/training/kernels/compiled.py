@@ -64,7 +64,6 @@ class CompiledKernel(Kernel):
         if not busy:
             return progress
         inputs, labels = x.to(torch.float32).contiguous(), y.to(torch.int64).contiguous()
-        self._check([lanes[index].segment for index in busy], labels.numpy())
         self._make_room(max(int(lanes[index].segment.sizes.max()) for index in busy))
         for some in self._blocks(busy, lanes, x, training):
             chosen = [lanes[index] for index in some]
@@ -74,11 +73,10 @@ class CompiledKernel(Kernel):
                 progress.params[index] = model
         return progress
 
-    def _check(self, segments: Sequence[Segment], labels: Ids) -> None:
+    def _check(self, labels: Ids) -> None:
         """Make sure that no label is read as an address beyond the classes."""
         classes = self.spec.linears[-1].outputs
-        seen = [labels[segment.rows] for segment in segments]
-        if any(part.min() < 0 or part.max() >= classes for part in seen):
+        if labels.min() < 0 or labels.max() >= classes:
             raise InputError(f"labels must be whole numbers from 0 to {classes - 1}")
 
     def _make_room(self, batch: int) -> None:
@@ -117,6 +115,7 @@ class CompiledKernel(Kernel):
         """Return parameters `(l, p)`, and `(l,)` sums of losses and of their squares."""
         segments = [lane.segment for lane in lanes]
         rows = np.concatenate([segment.rows for segment in segments])
+        self._check(y.numpy()[rows])
         if training.augmentation is not None:
             y = y[torch.from_numpy(rows)]
             x = torch.cat([_augmented(x, segment, training) for segment in segments]).contiguous()
@@ -124,7 +123,7 @@ class CompiledKernel(Kernel):
         steps = np.array([segment.steps for segment in segments], dtype=np.int32)
         sizes = np.concatenate([segment.sizes for segment in segments])
         rates = np.concatenate([segment.rates for segment in segments]).astype(np.float32)
-        weights = np.concatenate([segment.normalised for segment in segments]).astype(np.float32)
+        weights = _weights(segments, sizes)
         masks = self._masks(segments)
         params = torch.empty(len(lanes), self._size)
         losses, squares = np.zeros(len(lanes)), np.zeros(len(lanes))
@@ -227,6 +226,13 @@ def _address_of(model: torch.Tensor | None) -> int:
     assert model is not None
     assert model.is_contiguous()
     return model.data_ptr()
+
+
+def _weights(segments: Sequence[Segment], sizes: Ids) -> NDArray[np.float32]:
+    """Return each row's weight in the loss of its batch; `sizes` are those of all batches."""
+    if all(segment.weights is None for segment in segments):
+        return np.repeat((1.0 / sizes).astype(np.float32), sizes)
+    return np.concatenate([segment.normalised for segment in segments]).astype(np.float32)
 
 
 def _augmented(x: torch.Tensor, segment: Segment, training: LocalTraining) -> torch.Tensor:

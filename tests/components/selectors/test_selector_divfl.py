@@ -86,5 +86,19 @@ def test_participants_renew_their_vectors() -> None:
     expected = np.where(np.isin(np.arange(8), chosen)[:, None], old + 1, old)
     state = selector.state_dict()
     assert state["_vectors"] == pytest.approx(expected, rel=1e-6)
-    gaps = np.linalg.norm(expected[:, None] - expected[None, :], axis=2)
-    assert state["_distances"] == pytest.approx(gaps, abs=1e-5)
+
+
+@pytest.mark.parametrize("away", [[], [1, 5]])
+def test_distances_kept_up_are_those_measured_anew(away: list[int]) -> None:
+    """Vectors that no longer fit the distances would be covered by others."""
+    server, selector, rng = FakeServer.random(30, dimension=4), DivFl(), np.random.default_rng(0)
+    server.silent = frozenset(away)
+    for _ in range(6):
+        server.finish(selector, server.choose(selector, 3, rng))
+        server.vectors = rng.normal(size=server.vectors.shape)
+        again = DivFl()
+        again.load_state_dict(selector.state_dict())
+        chosen, anew = (
+            server.choose(each, 5, np.random.default_rng(1)) for each in (selector, again)
+        )
+        assert chosen.tolist() == anew.tolist()

@@ -1,8 +1,12 @@
 """FL-DP3S: planted groups, profiles and their costs (docs/algorithms.md, A.7 and G.2)."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
+from simfl.components.selectors._determinantal import similarity_kernel
+from simfl.components.selectors._vectors import distances
 from simfl.components.selectors.k_dpp import KDppSelector
 from simfl.components.selectors.uniform import Uniform
 from simfl.testing.fake_server import FakeServer
@@ -69,6 +73,36 @@ def test_unprofiled_clients_fill_up_only() -> None:
     for _ in range(20):
         assert {0, 1, 2} < set(server.choose(selector, 5, rng).tolist())
         assert set(server.choose(selector, 2, rng).tolist()) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("available", [[0, 1, 2, 3, 4, 5], [0, 2, 3]])
+def test_among_those_available_subsets_are_as_likely_as_their_minors(available: list[int]) -> None:
+    server, selector, rng = (
+        FakeServer.random(7, dimension=3),
+        KDppSelector(),
+        np.random.default_rng(0),
+    )
+    server.play(selector, 1, 2, rng)
+    server.available = np.array(available)
+    vectors = server.vectors.astype(np.float32)
+    L = similarity_kernel(distances(vectors, vectors, "L2"))
+    minors = {Y: np.linalg.det(L[np.ix_(Y, Y)]) for Y in combinations(available, 2)}
+    counts = dict.fromkeys(minors, 0)
+    draws = 4000
+    for _ in range(draws):
+        counts[tuple(server.choose(selector, 2, rng).tolist())] += 1
+    for Y, count in counts.items():
+        p = minors[Y] / sum(minors.values())
+        assert abs(count / draws - p) <= 4 * np.sqrt(p * (1 - p) / draws)
+
+
+def test_whoever_is_away_costs_no_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, selector, rng = FakeServer.random(60), KDppSelector(), np.random.default_rng(0)
+    server.play(selector, 1, 5, rng)
+    monkeypatch.setattr(np.linalg, "eigh", None)
+    for away in range(20):
+        server.available = np.setdiff1d(np.arange(60), [away, away + 1, away + 2])
+        assert np.isin(server.choose(selector, 5, rng), server.available).all()
 
 
 def test_the_decomposition_is_not_stored() -> None:

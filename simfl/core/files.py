@@ -1,0 +1,62 @@
+"""Files that are asked for by name: each appears whole or not at all."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from simfl.errors import InputError, RunError, SimflError
+
+NAMED_WRONGLY = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.EACCES,
+    errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG,
+)  # fmt: skip
+"""What an operating system says of a place that its user may not or can't have meant."""
+
+
+def failure(what: str, error: OSError) -> SimflError:
+    """Return what to tell of an `error`: bad input if another name would help, else a fault.
+
+    Args:
+        what: did not work; begins the message.
+        error: why.
+    """
+    kind = InputError if error.errno in NAMED_WRONGLY else RunError
+    return kind(f"{what}: {error.strerror or error}")
+
+
+@contextmanager
+def whole(path: Path, ending: str = "") -> Iterator[IO[bytes]]:
+    """Open a file to be written, which appears at `path` once the body has ended.
+
+    Args:
+        path: in a folder that is made if need be.
+        ending: of its name until then (default: another for each process).
+    """
+    partial = path.with_name(f".{path.name}.{ending or os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that was asked for.
+
+    Raises:
+        InputError: it can't be there.
+        RunError: the disk is full.
+    """
+    try:
+        with whole(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise failure(f"can't write {path}", error) from error
