@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simfl.components.availability import Availability, availabilities
-from simfl.components.availability.base import OnlineSchedule
+from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import cell
 from simfl.core.seeds import Seeds
 
