@@ -1,5 +1,6 @@
 """How every client of a run trains."""
 
+import math
 from dataclasses import dataclass, field
 
 from simfl.components.losses.base import Loss
@@ -7,6 +8,7 @@ from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.schedules.base import Schedule
 from simfl.components.schedules.constant import Constant
+from simfl.core.guard import blaming, expect
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +51,8 @@ class LocalTraining:
 
     def rate(self, round_: int, epoch: int = 0) -> float:
         """Return the learning rate in `epoch` (0-based) of `round_` (1-based)."""
-        return self.optimizer.lr * self.schedule.multiplier(round_, epoch, self.lr_epochs)
+        with blaming(self.schedule, f"setting the learning rate of round {round_}"):
+            multiplier = self.schedule.multiplier(round_, epoch, self.lr_epochs)
+            sound = isinstance(multiplier, int | float) and 0 <= multiplier < math.inf
+            expect(sound, "a finite number of zero or more", repr(multiplier))
+        return self.optimizer.lr * multiplier

@@ -4,13 +4,15 @@ import os
 import re
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from inspect import getsourcefile
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
+from simfl.core.memory import is_out_of_memory
 from simfl.core.registry import Component
 from simfl.core.types import Params
 from simfl.errors import ComponentError, SimflError
@@ -75,6 +77,36 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         where = f" ({place})" if place else ""
         name = f"{_kind(component)} {component.name!r}"
         raise self._told_as(f"{name}, {doing}: {what}{where}") from error
+
+
+@contextmanager
+def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[None]:
+    """Tell whatever goes wrong inside as a fault of the users' code among `components`.
+
+    It need not be raised by that code: what a loss of the wrong shape leads to, PyTorch raises.
+
+    Args:
+        components: whose code runs inside; if all is simfl's own, everything passes.
+        doing: what was asked of it, such as ``training clients [3, 5] in round 2``.
+
+    Raises:
+        ComponentError: names the component in whose code it was raised, else all of the users'.
+    """
+    try:
+        yield
+    except (SimflError, MemoryError):
+        raise
+    except Exception as error:
+        own = [one for one in components if not type(one).__module__.startswith("simfl.")]
+        place = _place(error.__traceback__, type((own or components)[0]))
+        if is_out_of_memory(error) or not (own or place):
+            raise
+        raised = traceback.walk_tb(error.__traceback__)
+        callers = [frame.f_locals.get("self") for frame, _ in raised]
+        blamed = [one for one in own if any(one is it for it in callers)] or own or components[:1]
+        who = " or ".join(f"{_kind(one)} {one.name!r}" for one in blamed)
+        where = f" ({place})" if place else ""
+        raise ComponentError(f"{who}, {doing}: {type(error).__name__}: {error}{where}") from error
 
 
 def check_vector(vector: object, like: Params) -> Params:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import Cohort
+from simfl.core.guard import blaming_code_of
 from simfl.core.memory import is_out_of_memory
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
@@ -43,7 +44,9 @@ def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
     if not batch.orders:
         return []
     try:
-        return _Training(task, batch).results()
+        clients, round_ = sorted({order.client for order in batch.orders}), batch.orders[0].round
+        with blaming_code_of(task.code, f"training clients {clients} in round {round_}"):
+            return _Training(task, batch).results()
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise

@@ -8,6 +8,7 @@ from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import ClientData
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import Model
+from simfl.core.registry import Component
 from simfl.core.types import Floats, Ids
 from simfl.training.data import Partitioned
 
@@ -43,6 +44,11 @@ class Task:
     static_coresets: dict[tuple[int, int], tuple[Ids, Floats]] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    @property
+    def code(self) -> tuple[Component, ...]:
+        """Components whose code runs in training: they may be a user's."""
+        return self.model, self.training.optimizer, self.training.loss
 
     def without_data(self) -> "Task":
         """Return this task with no clients: what remains is small, and may be kept or sent."""

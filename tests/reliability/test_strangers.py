@@ -33,7 +33,7 @@ class Evil(Uniform):
 """
 READERS = (
     ["check"], ["resume"], ["verify"], ["fork", "--at", "1 s"], ["report"], ["compare"],
-    ["compare", "--format", "csv"],
+    ["compare", "--format", "csv"], ["explain"], ["export"], ["plot", "--out", "p.svg"],
 )  # fmt: skip
 
 
@@ -88,10 +88,22 @@ def test_what_runs_it_asks_for_consent(
         assert not (there / "imported").exists()
 
 
-@pytest.mark.parametrize("command", ["fleet", "partition"])
+PREVIEWS = (
+    ["fleet"], ["partition"], ["validate"], ["validate", "--time-only"], ["run", "--dry-run"],
+    ["run", "-q"], ["run", "-q", "--set", "sweep={seed: [1, 2]}"],
+    ["tune", "--objective", "time", "-p", "rounds.clients=[1, 2]", "--trials", "1"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", PREVIEWS, ids=" ".join)
 def test_a_preview_imports_no_more_than_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, command: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+    words: list[str],
 ) -> None:
+    """Code that does not lie beside the scenario."""
+    monkeypatch.chdir(tmp_path)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "evil_code.py").write_text(EVIL)
@@ -100,7 +112,7 @@ def test_a_preview_imports_no_more_than_a_run(
     file.write_text(Scenario.from_dict(TINY).to_yaml() + "\n")
     text = re.sub(r"\nselection: .*", "\nselection: evil_code:Evil", file.read_text())
     file.write_text(text)
-    assert main([command, str(file)]) == 2
+    assert main([words[0], str(file), *words[1:]]) == 2
     assert "--allow-code" in capsys.readouterr().err
     assert not (elsewhere / "imported").exists()
 

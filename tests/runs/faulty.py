@@ -7,6 +7,9 @@ from pydantic import Field
 
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.components.compressors.none import NoCompression
+from simfl.components.losses.cross_entropy import CrossEntropy
+from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.constant import Constant
 from simfl.components.selectors.uniform import Uniform
 from simfl.components.workloads.full import Full
 from simfl.core.work import Plan
@@ -83,6 +86,72 @@ class FaultyWorkload(Full):
         return {"negative": Plan(-1), "nothing": Plan(), "gains": Plan(1, extra_units=-9.0)}[
             self.fault
         ]
+
+
+class FaultyOptimizer(Sgd):
+    """Makes steps as `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    @property
+    def plain(self):
+        return False
+
+    @property
+    def buffers(self):
+        return 0 if Mended.yes else {"fractions": 1.5, "less than none": -1}.get(self.fault, 0)
+
+    def update(self, params, gradient, rates, memory, step):
+        if not Mended.yes:
+            {
+                "raises": lambda: dict[str, Any]()["nothing"],
+                "shape": lambda: params.add_(gradient.new_zeros(3, 3, 3, 3)),
+            }[self.fault]()
+        params.sub_(gradient)
+
+
+class FaultyLoss(CrossEntropy):
+    """Is what `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    @property
+    def softmax(self):
+        return False
+
+    def rows(self, outputs, targets):
+        rows = super().rows(outputs, targets)
+        if Mended.yes:
+            return rows
+        return {
+            "raises": lambda: dict[str, Any]()["nothing"],
+            "none": lambda: None,
+            "shape": lambda: outputs,
+            "constant": lambda: rows.detach(),
+        }.get(self.fault, lambda: rows)()
+
+    def hits(self, outputs, targets):
+        hits = super().hits(outputs, targets)
+        if Mended.yes:
+            return hits
+        return {"no judge": lambda: 1 / 0, "7 out of 1": lambda: 0 * hits + 7}[self.fault]()
+
+
+class FaultySchedule(Constant):
+    """Gives what `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    def multiplier(self, round_, epoch=0, epochs=1):
+        if Mended.yes or round_ < 2:
+            return 1.0
+        return {
+            "raises": lambda: dict[str, Any]()["nothing"],
+            "nan": lambda: float("nan"),
+            "negative": lambda: -1.0,
+            "text": lambda: "1.0",
+            "none": lambda: None,
+        }[self.fault]()
 
 
 class EndsEarly(Synchronous):

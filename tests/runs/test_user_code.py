@@ -20,6 +20,7 @@ def scenario(path: str, name: str, fault: str | None = None) -> Scenario:
     import json
 
     spec: dict[str, Any] = {"name": f"{MODULE}:{name}"} | ({"fault": fault} if fault else {})
+    spec |= {"lr": 0.1} if name == "FaultyOptimizer" else {}
     return Scenario.from_dict(TINY, overrides=[f"{path}={json.dumps(spec)}"])
 
 
@@ -41,6 +42,26 @@ CASES = [
     ("training.workload", "FaultyWorkload", "negative", "client . in round 1: expected whole"),
     ("training.workload", "FaultyWorkload", "nothing", "a step at least, or None to skip it"),
     ("training.workload", "FaultyWorkload", "gains", "expected extra units of zero or more"),
+    ("training.optimizer", "FaultyOptimizer", "raises", "clients .* in round 1: KeyError: .*:"),
+    ("training.optimizer", "FaultyOptimizer", "shape", "in round 1: RuntimeError: .*faulty.py:"),
+    ("training.optimizer", "FaultyOptimizer", "fractions", "a whole number of `buffers`.*got 1.5"),
+    ("training.optimizer", "FaultyOptimizer", "less than none", "zero or more, got -1"),
+    ("training.loss", "FaultyLoss", "raises", "training clients .* in round 1: KeyError: .*py:"),
+    ("training.loss", "FaultyLoss", "none", "training clients .* in round 1: TypeError"),
+    ("training.loss", "FaultyLoss", "shape", "training clients .* in round 1: RuntimeError"),
+    ("training.loss", "FaultyLoss", "constant", "training clients .* in round 1: RuntimeError"),
+    ("training.loss", "FaultyLoss", "no judge", "judging the model: ZeroDivisionError.*faulty.py:"),
+    (
+        "training.loss",
+        "FaultyLoss",
+        "7 out of 1",
+        "hits from 0 to 1, got an accuracy of 7",
+    ),
+    ("training.lr_schedule", "FaultySchedule", "raises", "rate of round 2: KeyError: .*faulty.py:"),
+    ("training.lr_schedule", "FaultySchedule", "nan", "finite number of zero or more, got nan"),
+    ("training.lr_schedule", "FaultySchedule", "negative", "of zero or more, got -1.0"),
+    ("training.lr_schedule", "FaultySchedule", "text", "of zero or more, got '1.0'"),
+    ("training.lr_schedule", "FaultySchedule", "none", "of zero or more, got None"),
     ("rounds.policy", "EndsEarly", None, "in round 1: expected rounds until .*an end before"),
     ("rounds.policy", "Raises", None, "in round 1: LookupError: nobody home .*faulty.py:"),
 ]

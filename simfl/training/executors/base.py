@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from simfl.components.selectors.base import Report
+from simfl.core.guard import blaming_code_of
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Params
 from simfl.core.work import MiniBatch, OrderBatch, WorkResult
@@ -73,7 +74,8 @@ class Executor(Component, ABC):
         """
         from simfl.training.measure import measure
 
-        return measure(self.task, report, params, clients, batch)
+        with blaming_code_of(self.task.code, f"measuring {report} of clients {list(clients)}"):
+            return measure(self.task, report, params, clients, batch)
 
     def evaluate(
         self, task: "Task", params: Params, x: "torch.Tensor", y: "torch.Tensor"

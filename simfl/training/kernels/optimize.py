@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from simfl.components.local_training import LocalTraining
+from simfl.core.guard import blaming, expect
 
 
 class LaneOptimizer:
@@ -29,7 +30,10 @@ class LaneOptimizer:
         self._adjusts = offset is not None or training.proximal or training.optimizer.clip
         self.plain = self._optimizer.plain and not self._adjusts
         """Whether a step adds minus the rate times the gradient, and nothing else."""
-        buffers = self._optimizer.buffers
+        with blaming(self._optimizer, "telling how many numbers it remembers"):
+            buffers = self._optimizer.buffers
+            sound = isinstance(buffers, int) and buffers >= 0
+            expect(sound, "a whole number of `buffers`, zero or more", repr(buffers))
         self._all_memory = [[torch.zeros_like(part) for _ in range(buffers)] for part in params]
         self._steps = 0
         self.narrow(len(params[0]))
