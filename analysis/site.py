@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+import yaml
 
 from analysis.markdown import LINK
+from simfl import __version__
 from simfl.cli.app import app, load_commands
 from simfl.core import rows
 from simfl.runs.summary import MEANINGS
@@ -29,6 +31,7 @@ from simfl.scenario.describe import Description, Option, options
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.kinds import KINDS, registry
 from simfl.scenario.part import Part
+from simfl.scenario.references import references
 from simfl.scenario.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]
@@ -61,6 +64,7 @@ def generated() -> dict[str, str]:
         "scenario.md": scenario_page(),
         "columns.md": columns_page(),
         "commands.md": commands_page(),
+        "cite.md": cite_page(),
         "notebook.md": notebook_page(ROOT / "docs" / "tutorial.ipynb"),
     }
     return pages | {f"components/{kind}.md": kind_page(kind) for kind in (*KINDS, DEVICES)}
@@ -232,8 +236,8 @@ def kind_page(kind: str) -> str:
     title = kind.capitalize()
     about = (
         "Generated from their code, as is what `simfl describe` prints. To cite an algorithm, cite "
-        "its source and simfl, with its version (`CITATION.cff`). Marks such as A.5 are sections "
-        "of [the algorithms as specified](../algorithms.md)."
+        "its source and [simfl](../cite.md). Marks such as A.5 are sections of "
+        "[the algorithms as specified](../algorithms.md)."
     )
     return "\n\n".join([f"# {title}", about, *members]) + "\n"
 
@@ -246,8 +250,29 @@ def _member(description: Description) -> str:
         to = "[as specified](../algorithms.md)"
         source = description.source.replace("docs/algorithms.md", to)
         blocks.append("**Source.** " + _ARXIV.sub(r"[\g<0>](https://arxiv.org/abs/\1)", source))
+    if description.bibtex:
+        blocks.append(f"**To cite.**\n\n```bibtex\n{description.bibtex}\n```")
     blocks.append(f"Code: `{description.module}`")
     return "\n\n".join(blocks)
+
+
+# How to cite ----------------------------------------------------------------------------------
+
+
+def cite_page() -> str:
+    """Return how to cite simfl, from CITATION.cff, and the sources of all components."""
+    own = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    authors = " and ".join(f"{{{author['name']}}}" for author in own["authors"])
+    entry = (
+        f"@software{{simfl,\n  author = {{{authors}}},\n  title = {{{{{own['title']}}}}},\n"
+        f"  version = {{{__version__}}},\n  license = {{{own['license']}}},\n}}"
+    )
+    sources = "\n\n".join(entry for _, entry in references())
+    return (
+        f"# How to cite\n\n{own['message']} Cite the algorithms that you use as well: "
+        "`simfl describe KIND NAME` and the pages of components show theirs.\n\n"
+        f"## simfl\n\n```bibtex\n{entry}\n```\n\n## All sources\n\n```bibtex\n{sources}\n```\n"
+    )
 
 
 # Commands and the notebook --------------------------------------------------------------------

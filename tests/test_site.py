@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import simfl
 from analysis.markdown import anchors, links
 from analysis.site import column_texts, write_pages
 from simfl.core import rows
@@ -73,3 +74,11 @@ def test_outcomes_are_told() -> None:
 def test_everything_in_a_summary_has_its_meaning(run_tiny: RunTiny) -> None:
     run = run_tiny({"rounds.stop.rounds": 1, "rounds.policy.deadline": "20 s"})
     assert set(MEANINGS) - {"refused_REASON"} == set(run.summary)
+
+
+def test_it_says_how_to_cite_simfl_and_the_algorithms(site: Path) -> None:
+    page = (site / "cite.md").read_text()
+    assert f"version = {{{simfl.__version__}}}" in page
+    assert "@software{simfl," in page
+    assert "@inproceedings{lai2021oort," in page
+    assert "@inproceedings{lai2021oort," in (site / "components" / "selectors.md").read_text()

@@ -114,7 +114,7 @@ class Builder:
         model = GlobalModel(
             initial_model(scenario, self.seeds),
             self.model.tensors,
-            judge(self.executor, judged_on, self.model, scenario),
+            judge(self.executor, judged_on, self.model, scenario, self.seeds),
             partial(model_file, scenario),
         )
         path = UpdatePath(training.compression, training.filter)

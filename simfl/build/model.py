@@ -29,6 +29,7 @@ class ModelFacts:
         profile: width of FC-1 (0: it has none).
         takes_tokens: whether its inputs are whole numbers.
         compiled: whether a CPU trains it by the compiled kernel.
+        batch_norm: whether its outputs for a row depend on the rows beside it.
     """
 
     parameters: int
@@ -39,10 +40,12 @@ class ModelFacts:
     profile: int
     takes_tokens: bool
     compiled: bool
+    batch_norm: bool = False
 
 
 def model_facts(scenario: Scenario) -> ModelFacts:
     """Return what virtual time must know of the model of `scenario`."""
+    from simfl.training.batch_norm import has_batch_norm
     from simfl.training.flat import Layout, build, forward_flops, takes_tokens, training_flops
     from simfl.training.kernels.compiled import knows
     from simfl.training.kernels.network import network_of
@@ -65,6 +68,7 @@ def model_facts(scenario: Scenario) -> ModelFacts:
         profile=profile,
         takes_tokens=takes_tokens(module),
         compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
+        batch_norm=has_batch_norm(module),
     )
 
 
@@ -89,7 +93,7 @@ def initial_model(scenario: Scenario, seeds: Seeds) -> Params:
 
 
 def judge(
-    executor: Executor, samples: Samples, facts: ModelFacts, scenario: Scenario
+    executor: Executor, samples: Samples, facts: ModelFacts, scenario: Scenario, seeds: Seeds
 ) -> Callable[[Params], Evaluation]:
     """Return what judges models of `scenario` on `samples`.
 
@@ -98,6 +102,7 @@ def judge(
         samples: what models are judged on.
         facts: of the model.
         scenario: whose.
+        seeds: mix the samples where the batches they are judged in count.
 
     Raises:
         InputError: there are none, or they are tokens and the model takes none, or the reverse.
@@ -115,6 +120,9 @@ def judge(
             f"model {scenario.model.name!r} takes {takes}, so it can't be trained on data set "
             f"{scenario.data.dataset.name!r}"
         )
+    if facts.batch_norm:  # files are often sorted by class
+        order = seeds.stream("judged").permutation(len(samples))
+        samples = Samples(samples.x[order], samples.y[order])
     x, y, task = torch.from_numpy(samples.x), torch.from_numpy(samples.y), executor.task
 
     def evaluate(params: Params) -> Evaluation:

@@ -40,7 +40,7 @@ def show(facts: FleetFacts) -> None:
     console.print(table)
     console.print("Median over devices (5th to 95th percentile).", style="dim")
     for sentence in sentences(facts):
-        console.print(sentence, soft_wrap=True)
+        console.print(sentence, soft_wrap=not console.is_terminal)
 
 
 def _lines(groups: list[GroupFacts], timed: bool) -> list[tuple[str, list[str]]]:
@@ -98,8 +98,7 @@ def sentences(facts: FleetFacts) -> list[str]:
     lines.append(
         f"A synchronous round with {whom} drawn uniformly takes "
         f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
-        f"every link to itself; what selector {facts.selector!r} has participants measure is "
-        "included."
+        f"every link to itself; what selector {facts.selector!r} asks of participants counts too."
     )
     if facts.asked_s:
         lines.append(

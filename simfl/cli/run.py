@@ -98,11 +98,11 @@ def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
 
         typer.echo(json.dumps([{"folder": str(r.folder), **r.summary} for r in results], indent=2))
     elif not quiet:
-        typer.echo(render(compare(results), "table"))
+        typer.echo(render(compare(results), "table").rstrip())
         saved = sum(result.summary["trainings"]["dropped"] for result in results)
         issued = sum(result.summary["trainings"]["issued"] for result in results)
         if saved:
-            typer.echo(f"\n{saved} of {issued} trainings were dropped and never computed.")
+            typer.echo(f"\n{saved:,} of {issued:,} trainings were dropped and never computed.")
         _tell_short_rounds(results)
         if any(result.summary["oracle"] for result in results):
             typer.echo("A selector was an ORACLE: it saw what no server can know.")

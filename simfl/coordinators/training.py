@@ -193,7 +193,7 @@ class TrainingCoordinator(BaseCoordinator):
             or "gradient" in self._selector.wants
             or self._path.compressor.name != "none"
             or self._path.filter.stage != "none"
-            or any(arrival.staleness for arrival in arrived)
+            or any(a.staleness or a.order.key in self._early for a in arrived)
         )
         if len(arrived) <= at_once or singly or self._weights(arrived) is None:
             return None

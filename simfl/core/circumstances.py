@@ -14,10 +14,12 @@ class Architecture:
     Attributes:
         hidden: units of its first hidden fully connected layer (0: it has none).
         tokens: whether its inputs are tokens, whole numbers.
+        batch_norm: whether it has batch norm layers.
     """
 
     hidden: int
     tokens: bool
+    batch_norm: bool = False
 
 
 def _unknown() -> Architecture | None:

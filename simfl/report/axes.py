@@ -28,6 +28,7 @@ class Axis:
         high: value at its end; above `low`.
         ticks: values that are marked, each with its text.
         log: whether equal steps are equal ratios.
+        per: size of the unit that ticks are told in.
     """
 
     label: str
@@ -35,6 +36,7 @@ class Axis:
     high: float
     ticks: tuple[tuple[float, str], ...]
     log: bool = False
+    per: float = 1.0
 
     def place(self, value: float) -> float:
         """Return where `value` lies, 0 at the start and 1 at the end; clipped."""
@@ -74,7 +76,7 @@ def linear(
     ticks = tuple(
         (value * per, text(value * per) if text else f"{value:,.{digits}f}") for value in values
     )
-    return Axis(f"{label} ({symbol})" if symbol else label, low, high, ticks)
+    return Axis(f"{label} ({symbol})" if symbol else label, low, high, ticks, per=per)
 
 
 def logarithmic(label: str, low: float, high: float, *, units: tuple[Unit, ...] = ()) -> Axis:
@@ -96,7 +98,7 @@ def logarithmic(label: str, low: float, high: float, *, units: tuple[Unit, ...] 
         if below <= mark * 10.0**decade <= above
     )
     label = f"{label} ({symbol})" if symbol else label
-    return Axis(label, below * per, above * per, ticks, log=True)
+    return Axis(label, below * per, above * per, ticks, log=True, per=per)
 
 
 def _unit(units: tuple[Unit, ...], high: float) -> Unit:

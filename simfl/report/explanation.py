@@ -1,10 +1,12 @@
 """An explanation of a run as text."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from simfl.report import formats
 from simfl.runs.explain import Explanation
 
+WIDTH = 100
 MEANING = {
     "idle": "nobody was at work for it yet",
     "poll": "the selector's questions were out",
@@ -24,7 +26,12 @@ def as_text(explanation: Explanation) -> str:
     blocks = [_head(explanation), _phases(explanation), _whom_it_waited_for(explanation)]
     if explanation.round is None:
         blocks.append(_what_if(explanation))
-    return "\n\n".join("\n".join(lines) for lines in map(list, blocks) if lines)
+    return "\n\n".join("\n".join(map(_wrapped, lines)) for lines in map(list, blocks) if lines)
+
+
+def _wrapped(line: str) -> str:
+    """Return `line` in lines of a page's width, unless it is to be copied."""
+    return line if "--set" in line else textwrap.fill(line, WIDTH, break_on_hyphens=False)
 
 
 def _head(explanation: Explanation) -> Iterator[str]:

@@ -48,7 +48,7 @@ function logarithmic(a, low, high) {
        ]);
   }
   if (!(high > low)) high = low * 10;
-  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks,
+  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks, log: true,
     place: v => v > 0 ? Math.log(v / low) / Math.log(high / low) : NaN};
 }
 function axis(a, steps, log, range) {
@@ -113,7 +113,7 @@ function picture(chart, state, width, height, focus) {
   }
   if (cut) out += "</g>";
   const title = (focus === null ? "" : chart.series[focus].name + ": ") + `${ya.label} by ${xa.label}`;
-  return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}">${out}</svg>`, x, y, px, py, width, height, focus};
+  return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}">${out}</svg>`, x, y, px, py, left: LEFT, width, height, focus};
 }
 function draw(figure) {
   const {chart, state, plot} = figure;
@@ -124,7 +124,10 @@ function draw(figure) {
   const foci = small ? chart.series.map((_, i) => i).filter(i => !state.hidden.has(i)) : [null];
   figure.pictures = foci.map(f => picture(chart, state, width, height, f));
   plot.innerHTML = figure.pictures.map(p => p.svg).join("");
-  [...plot.children].forEach((svg, i) => listen(figure, svg, figure.pictures[i]));
+  [...plot.children].forEach((svg, i) => follow(figure, svg, figure.pictures[i]));
+}
+function follow(figure, svg, p) {
+  listen(svg, p, v => values(figure, p, v), range => { figure.state.zoom = range; draw(figure); });
 }
 
 // Values under the pointer, zoom ----------------------------------------------------------------
@@ -156,12 +159,13 @@ function values(figure, p, v) {
   rows.sort((a, b) => b[0] - a[0]);
   return `<b>${esc(xa.label)} ${told(xa, v)}</b><ul>${rows.slice(0, 14).map(r => r[1]).join("")}</ul>`;
 }
-function listen(figure, svg, p) {
+// `tell` returns what is said of a value (null: the shapes say it themselves); `zoom` is given a range, or null.
+function listen(svg, p, tell, zoom) {
   svg.setAttribute("tabindex", "0");
-  const right = p.width - RIGHT, bottom = p.height - BOTTOM, state = figure.state;
+  const LEFT = p.left, right = p.width - RIGHT, bottom = p.height - BOTTOM;
   const toValue = u => {
-    const share = (Math.min(Math.max(u, LEFT), right) - LEFT) / (right - LEFT);
-    return state.logx ? p.x.low * (p.x.high / p.x.low) ** share : p.x.low + share * (p.x.high - p.x.low);
+    const share = (Math.min(Math.max(u, LEFT), right) - LEFT) / (right - LEFT), {low, high} = p.x;
+    return p.x.log ? low * (high / low) ** share : low + share * (high - low);
   };
   const place = e => { const b = svg.getBoundingClientRect(); return (e.clientX - b.left) * p.width / b.width; };
   const ns = "http://www.w3.org/2000/svg";
@@ -170,8 +174,9 @@ function listen(figure, svg, p) {
   rule.setAttribute("class", "rule"); box.setAttribute("class", "zoom");
   let from = null, key = null;
   const point = (u, cx, cy) => {
+    if (!tell) return;
     rule.setAttribute("d", `M${num(u)},${TOP}V${bottom}`);
-    show(values(figure, p, toValue(u)), cx, cy);
+    show(tell(toValue(u)), cx, cy);
   };
   const leave = () => { tip.hidden = true; rule.setAttribute("d", ""); };
   svg.addEventListener("pointermove", e => {
@@ -188,23 +193,67 @@ function listen(figure, svg, p) {
     const u = place(e), a = toValue(Math.min(from, u)), b = toValue(Math.max(from, u));
     const far = Math.abs(u - from) > 8;
     from = null;
-    if (far) { state.zoom = [a, b]; leave(); draw(figure); }
+    if (far) { box.setAttribute("width", 0); leave(); zoom([a, b]); }
   });
-  svg.addEventListener("pointerleave", () => { from = null; leave(); });
-  svg.addEventListener("dblclick", () => { state.zoom = null; draw(figure); });
+  svg.addEventListener("pointerleave", () => { from = null; box.setAttribute("width", 0); leave(); });
+  svg.addEventListener("dblclick", () => zoom(null));
   svg.addEventListener("blur", leave);
   svg.addEventListener("keydown", e => {
     const b = svg.getBoundingClientRect(), step = (right - LEFT) / 50;
-    if (e.key === "ArrowRight" || e.key === "ArrowLeft") {
+    if (e.key.startsWith("Arrow") && !tell) {
+      const shift = {ArrowRight: 5 * step, ArrowLeft: -5 * step}[e.key];
+      if (shift && p.zoomed) { zoom([p.beyond(LEFT + shift), p.beyond(right + shift)]); e.preventDefault(); }
+    } else if (e.key === "ArrowRight" || e.key === "ArrowLeft") {
       key = key === null ? LEFT : Math.min(right, Math.max(LEFT, key + (e.key === "ArrowRight" ? step : -step)));
       point(key, b.left + key * b.width / p.width, b.top + b.height / 3);
       e.preventDefault();
     } else if (e.key === "+" || e.key === "-") {
       const middle = key === null ? (LEFT + right) / 2 : key, half = (right - LEFT) * 0.3;
-      state.zoom = e.key === "+" ? [toValue(middle - half), toValue(middle + half)] : null;
-      leave(); draw(figure);
+      leave(); zoom(e.key === "+" ? [toValue(middle - half), toValue(middle + half)] : null);
     } else if (e.key === "Escape") { leave(); }
   });
+}
+
+// Charts that are drawn once: their shapes are moved along x, and other ticks are set.
+function stretch(figure, svg) {
+  const whole = JSON.parse(svg.dataset.x), {left} = whole, {width, height} = svg.viewBox.baseVal;
+  const right = width - RIGHT, bottom = height - BOTTOM, ticks = svg.querySelector(".xs"), area = svg.querySelector(".area");
+  const a = {label: "", units: [["", whole.per]], kind: whole.kind}, before = ticks.innerHTML;
+  const whole_numbers = [...ticks.querySelectorAll("text")].every(t => /^[\d,]+$/.test(t.textContent)) && whole.per === 1;
+  const shapes = [...area.querySelectorAll("path, rect, circle, text.upright")].map(shape =>
+    [shape, Object.fromEntries(["d", "x", "width", "cx"].map(name => [name, shape.getAttribute(name)]))]);
+  const clip = `still${++clips}`, to = whole.log ? Math.log : v => v, of = whole.log ? Math.exp : v => v;
+  area.insertAdjacentHTML("beforebegin", `<clipPath id="${clip}"><rect x="${left}" y="0" width="${right - left}" height="${height}"/></clipPath>`);
+  const first = to(whole.low), last = to(whole.high), place = v => left + (to(v) - first) / (last - first) * (right - left);
+  const p = {left, width, height, x: {...whole}, zoomed: false};
+  p.beyond = u => of(to(p.x.low) + (u - left) / (right - left) * (to(p.x.high) - to(p.x.low)));
+  const zoom = range => {
+    let [low, high] = (range || [whole.low, whole.high]).map(to);
+    const span = Math.min(high - low, last - first);
+    low = Math.min(Math.max(low, first), last - span); high = low + span;
+    Object.assign(p.x, {low: of(low), high: of(high)});
+    p.zoomed = Boolean(range); figure.state.zoom = range && [p.x.low, p.x.high];
+    const from = place(p.x.low), factor = (last - first) / (high - low), move = u => left + (u - from) * factor;
+    const moved = {
+      d: d => d.includes("H") ? d : d.replace(/(-?[\d.]+),/g, (_, u) => `${num(move(Number(u)))},`),
+      x: u => num(move(Number(u))), cx: u => num(move(Number(u))), width: wide => num(wide * factor)};
+    for (const [shape, original] of shapes) {
+      for (const [name, value] of Object.entries(original))
+        if (value !== null) shape.setAttribute(name, range ? moved[name](value) : value);
+      range ? shape.setAttribute("clip-path", `url(#${clip})`) : shape.removeAttribute("clip-path");
+    }
+    if (!range) { ticks.innerHTML = before; return; }
+    const steps = Math.max(2, Math.round((right - left) / 95));
+    let marks = (whole.log && p.x.high > 8 * p.x.low ? logarithmic(a, p.x.low, p.x.high) : linear(a, p.x.low, p.x.high, steps)).ticks;
+    const round = marks.filter(([v]) => Number.isInteger(Number(v.toFixed(6))));
+    if (whole_numbers && round.length > 1) marks = round;
+    ticks.innerHTML = marks.filter(([v]) => v >= p.x.low && v <= p.x.high).map(([v, s]) => {
+      const u = move(place(v));
+      return `<path class="grid" d="M${num(u)},${TOP}V${bottom}"></path><text class="tick mid" x="${num(u)}" y="${bottom + 15}">${esc(s)}</text>`;
+    }).join("");
+  };
+  listen(svg, p, null, zoom);
+  return zoom;
 }
 
 // Downloads -------------------------------------------------------------------------------------
@@ -275,10 +324,11 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     tick(figure, bar, "log x", "logx"); tick(figure, bar, "log y", "logy");
     if (chart.series.some(s => s.means)) tick(figure, bar, "single runs", "single");
     if (chart.small) tick(figure, bar, "in one picture", "together");
-    const reset = el("button", {type: "button"}, "whole range");
-    reset.addEventListener("click", () => { figure.state.zoom = null; draw(figure); });
-    bar.appendChild(reset);
   }
+  const zooms = chart ? [] : [...figure.plot.querySelectorAll("svg[data-x]")].map(svg => stretch(figure, svg));
+  const reset = el("button", {type: "button", "data-whole": "", title: "drag in the chart, or press + and -, to zoom"}, "whole range");
+  reset.addEventListener("click", () => { figure.state.zoom = null; chart ? draw(figure) : zooms.forEach(zoom => zoom(null)); });
+  bar.appendChild(reset);
   if (!chart) {
     const button = el("button", {type: "button", "data-enlarge": "", "aria-pressed": "false"}, "enlarge");
     button.addEventListener("click", () => button.setAttribute("aria-pressed", node.classList.toggle("large")));
@@ -306,7 +356,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
   });
   if (chart) [...figure.plot.children].forEach((svg, i) => {
     const small = chart.small, [w, h] = small || chart.size;
-    listen(figure, svg, picture(chart, figure.state, w, h, small ? i : null));
+    follow(figure, svg, picture(chart, figure.state, w, h, small ? i : null));
   });
   else figure.plot.addEventListener("pointermove", e => {
     const title = e.target.querySelector && e.target.closest("path, rect, circle") && e.target.querySelector("title");

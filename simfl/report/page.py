@@ -61,7 +61,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
     first = learning(groups)
     sections = [section for section in _sections(groups) if section.drawings or section.tables]
     drawings = [d for section in sections for d in section.drawings]
-    table, reading = results(groups)
+    tables, reading = results(groups)
     swept = factors(groups)
     return render(
         "page.html",
@@ -70,7 +70,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         facts=_facts(runs, groups),
         answer=headline(groups),
         notes=notes(groups),
-        results=table,
+        results=tables,
         reading=reading,
         first=first,
         sections=sections,

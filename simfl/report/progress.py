@@ -16,6 +16,8 @@ from simfl.runs.many import Watch
 from simfl.runs.progress import Progress
 
 PLAIN_EVERY_S = 10.0
+SURE = 0.02
+"""Share of the work after which it is told how long the rest may take."""
 MOST_SHOWN = 12
 """Bars of finished runs stay while there are no more runs than that."""
 
@@ -76,8 +78,10 @@ class Board(Watch):
     def overall(self) -> str:
         """Return how many runs are done, and how long the rest may take."""
         done = sum(self._shares) / max(len(self._shares), 1)
-        left_s = (time.perf_counter() - self._began) * (1 - done) / done if done else 0.0
-        eta = f", about {clock(left_s)} left" if left_s > 0 else ""
+        eta = ""
+        if SURE <= done < 1.0:
+            left_s = (time.perf_counter() - self._began) * (1 - done) / done
+            eta = f", about {clock(left_s)} left"
         return f"{self._done} of {len(self._jobs)} runs done{eta}"
 
     def say(self, text: str) -> None:

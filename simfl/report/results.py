@@ -27,8 +27,12 @@ _ABOUT_NORMALISED = (
 )
 
 
-def results(groups: Groups) -> tuple[Table, list[str]]:
-    """Return the table of results of variants, and how it is to be read."""
+FITTING = 9
+"""Columns that fit a page's width beside each other."""
+
+
+def results(groups: Groups) -> tuple[list[Table], list[str]]:
+    """Return the table of results of variants, in two where it is wide, and how to read it."""
     comparison = compare([run for runs in groups.values() for run in runs])
     evaluated = any(len(run.evaluated) for runs in groups.values() for run in runs)
     several = len({run.n_rounds for runs in groups.values() for run in runs}) > 1
@@ -36,14 +40,25 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None and c.metric is not ENERGY]
-    comparison = replace(
-        comparison, columns=[*([Column(ACCURACY), *to] if evaluated else errors), *whole]
-    )
+    first = [Column(ACCURACY), *to] if evaluated else errors
+    seeded = any(len(runs) > 1 for runs in groups.values())
+    both = len(first) + len(whole)
+    parts = [first, whole] if first and both > FITTING else [[*first, *whole]]
+    tables = [_table(replace(comparison, columns=part), groups, seeded) for part in parts]
+    reading = legend(replace(comparison, columns=[*first, *whole]))
+    if any(cell.css == "best" for table in tables for row in table.rows for cell in row):
+        reading.append("Green: better than every other variant by more than chance explains.")
+    if Column(NORMALISED) in whole:
+        reading.append(_ABOUT_NORMALISED)
+    return tables, reading
+
+
+def _table(comparison: Comparison, groups: Groups, seeded: bool) -> Table:
+    """Return a row for each variant, the comparison's columns beside each other."""
     above: dict[str, int] = {}
     for column in comparison.columns:
         above[_heading_above(column)] = above.get(_heading_above(column), 0) + 1
     columns = [_cells(comparison, column) for column in comparison.columns]
-    seeded = any(len(runs) > 1 for runs in groups.values())
     rows = [
         [
             Cell(name, key=colour(index)),
@@ -54,12 +69,7 @@ def results(groups: Groups) -> tuple[Table, list[str]]:
     ]
     heads = ["variant", *(["seeds"] if seeded else [])]
     heads += [name_of(column) for column in comparison.columns]
-    reading = legend(comparison)
-    if any(cell.css == "best" for cells in columns for cell in cells):
-        reading.append("Green: better than every other variant by more than chance explains.")
-    if Column(NORMALISED) in comparison.columns:
-        reading.append(_ABOUT_NORMALISED)
-    return Table(heads, rows, above=list(above.items())), reading
+    return Table(heads, rows, above=list(above.items()))
 
 
 def _heading_above(column: Column) -> str:

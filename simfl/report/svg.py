@@ -4,6 +4,7 @@ Matplotlib would take longer over the report of a short run than the run itself,
 could not follow a reader's light or dark theme.
 """
 
+import json
 import math
 from collections.abc import Sequence
 from html import escape
@@ -115,9 +116,9 @@ class Plot:
             at, _ = self._at(x, self._y.low)
             self._add("path", css, "", d=f"M{_number(at)},{TOP}V{self._bottom}")
             if self._x.place(x) < 0.8:
-                self._write(at + 4, TOP + 10, text, "note")
+                self._write(at + 4, TOP + 10, text, "note upright")
             else:
-                self._write(at - 4, TOP + 10, text, "note end")
+                self._write(at - 4, TOP + 10, text, "note end upright")
 
     def rows(self, names: Sequence[str]) -> None:
         """Write names left of the chart, at heights 0.5, 1.5, ... from the top down."""
@@ -137,6 +138,7 @@ class Plot:
 
     def __str__(self) -> str:
         shapes, self._shapes = self._shapes, []
+        self._shapes.append('<g class="xs">')
         for value, text in self._x.ticks:
             at, _ = self._at(value, self._y.low)
             self._add("path", "grid", "", d=f"M{_number(at)},{TOP}V{self._bottom}")
@@ -144,6 +146,7 @@ class Plot:
                 self._write(at, self._bottom + 15, text, "tick mid")
             else:
                 self._write(self._width - 1, self._bottom + 15, text, "tick end")
+        self._shapes.append("</g>")
         for value, text in self._y.ticks:
             _, up = self._at(self._x.low, value)
             self._add("path", "grid", "", d=f"M{self._left},{_number(up)}H{self._right}")
@@ -159,8 +162,16 @@ class Plot:
         )
         return (
             f'<svg viewBox="0 0 {self._width} {self._height}" width="{self._width}" role="img" '
-            f'aria-label="{escape(self._title)}">{"".join(frame)}{side}{"".join(shapes)}</svg>'
+            f'aria-label="{escape(self._title)}" data-x="{escape(self._zoomable())}">'
+            f'{"".join(frame)}{side}<g class="area">{"".join(shapes)}</g></svg>'
         )
+
+    def _zoomable(self) -> str:
+        """Return what the page's script needs to draw other ticks when its reader zooms in."""
+        x = self._x
+        kind = "share" if x.ticks and x.ticks[-1][1].endswith("%") else "number"
+        facts = {"left": self._left, "low": x.low, "high": x.high, "log": x.log, "per": x.per}
+        return json.dumps(facts | {"kind": kind})
 
 
 def _number(value: float) -> str:

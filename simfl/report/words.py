@@ -145,21 +145,20 @@ def _told_apart(standing: Standing) -> bool:
 
 def _time_taken(standing: Standing) -> str:
     figure = standing.time_s
-    some = (
-        f" with {figure.seeds - figure.missing} of {figure.seeds} seeds" if figure.missing else ""
-    )
-    took = f"{standing.name} took"
+    some = f"{figure.seeds - figure.missing} of {figure.seeds} seeds"
+    took = f"{standing.name} got there with {some}"
     if math.isfinite(figure.middle):
-        took += f" {formats.duration(figure.middle)}"
+        took = f"{standing.name} took {formats.duration(figure.middle)}"
+        took += f" with {some}" if figure.missing else ""
     ratio = standing.ratio
     if ratio is None:
-        return f"{took}{some}"
+        return took
     interval = ""
     if ratio.interval is not None:
         interval = f" [{formats.times(ratio.interval.low)}, {formats.times(ratio.interval.high)}]"
     if math.isfinite(ratio.horizon):
-        interval += f", counting at most {formats.duration(ratio.horizon)}"
-    return f"{took} ({formats.times(ratio.value)} as long{interval}){some}"
+        interval += f", never counting as {formats.duration(ratio.horizon)}"
+    return f"{took} ({formats.times(ratio.value)} as long{interval})"
 
 
 def _rounds(rounds: float) -> str:

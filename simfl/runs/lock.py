@@ -6,7 +6,6 @@ The operating system lets go of a dead process's lock, so one that is left behin
 import fcntl
 import os
 import platform
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,8 @@ from pathlib import Path
 from simfl.errors import InputError
 
 LOCK = ".lock"
+PATIENCE_S = 0.1
+"""For so long may others look whether it is held (`is_locked`) when it is taken."""
 
 
 @contextmanager
@@ -42,20 +43,27 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether somebody who is still there writes into `folder`; the lock itself is left alone."""
-    match = re.match(r"process (\d+) on (.*), started ", _holder(folder / LOCK))
-    if match is None or match[2] != platform.node():
-        return (folder / LOCK).exists()  # being taken now, or by another machine
+    """Whether somebody who is still there, in a container or elsewhere, writes into `folder`.
+
+    Nothing is written: the lock is asked for beside other readers, and let go of at once.
+    """
     try:
-        os.kill(int(match[1]), 0)
-    except ProcessLookupError:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+    except FileNotFoundError:
         return False
     except OSError:  # it is there, and another user's
         return True
-    return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _take(path: Path) -> int:
+    until = time.monotonic() + PATIENCE_S
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -67,9 +75,12 @@ def _take(path: Path) -> int:
                 with suppress(OSError):  # who holds it is a courtesy; a full disk must not leave it
                     os.write(descriptor, name.encode())
                 return descriptor
-        except BaseException:  # Ctrl-C too: a notebook's process lives on
+        except BaseException as error:  # Ctrl-C too: a notebook's process lives on
             os.close(descriptor)
-            raise
+            if not isinstance(error, BlockingIOError) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+            continue
         os.close(descriptor)  # whoever had it before has just let go, and removed it
 
 

@@ -19,7 +19,7 @@ from simfl.runs.provenance import provenance
 from simfl.runs.result import RunResult
 from simfl.runs.reuse import check_ours, keeps, prepare
 from simfl.runs.simulate import simulate
-from simfl.runs.tracking import track
+from simfl.runs.tracking import tracking
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
@@ -139,11 +139,11 @@ def _do(
 ) -> None:
     if tell is not None:
         tell(Progress())
-    if keep:
-        result = resume(job.folder, options, listeners, tell)
-    else:
-        result = run_one(job, options, listeners, tell)
-    track(result, job.scenario.log)
+    with tracking(job.folder, job.scenario.log) as trackers:
+        if keep:
+            resume(job.folder, options, [*listeners, *trackers], tell)
+        else:
+            run_one(job, options, [*listeners, *trackers], tell)
 
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:

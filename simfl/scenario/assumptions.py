@@ -1,10 +1,13 @@
 """What a scenario leaves to defaults that decide its result: said, so that nobody is surprised."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from simfl.errors import InputError
+from simfl.scenario.checks import OWN_MODELS
 from simfl.scenario.place import Location, dotted
 from simfl.scenario.scenario import Scenario
 
@@ -29,7 +32,9 @@ DECISIVE = {
 
 def assumptions(scenario: Scenario) -> list[Assumption]:
     """Return what `scenario` does not say and its result depends on, in the order of its keys."""
-    return [*_of_seeds(scenario), *_of_learning(scenario), *_of_fleet(scenario)]
+    return [
+        *_of_seeds(scenario), *_of_learning(scenario), *_of_model(scenario), *_of_fleet(scenario),
+    ]  # fmt: skip
 
 
 def _of_seeds(scenario: Scenario) -> Iterator[Assumption]:
@@ -55,6 +60,19 @@ def _of_learning(scenario: Scenario) -> Iterator[Assumption]:
     optimizer = scenario.training.optimizer
     if not _says(optimizer, "lr"):
         yield Assumption(("training", "optimizer", "lr"), f"{optimizer.lr:g}")
+
+
+def _of_model(scenario: Scenario) -> Iterator[Assumption]:
+    if type(scenario.model).__module__.startswith(OWN_MODELS):  # none of which has batch norm
+        return
+    from simfl.training.architecture import architecture_of
+
+    with suppress(InputError):  # told by whoever looks for mistakes
+        if architecture_of(scenario.model, *scenario.inputs_and_outputs()).batch_norm:
+            yield Assumption(
+                ("model",),
+                "batch norm by each batch's own statistics, in evaluations too; no running ones",
+            )
 
 
 def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:

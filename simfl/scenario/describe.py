@@ -18,6 +18,7 @@ from simfl.scenario.catalogue import DEVICES, DeviceClass, catalogue, device_cla
 from simfl.scenario.device_number import Drawn
 from simfl.scenario.fields import component_registry
 from simfl.scenario.kinds import plural, registry
+from simfl.scenario.references import bibtex
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Description:
         name: as scenarios write it.
         text: what it does, and what it costs.
         source: where it comes from: paper, section, disagreements.
+        bibtex: what to cite.
         module: where its code is.
         options: in the order in which they were defined, the common ones last.
     """
@@ -58,6 +60,7 @@ class Description:
     name: str
     text: str
     source: str
+    bibtex: str
     module: str
     options: Sequence[Option]
 
@@ -71,6 +74,7 @@ class Description:
             component.name,
             marked * component.experimental + _text(component),
             _text(module),
+            bibtex(plural(kind), component.name),
             component.__module__,
             options(component),
         )
@@ -100,13 +104,14 @@ class Description:
         text = f"{device.description[0].upper()}{device.description[1:]}."
         if device.battery is not None:
             text += f"\n\nIts battery holds {device.battery} ({device.source['battery']})."
-        return cls("device class", name, text, "", "simfl.scenario.catalogue", options)
+        return cls("device class", name, text, "", "", "simfl.scenario.catalogue", options)
 
     def __str__(self) -> str:
         blocks = [f"{self.name} ({self.kind})", self.text]
         if self.options:
             blocks.append("Options:\n" + "\n".join(map(_lines, self.options)))
         blocks.append(f"Source: {self.source}" if self.source else "")
+        blocks.append(f"To cite:\n{self.bibtex}" if self.bibtex else "")
         blocks.append(f"Code: {self.module}")
         return "\n\n".join(block for block in blocks if block)
 

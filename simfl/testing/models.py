@@ -11,6 +11,7 @@ from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError
 from simfl.testing.contract import ComponentContract
 from simfl.testing.learning import equal, orders, random_inputs, random_task
+from simfl.training.batch_norm import has_batch_norm
 from simfl.training.executors.inline import Inline
 from simfl.training.flat import Layout, build, initial_params
 
@@ -38,7 +39,7 @@ class ModelContract(ComponentContract):
         assert count, f"it takes none of {self.shapes}"
 
     def test_logits(self) -> None:
-        """`(n, classes)`, finite, each row of its own input alone."""
+        """`(n, classes)`, finite, each row of its own input alone (but for batch norm)."""
         for shape in self.taken():
             module = build(self.create(), shape, self.classes).eval()
             x = random_inputs(self.create(), shape, self.classes, 4)
@@ -47,7 +48,8 @@ class ModelContract(ComponentContract):
                 alone = torch.cat([module(x[i : i + 1]) for i in range(4)])
             assert logits.shape == (4, self.classes), tuple(logits.shape)
             assert torch.isfinite(logits).all(), logits
-            assert torch.allclose(logits, alone, rtol=1e-4, atol=1e-5), "rows depend on each other"
+            alike = has_batch_norm(module) or torch.allclose(logits, alone, rtol=1e-4, atol=1e-5)
+            assert alike, "rows depend on each other"
 
     def test_the_flat_vector_is_the_whole_model(self) -> None:
         """No buffers, nothing frozen, float32; drawn from PyTorch's generator alone."""

@@ -7,6 +7,7 @@ from simfl.components.models.base import Model
 from simfl.core.circumstances import Architecture
 from simfl.core.guard import blaming
 from simfl.errors import InputError
+from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build, example_input, takes_tokens
 from simfl.training.measure import profile_layer
 
@@ -44,7 +45,7 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
             f"({INPUTS}, {classes}), one for each class, but gives "
             f"{tuple(returned) if isinstance(returned, torch.Size) else returned}"
         )
-    return Architecture(_hidden(module), takes_tokens(module))
+    return Architecture(_hidden(module), takes_tokens(module), has_batch_norm(module))
 
 
 def _hidden(module: nn.Module) -> int:

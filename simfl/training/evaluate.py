@@ -1,7 +1,8 @@
 """How good a model is: accuracy and mean loss on a data set.
 
 Batches have a fixed size that suits the model: rows are independent of each other only as far as
-every batch has the same shape, so the last one is filled up with copies of its first row.
+every batch has the same shape, so the last one is filled up with copies of its first row, unless
+the model normalises by what is in a batch.
 """
 
 from collections.abc import Iterator
@@ -107,7 +108,8 @@ def forward(
         hooked: whether the module itself must compute, for somebody listens to its layers.
     """
     module = program.module
-    size = BATCH if program.stacked else IMAGES if program.channels_last else OTHERS
+    images = program.channels_last and not program.batch_norm  # whose batches had better be large
+    size = BATCH if program.stacked else IMAGES if images else OTHERS
     n = len(x) if rows is None else len(rows)
     with torch.no_grad():
         begin, end = (0, n) if part is None else (part.start, part.stop)
@@ -118,7 +120,7 @@ def forward(
         for first in range(begin, end, size):
             last = min(first + size, n)
             batch = x[first:last] if rows is None else x[rows[first:last]]
-            if last - first < size and n > size:
+            if last - first < size < n and not program.batch_norm:
                 batch = torch.cat(
                     [batch, batch[:1].expand(size - (last - first), *batch.shape[1:])]
                 )

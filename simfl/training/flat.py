@@ -14,6 +14,7 @@ from torch.utils.flop_counter import flop_registry
 from simfl.components.models.base import Model
 from simfl.core.types import Params
 from simfl.errors import InputError
+from simfl.training.batch_norm import use_batch_statistics
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Layout:
         if buffers := [name for name, _ in module.named_buffers()]:
             raise InputError(
                 f"the model keeps buffers ({', '.join(buffers)}), but the parameters must be the "
-                "whole model; use layers without running statistics: GroupNorm, LayerNorm, or "
-                "BatchNorm with track_running_stats=False"
+                "whole model; a constant can be a plain attribute, and of layers with running "
+                "statistics only batch norm can do without them"
             )
         names, shapes, offsets, size = [], [], [], 0
         for name, parameter in module.named_parameters():
@@ -89,11 +90,13 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
     """Return the module that `model` describes, initialised from `seed` alone.
 
     PyTorch's initialisers draw from its global generator, so that generator is forked and seeded
-    here, and nowhere else.
+    here, and nowhere else.  Batch norm layers normalise by the batch at hand, always.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed % 2**63)  # noqa: TID251
-        return model.build(shape, classes)
+        module = model.build(shape, classes)
+    use_batch_statistics(module)
+    return module
 
 
 def initial_params(model: Model, shape: tuple[int, ...], classes: int, seed: int) -> Params:

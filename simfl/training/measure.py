@@ -1,7 +1,8 @@
 """What clients report of a model without training it: losses, FC-1 profiles, gradients."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -91,7 +92,7 @@ def _losses(program: Program, loss: Loss, cohort: Cohort) -> Floats:
     rows, starts = _all_rows(cohort)
     x, y = program.to_device(cohort.x), program.to_device(cohort.y)
     losses = np.empty(len(rows))
-    for batch, logits in forward(program, x, rows):
+    for batch, logits in _outputs(program, x, rows, starts):
         losses[batch] = row_losses(loss, logits, y[rows[batch]])
     return _means(losses, starts)
 
@@ -104,7 +105,8 @@ def _profiles(program: Program, cohort: Cohort) -> Floats:
     handle = layer.register_forward_hook(lambda _module, _inputs, out: seen.append(out.clone()))
     profiles = np.empty((len(rows), layer.out_features))
     try:
-        for batch, _ in forward(program, program.to_device(cohort.x), rows, hooked=True):
+        x = program.to_device(cohort.x)
+        for batch, _ in _outputs(program, x, rows, starts, hooked=True):
             profiles[batch] = seen.pop()[: batch.stop - batch.start].cpu().numpy()
     finally:
         handle.remove()
@@ -119,6 +121,22 @@ def _gradients(program: Program, loss: Loss, cohort: Cohort) -> Floats:
             index = torch.from_numpy(rows).to(program.device)
             gradients[client] = mean_gradient(program, loss, x[index], y[index])
     return gradients
+
+
+def _outputs(
+    program: Program,
+    x: torch.Tensor,
+    rows: torch.Tensor,
+    starts: NDArray[np.int64],
+    hooked: bool = False,
+) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Yield as `forward` does; under batch norm, nobody's rows beside another client's."""
+    if not program.batch_norm:
+        yield from forward(program, x, rows, hooked=hooked)
+        return
+    for begin, end in pairwise(starts.tolist()):
+        for batch, logits in forward(program, x, rows[begin:end], hooked=hooked):
+            yield slice(begin + batch.start, begin + batch.stop), logits
 
 
 def _all_rows(cohort: Cohort) -> tuple[torch.Tensor, NDArray[np.int64]]:

@@ -5,6 +5,7 @@ from functools import cached_property
 import torch
 from torch import nn
 
+from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build
 from simfl.training.kernels import Kernel, choose_kernel
 from simfl.training.kernels.compiled import compiled_kernel, knows
@@ -31,6 +32,7 @@ class Program:
             self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.layout = Layout.of(self.module)
         self.convex = is_convex(self.module)
+        self.batch_norm = has_batch_norm(self.module)
         self.stacked = stages_of(self.module, task.shape) is not None
         """Whether it is a stack of linear layers."""
         self.compiled = compiled_kernel(self.module, task.shape)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simfl
@@ -29,6 +29,7 @@ def trained(order: WorkOrder, diverges: Sequence[int] = ()) -> WorkResult:
     return WorkResult(order, params, 0.5, 1, 3 + order.client)
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     n=st.integers(1, 7), at_once=st.integers(1, 8), diverges=st.lists(st.integers(0, 6), max_size=3)
 )

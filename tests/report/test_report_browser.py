@@ -198,6 +198,20 @@ def test_nothing_is_cut_in_print(page: Path, tmp_path: Path) -> None:
     assert read(printed, play, tmp_path, 1047) == {"cut": 0, "out": 0, "scrolling": 0}
 
 
+def test_a_table_of_means_and_spreads_fits_the_page(tmp_path: Path) -> None:
+    runs = [
+        made_run(
+            tmp_path, name, seed, [0.1 + seed / 30, 0.5, last], round_s=3000.0, targets=(0.4, 0.6)
+        )
+        for name, last in (("waits", 0.9), ("drops-late", 0.5))
+        for seed in range(3)
+    ]
+    play = """return [...document.querySelectorAll(".scroll")]
+      .map(box => box.scrollWidth - box.clientWidth);"""
+    page = write_report(runs, tmp_path / "written.html")
+    assert set(read(page, play, tmp_path, 1100)) == {0}
+
+
 def test_any_two_factors_of_a_sweep_make_a_table(tmp_path: Path) -> None:
     runs = []
     for clients in (5, 10):
@@ -231,6 +245,49 @@ def test_charts_that_stand_still_can_be_enlarged(compared: list[RunResult], tmp_
     still.node.querySelector("[data-enlarge]").click();
     return width() / before;"""
     assert read(write_report(compared, tmp_path / "written.html"), play, tmp_path) > 1.5
+
+
+def test_charts_that_stand_still_can_be_zoomed(page: Path, tmp_path: Path) -> None:
+    """Shapes go where their numbers lie on the new axis; by keys, by dragging, and back."""
+    play = """const out = [];
+    for (const f of simfl.figures.filter(f => !f.chart && f.plot.querySelector("svg[data-x]"))) {
+      const svg = f.plot.querySelector("svg"), box = svg.getBoundingClientRect();
+      const wide = svg.viewBox.baseVal.width, facts = JSON.parse(svg.dataset.x);
+      const left = facts.left, right = wide - 14, middle = (left + right) / 2;
+      const rect = [...svg.querySelectorAll(".area rect")].at(-1);
+      const curve = svg.querySelector(".area path.line");
+      const where = () => rect ? Number(rect.getAttribute("x"))
+        : Number(curve.getAttribute("d").split("L").at(-1).split(",")[0]);
+      const ticks = () => [...svg.querySelectorAll(".xs text")].map(t => t.outerHTML);
+      const key = k => svg.dispatchEvent(new KeyboardEvent("keydown", {key: k}));
+      const mouse = (kind, u) => svg.dispatchEvent(new PointerEvent(kind, {pointerType: "mouse",
+        clientX: box.left + u * box.width / wide, clientY: box.top + 40}));
+      const now = () => [".area", ".xs"].map(part => svg.querySelector(part).innerHTML).join();
+      const before = now(), [at, marks] = [where(), ticks()];
+      key("+");  // 60% around the middle
+      const keyed = where(), zoomed = ticks();
+      key("ArrowRight"); const panned = where();
+      f.node.querySelector("[data-whole]").click(); const back = now() === before;
+      mouse("pointerdown", middle); mouse("pointermove", right); mouse("pointerup", right);
+      const dragged = where(), state = f.state.zoom;
+      svg.dispatchEvent(new MouseEvent("dblclick"));
+      out.push({name: f.node.querySelector("b").textContent, left, right, middle, at, keyed, panned,
+        dragged, marks, zoomed, state, back, again: now() === before, said: ticks()});
+    }
+    return out;"""
+    charts = read(page, play, tmp_path)
+    assert len(charts) >= 3
+    for chart in charts:
+        left, middle, at = chart["left"], chart["middle"], chart["at"]
+        start = middle - 0.3 * (chart["right"] - left)
+        assert chart["keyed"] == pytest.approx(left + (at - start) / 0.6, abs=0.3), chart
+        assert chart["panned"] < chart["keyed"]
+        assert chart["dragged"] == pytest.approx(left + (at - middle) * 2, abs=0.3), chart
+        assert chart["state"]
+        assert chart["zoomed"] != chart["marks"] == chart["said"]
+        assert len(chart["zoomed"]) >= 2, chart
+        assert chart["back"], chart["name"]
+        assert chart["again"], chart["name"]
 
 
 def test_the_script_is_small() -> None:

@@ -17,6 +17,8 @@ from simfl.runs.find import by_variant
 from simfl.runs.result import RunResult
 from tests.made_runs import made_run
 
+STUDY_BYTES = 8_000_000
+"""A page of 9 variants, 3 seeds and 100 rounds is smaller; `benchmarks/opening.py` opens it."""
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
@@ -324,3 +326,13 @@ def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path:
         writer.writerows(table)
     words = " ".join(check(write_report([RunResult(run.folder)], path)).words)
     assert "2 of 3 rounds had fewer clients than asked; updates of 2 of 2 devices counted" in words
+
+
+def test_the_page_of_a_study_is_small(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    runs = [
+        made_run(tmp_path, f"variant-{n}", seed, np.sort(rng.random(100)).tolist())
+        for n in range(9)
+        for seed in range(3)
+    ]
+    assert write_report(runs, tmp_path / "report.html").stat().st_size < STUDY_BYTES

@@ -148,8 +148,15 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
             ],
             "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
             "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. b took 2 min (2.0× as "
-            "long [2.0×, 2.0×]) and c took 40.0 s (1.0× as long [0.00×, 248×], counting at most "
-            "10 min) with 2 of 3 seeds. In brackets: 95% intervals, paired by seed.",
+            "long [2.0×, 2.0×]) and c took 40.0 s with 2 of 3 seeds (1.0× as long [0.00×, 248×], "
+            "never counting as 10 min). In brackets: 95% intervals, paired by seed.",
+        ),
+        (
+            [standing("a", 50, 60, 70), standing("c", None, None, 40, first=(50, 60, 70))],
+            "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
+            "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. c got there with 1 of "
+            "3 seeds (4.1× as long [0.06×, 285×], never counting as 10 min). In brackets: 95% "
+            "intervals, paired by seed.",
         ),
         (
             [standing("a", 60, None), standing("b", None, None, first=(60, 60))],

@@ -107,6 +107,7 @@ class TestCommand:
         text = capsys.readouterr().out
         assert f"in all  {result.end_s:>13.9f} s" in text
         assert "Most often waited for: device" in text
+        assert max(len(line) for line in text.splitlines() if "--set" not in line) <= 100
         assert "compute twice as fast: --set 'fleet[0].compute=" in text
         assert main(["explain", str(result.folder), "--round", "2", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)

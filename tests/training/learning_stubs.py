@@ -95,6 +95,24 @@ class Convolutional(Model):
         )
 
 
+class Normalised(Model):
+    """Batch norm after a convolution and after a linear layer."""
+
+    tracks: bool = True
+
+    def build(self, shape, classes):
+        return nn.Sequential(
+            nn.Conv2d(shape[0], 4, 3, padding=1),
+            nn.BatchNorm2d(4, track_running_stats=self.tracks),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(4 * shape[1] * shape[2], 10),
+            nn.BatchNorm1d(10, track_running_stats=self.tracks),
+            nn.Tanh(),
+            nn.Linear(10, classes),
+        )
+
+
 class _Residual(nn.Module):
     def __init__(self, width, classes):
         super().__init__()

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Model(Component, ABC):
     """An architecture.
 
-    A model with buffers (BatchNorm) is refused: the flat parameter vector is the whole model.
+    The flat parameter vector is the whole model: batch norm layers keep no running statistics, they
+    normalise by the batch at hand, and a model with other buffers is refused.
     """
 
     @override

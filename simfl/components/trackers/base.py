@@ -1,7 +1,7 @@
 """The seam of trackers: programs in which people keep the results of many experiments.
 
-They are told of a run once it has ended, from its folder: so they cannot change it, and a run that
-was interrupted is told of once, whole.
+They are told of a run while it goes on, and can't change it.  Of one that was interrupted and is
+gone on with they are told again from its start: what they kept of it before is replaced.
 """
 
 from abc import ABC, abstractmethod
@@ -34,15 +34,13 @@ class Step:
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A run that has ended.
+    """A run that begins.
 
     Attributes:
         scenario: its name.
         variant: which.
         seed: of all randomness.
         options: the resolved scenario: ``rounds.clients`` -> 10.
-        steps: its rounds.
-        totals: of the whole run, by name.
         top: the folder of all runs of this scenario; nothing is to be written below the run's own.
     """
 
@@ -50,14 +48,33 @@ class TrackedRun:
     variant: str
     seed: int
     options: Mapping[str, Any]
-    steps: Sequence[Step]
-    totals: Mapping[str, float]
     top: Path
 
     @property
     def title(self) -> str:
         """What it is called among others."""
         return f"{self.variant} seed {self.seed}"
+
+    @property
+    def place(self) -> Path:
+        """Where it stands below the folder of all runs."""
+        return Path(self.variant, f"seed-{self.seed}")
+
+
+class Record(ABC):
+    """What a tracker keeps of one run."""
+
+    @abstractmethod
+    def add(self, steps: Sequence[Step]) -> None:
+        """Keep rounds, one at least, that ended since the last call; readers find them at once."""
+
+    @abstractmethod
+    def end(self, totals: Mapping[str, float] | None) -> None:
+        """Close the record.
+
+        Args:
+            totals: of the whole run, by name; None: it was interrupted.
+        """
 
 
 class Tracker(Component, ABC):
@@ -75,8 +92,8 @@ class Tracker(Component, ABC):
             )
 
     @abstractmethod
-    def record(self, run: TrackedRun) -> None:
-        """Keep a run."""
+    def begin(self, run: TrackedRun) -> Record:
+        """Return an empty record of `run`, in place of one that was interrupted."""
 
 
 trackers: Registry[Tracker] = Registry("tracker", "simfl.components.trackers")

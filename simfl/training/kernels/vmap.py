@@ -14,11 +14,12 @@ from torch.func import functional_call, grad, vmap
 from typing_extensions import override
 
 from simfl.components.losses.base import Loss
+from simfl.training.batch_norm import BatchNorm
 from simfl.training.flat import Layout, example_input
 from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
 
 LANES = 16
-COUPLED = (nn.modules.batchnorm._BatchNorm, nn.RNNBase, nn.modules.dropout._DropoutNd)
+COUPLED = (BatchNorm, nn.RNNBase, nn.modules.dropout._DropoutNd)
 """Layers whose samples are not independent, that `vmap` can't batch, or that draw numbers."""
 
 Gradient = Callable[..., tuple[dict[str, torch.Tensor], torch.Tensor]]

@@ -40,7 +40,18 @@ class LooksAtOthers(Wrapped):
 
 class KeepsBuffers(Wrapped):
     def layer(self, classes):
+        layer = nn.Identity()
+        layer.register_buffer("seen", torch.zeros(classes))
+        return layer
+
+
+class NormalisesBatches(Wrapped):
+    def layer(self, classes):
         return nn.BatchNorm1d(classes)
+
+
+class TestOfBatchNorm(ModelContract):
+    create = NormalisesBatches
 
 
 class StartsAnywhere(Wrapped):

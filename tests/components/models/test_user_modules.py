@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from simfl import Scenario
 from simfl.components.models.base import models
@@ -39,6 +40,12 @@ def narrow():
 
 def normalised():
     return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(36), nn.Linear(36, 10))
+
+
+def counting():
+    layers = nn.Sequential(nn.Flatten(), nn.Linear(36, 10))
+    layers.register_buffer("seen", torch.zeros(1))
+    return layers
 
 
 def nothing():
@@ -92,6 +99,18 @@ def test_what_can_be_trained_is_not_objected_to(name: str) -> None:
     assert not complaints(scenario({"name": f"user_modules:{name}", **options}))
 
 
+def test_batch_norm_is_trained_by_batch_statistics_and_that_is_said(run_tiny: RunTiny) -> None:
+    """Clients of 25 samples end with a batch of one; the file has parameters alone."""
+    changes = {"fleet.count": 9, "training.batch_size": 25, "rounds.stop.rounds": 15}
+    result = run_tiny({"model": "user_modules:normalised", **changes})
+    assert result.final_accuracy > 0.5
+    said = "model: batch norm by each batch's own statistics, in evaluations too; no running ones"
+    assert said in result.provenance["assumed"]
+    state = torch.load(result.folder / "model.pt")
+    assert {name.partition(".")[2] for name in state} == {"weight", "bias"}
+    assert "1.weight" in state
+
+
 def test_it_is_written_and_sent_to_others_by_name() -> None:
     model = models.parse({"name": "user_modules:make", "width": 3})
     assert models.dump(model) == {"name": "user_modules:make", "width": 3}
@@ -100,11 +119,11 @@ def test_it_is_written_and_sent_to_others_by_name() -> None:
 
 CASES: dict[str, str] = {
     "narrow": r"logits of shape \(2, 10\), one for each class, but gives \(2, 3\)",
-    "normalised": r"keeps buffers \(1.running_mean.*track_running_stats=False",
+    "counting": r"keeps buffers \(seen\)",
     "nothing": "has no parameters to train",
     "a_number": "must be a torch.nn.Module, but it is a int",
-    "broken": r"being tried: ZeroDivisionError: division by zero \(.*user_modules.py:38\)",
-    "Stubborn": r"being tried: KeyError: 'what' \(.*user_modules.py:43\)",
+    "broken": r"being tried: ZeroDivisionError: division by zero \(.*user_modules.py:44\)",
+    "Stubborn": r"being tried: KeyError: 'what' \(.*user_modules.py:49\)",
     "NoTensor": "but gives list",
 }
 

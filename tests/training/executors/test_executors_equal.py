@@ -18,6 +18,7 @@ from tests.training.learning_stubs import (
     Convolutional,
     FirstRows,
     Logistic,
+    Normalised,
     Perceptron,
     Reader,
     initial,
@@ -32,6 +33,7 @@ MODELS = {
     "dropout": (Perceptron(dropout=0.5), (4, 5), False),
     "convolutional": (Convolutional(dropout=0.3), (1, 8, 8), False),
     "reader": (Reader(), (6,), True),
+    "batch norm": (Normalised(), (1, 8, 8), False),
 }
 TRAINING = LocalTraining(8, Sgd(lr=0.1, momentum=0.5), Exponential(decay=0.9), proximal=0.1)
 
@@ -116,12 +118,15 @@ def test_company_and_order_change_no_bit(name, seed):
     same(run(Inline(), task, orders), run(Adversarial(seed=seed), task, orders))
 
 
-def test_two_processes_equal_inline():
-    task, orders = task_of("dropout"), mixed_orders()
+@pytest.mark.parametrize("name", ["dropout", "batch norm"])
+def test_two_processes_equal_inline(name):
+    task, orders = task_of(name), mixed_orders()
     same(run(Inline(), task, orders), run(Processes(workers=2), task, orders))
 
 
-@pytest.mark.parametrize("name", ["convolutional", pytest.param("dropout", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["convolutional", "batch norm", pytest.param("dropout", marks=pytest.mark.slow)]
+)
 def test_evaluations_are_equal_too(name):
     task = task_of(name)
     other = make_task(MODELS[name][0], [3337], MODELS[name][1], seed=9)
