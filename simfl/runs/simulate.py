@@ -144,7 +144,7 @@ def _coordinator(
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
     if checkpoint is None:
         return coordinator
-    past = [decode(line) for line in recorded[: checkpoint["events"]]]
+    past = map(decode, recorded[: checkpoint["events"]])
 
     def take_over() -> None:
         try:

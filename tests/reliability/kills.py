@@ -76,7 +76,8 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     },
     "two workers": {"selection": "divfl", "aggregation": "fednova"},
 }  # fmt: skip
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+OTHERS = (signal.SIGTERM, signal.SIGINT)
+"""Signals of every fourth case; all others are killed."""
 
 # Children are forked off a process that has imported everything already.
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -168,7 +169,7 @@ def blows(number: int, lasts_s: float) -> list[Blow]:
     return [
         Blow(
             float(rng.uniform(0, lasts_s)),
-            SIGNALS[rng.integers(len(SIGNALS))],
+            OTHERS[rng.integers(len(OTHERS))] if turn % 4 == 3 else signal.SIGKILL,
             int(rng.integers(1, 8)) if turn % 10 == 0 else 0,
         )
         for _ in range(2 if turn % 3 == 0 else 1)

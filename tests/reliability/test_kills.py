@@ -8,7 +8,7 @@ from simfl.runs.folder import is_run
 from tests.reliability.kills import SCENARIOS, blows, go_on, killed, lasting
 from tests.reliability.soak import broken, cases, ended
 
-KILLS = cases(short=6, full=300)
+KILLS = cases(short=6, full=400)
 
 
 @pytest.mark.slow
