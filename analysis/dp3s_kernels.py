@@ -18,7 +18,7 @@ from simfl.components.selectors._determinantal import similarity_kernel
 from simfl.components.selectors._vectors import distances
 from simfl.papers.item import items
 from simfl.scenario.scenario import read
-from simfl.training.executors import executors
+from simfl.training.executors.base import executors
 from simfl.training.flat import initial_params
 
 INITIALISATIONS = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_normal")

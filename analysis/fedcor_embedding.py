@@ -17,7 +17,7 @@ from simfl.build.builder import Builder
 from simfl.coordinators.base import DIAGNOSTICS
 from simfl.runs.folder import SCENARIO
 from simfl.scenario import Scenario
-from simfl.training.executors import executors
+from simfl.training.executors.base import executors
 
 
 def separation(embeddings: np.ndarray, labels: np.ndarray) -> float:

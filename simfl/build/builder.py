@@ -17,9 +17,9 @@ from simfl.build.model import (
 from simfl.build.settings import server_settings
 from simfl.components.datasets.clients import ClientData, Samples
 from simfl.coordinators.base import BaseCoordinator, Choosing
+from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.coordinators.training import GlobalModel, TrainingCoordinator
-from simfl.coordinators.update_path import UpdatePath
+from simfl.coordinators.training import TrainingCoordinator
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.scenario.checks import complaints, placed

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from simfl.components.datasets.base import Corpus, Dataset
-from simfl.components.datasets.clients import ClientData, Samples
+from simfl.components.datasets.clients import ClientData, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.soundness import sound
 from simfl.components.partitions.base import Partition, Source
@@ -81,8 +81,7 @@ def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -
     parts = [part for pair in zip(train, validation, strict=True) for part in pair]
     order = np.concatenate(parts)
     if np.bincount(order, minlength=len(samples)).max() <= 1:
-        ends = np.cumsum([len(part) for part in parts])
-        rows = np.split(np.arange(len(order), dtype=np.int64), ends[:-1])
+        rows = side_by_side(parts)
         samples = rearranged(samples, order, in_place=corpus.disposable)
         train, validation = rows[::2], rows[1::2]
     x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)

@@ -95,8 +95,8 @@ def _ever_there(server: Server, enough: int) -> int:
         server: whose clients.
         enough: any number from here on will do.
     """
-    there = len(server.candidates.reachable(server.candidates.able))
-    return there if there >= enough else there + len(server.candidates.returns_s())
+    reachable = len(server.candidates.reachable(server.candidates.able))
+    return reachable if reachable >= enough else reachable + len(server.candidates.returns_s())
 
 
 def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:

@@ -50,8 +50,8 @@ def draw_fleet(
     first = 0
     for group in scenario.fleet:
         # Data sizes are standardised over the whole fleet, so draws that depend on them see all.
-        mine = np.arange(first, first + group.count)
-        drawing = _Drawing(group, seeds, samples, mine, flops)
+        ids = np.arange(first, first + group.count)
+        drawing = _Drawing(group, seeds, samples, ids, flops)
         if correlations.names:
             drawing.correlate(correlations, ranks)
         for number, column in columns.items():

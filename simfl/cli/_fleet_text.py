@@ -8,7 +8,7 @@ from rich.table import Table
 
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Unit
-from simfl.report.fleet_survey import FleetFacts, GroupFacts, Spread
+from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
 
 WIDTH = 160
 """Of the table where the output is no terminal."""

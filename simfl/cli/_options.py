@@ -87,11 +87,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def options(
-    executor: str,
-    workers: int | None,
-    device: str,
-    data_dir: Path | None,
-    ray_address: str | None,
+    executor: str = "auto",
+    workers: int | None = None,
+    data_dir: Path | None = None,
+    ray_address: str | None = None,
+    *,
+    device: str = "cpu",
     time_only: bool = False,
     jobs: int | None = None,
     log: str = "full",

@@ -21,10 +21,7 @@ def show_plan(jobs: "Sequence[Job]", options: "Options") -> None:
     Raises:
         ScenarioError: they can't be run.
     """
-    refuse(
-        [(job.variant, job.scenario.seed, job.scenario) for job in jobs],
-        trains=not options.time_only,
-    )
+    refuse({job.variant: job.scenario for job in jobs}, trains=not options.time_only)
     estimates = [estimate(job.scenario, options.time_only) for job in jobs]
     groups: dict[str, list[Estimate]] = {}
     for job, cost in zip(jobs, estimates, strict=True):

@@ -43,9 +43,9 @@ def fork_command(
         at_s = parse_quantity(at, DURATION)
     except UnitError as error:
         raise InputError(f"--at: {error}") from None
-    how = shared.options(executor, workers, "cpu", data_dir, ray_address)
+    how = shared.options(executor, workers, data_dir, ray_address)
     with shared.importing(allow_code):
-        there = fork(folder, at_s, changes or (), name, overwrite)
-        with shared.progress(quiet or as_json, f"`simfl resume {there}` goes on") as board:
-            results = resume_all([there], how, board)
-    show(results, there.parents[1], report, quiet, as_json)
+        forked = fork(folder, at_s, changes or (), name, overwrite)
+        with shared.progress(quiet or as_json, f"`simfl resume {forked}` goes on") as board:
+            results = resume_all([forked], how, board)
+    show(results, forked.parents[1], report, quiet, as_json)

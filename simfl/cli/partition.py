@@ -24,6 +24,7 @@ def partition_command(
     from simfl.components.partitions.describe import picture, skew, summary
     from simfl.errors import InputError
     from simfl.report.savefig import check_picture, save
+    from simfl.runs.eventlog import finite
 
     if out is not None:
         check_picture(out)
@@ -38,8 +39,8 @@ def partition_command(
         title = f"{scenario.data.dataset.name}, {scenario.data.partition.name}"
         save(picture(counts, title), out)
     if as_json:
-        far = [None if value != value else float(value) for value in skew(counts)]
-        typer.echo(json.dumps({"label_counts": counts.tolist(), "skew": far}))
+        skews = finite(skew(counts).tolist())
+        typer.echo(json.dumps({"label_counts": counts.tolist(), "skew": skews}))
         return
     typer.echo(summary(counts))
     if out is not None:

@@ -50,18 +50,18 @@ def reproduce(
     chosen = items(None if name == ALL else name)
     if quick:
         chosen, out = [item.reduced() for item in chosen], out / "quick"
-    wanted = shared.parse_seeds(seeds)
+    chosen_seeds = shared.parse_seeds(seeds)
     if name is None:
-        _list(chosen, wanted)
+        _list(chosen, chosen_seeds)
         return
-    how = shared.options("auto", None, "cpu", data_dir, None, jobs=jobs)
+    how = shared.options(data_dir=data_dir, jobs=jobs)
     agreed = True
     for item in chosen:
         if only_collect:
-            records = collect(item, out / item.id, wanted)
+            records = collect(item, out / item.id, chosen_seeds)
         else:
             with display(quiet) as board:
-                records = repeat(item, out / item.id, how, wanted, board)
+                records = repeat(item, out / item.id, how, chosen_seeds, board)
         if records:
             file = (out / item.id).with_suffix(".csv")
             write(file, records)
@@ -79,7 +79,9 @@ def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
         wanted = seeds or parse_seeds(item.seeds)
         jobs = item.jobs(Path(), wanted[:1])  # seeds cost the same
         costs = [estimate(job.scenario, item.time_only) for job in jobs]
-        rounds, host_s = (len(wanted) * sum(of) for of in zip(*map(_cost, costs), strict=True))
+        rounds, host_s = (
+            len(wanted) * sum(numbers) for numbers in zip(*map(_cost, costs), strict=True)
+        )
         needs = {job.scenario.data.dataset.name for job in jobs if _needs_files(job)}
         typer.echo(
             f"{item.id}: {item.title}\n"

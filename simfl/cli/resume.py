@@ -25,9 +25,9 @@ def resume_command(
     from simfl.runs.find import find_runs
     from simfl.runs.run import resume_all
 
-    how = shared.options(executor, workers, device, data_dir, ray_address, jobs=jobs)
-    there = [run.folder for run in find_runs(folders)]
+    how = shared.options(executor, workers, data_dir, ray_address, device=device, jobs=jobs)
+    run_folders = [run.folder for run in find_runs(folders)]
     progress = shared.progress(quiet or as_json, "the same command goes on")
     with shared.importing(allow_code), progress as board:
-        results = resume_all(there, how, board)
+        results = resume_all(run_folders, how, board)
     show(results, folders[0] if len(folders) == 1 else Path(), report, quiet, as_json)

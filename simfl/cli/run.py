@@ -62,8 +62,9 @@ def run_command(
         raise InputError("give --seed or --seeds, not both")
     chosen = shared.parse_seeds(seeds) if seed is None else [seed]
     how = shared.options(
-        executor, workers, device, data_dir, ray_address, time_only, jobs, log, compress_log
-    )
+        executor, workers, data_dir, ray_address, device=device, time_only=time_only, jobs=jobs,
+        log=log, compress_log=compress_log,
+    )  # fmt: skip
     document = Document.load(file).set(*(changes or ()))
     with shared.importing(allow_code, "beside"):
         if dry_run:

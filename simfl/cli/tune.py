@@ -68,7 +68,9 @@ def tune_command(
     from simfl.runs.tune import tune
     from simfl.scenario import Document
 
-    how = shared.options(executor, workers, device, data_dir, ray_address, time_only, jobs)
+    how = shared.options(
+        executor, workers, data_dir, ray_address, device=device, time_only=time_only, jobs=jobs
+    )
     document = Document.load(file).set(*(changes or ()))
     document = _with_options(document, parameters or (), objective, limits or (), trials)
     silent = quiet or as_json
@@ -82,7 +84,7 @@ def tune_command(
             variant=variant,
             seeds=chosen,
             overwrite=overwrite,
-            told=lambda tuning: None if silent else _tell_last(tuning),
+            tell=lambda tuning: None if silent else _tell_last(tuning),
         )
     page = write_page(tuning)
     if as_json:
@@ -135,10 +137,11 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
 
 def _tell_last(tuning: "Tuning") -> None:
     """Print a line about the last trial."""
-    from simfl.report.tuning import parameter_text, value_text
+    from simfl.report.tuning import value_text
+    from simfl.scenario.place import as_written
 
     trial = tuning.trials[-1]
-    chosen = ", ".join(f"{path} {parameter_text(v)}" for path, v in trial.parameters.items())
+    chosen = ", ".join(f"{path} {as_written(v)}" for path, v in trial.parameters.items())
     best = "  best so far" if tuning.best is trial else ""
     value = value_text(tuning, trial) if trial.state in ("done", "over a limit") else ""
     typer.echo(f"{trial.name}: {trial.state} {value}  ({chosen}){best}", err=True)
@@ -146,12 +149,13 @@ def _tell_last(tuning: "Tuning") -> None:
 
 def _tell(tuning: "Tuning") -> None:
     """Print what came of it, and how to have it again."""
-    from simfl.report.tuning import answer, parameter_text
+    from simfl.report.tuning import answer
+    from simfl.scenario.place import as_written
 
     typer.echo(" ".join(answer(tuning)))
     if (best := tuning.best) is not None:
         for path, value in best.parameters.items():
-            typer.echo(f"  --set {f'{path}={parameter_text(value)}'!r}")
+            typer.echo(f"  --set {f'{path}={as_written(value)}'!r}")
     refused = [trial for trial in tuning.trials if trial.state == "refused"]
     if refused:
         typer.echo(f"{refused[0].name} was refused: {refused[0].why.splitlines()[0]}")
@@ -159,11 +163,10 @@ def _tell(tuning: "Tuning") -> None:
 
 def _print_json(tuning: "Tuning") -> None:
     import json
-    import math
     from dataclasses import asdict
 
-    rows = [asdict(trial) for trial in tuning.trials]
-    for row in rows:
-        row["value"] = row["value"] if math.isfinite(row["value"]) else None
+    from simfl.runs.eventlog import finite
+
+    rows = finite([asdict(trial) for trial in tuning.trials])
     best = None if tuning.best is None else tuning.best.name
     typer.echo(json.dumps({"best": best, "trials": rows}, indent=2))

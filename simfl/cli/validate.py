@@ -29,7 +29,7 @@ def validate(
             document = Document.load(file).set(*(changes or ()))
             with shared.importing(allow_code):
                 runs = expand(document)
-            refuse(runs, trains=not time_only)
+            refuse({run.variant: run.scenario for run in runs}, trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))
         else:

@@ -23,7 +23,7 @@ def verify_command(
     from simfl.runs.folder import log_of
     from simfl.runs.verify import verify
 
-    how = shared.options(executor, workers, "cpu", data_dir, ray_address)
+    how = shared.options(executor, workers, data_dir, ray_address)
     with shared.importing(allow_code):
         difference = verify(folder, how)
     if difference is not None:

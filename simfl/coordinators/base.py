@@ -75,6 +75,11 @@ class BaseCoordinator(Coordinator):
         self.ledger.replay([order])
 
     @override
+    def keeps(self, order: WorkOrder) -> bool:
+        """Filters need updates: without training there are none."""
+        return True
+
+    @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         if not self._asks:
             return None

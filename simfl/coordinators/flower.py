@@ -212,11 +212,11 @@ class FlowerCoordinator(BaseCoordinator):
         orders = [arrival.order for arrival in arrivals]
         results = self.ledger.collect(orders)
         done = [result.order for result in results]
-        there = {order.client for order in done}
+        answered = {order.client for order in done}
         raised, self._failed = self._failed, {}
         failures = [
             raised.get(number) or TimeoutError(f"client {number} did not arrive")
-            for number in sorted({*selected, *raised} - there)
+            for number in sorted({*selected, *raised} - answered)
         ]
         pairs = [(self._proxies[o.client], self._fitted.pop(o.key)) for o in done]
         if raised and not pairs:
@@ -230,10 +230,6 @@ class FlowerCoordinator(BaseCoordinator):
             discarded=[order.key for order in orders if order not in done],
             gemd=self.gemd([order.client for order in done]),
         )
-
-    @override
-    def keeps(self, order: WorkOrder) -> bool:
-        return True
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:

@@ -7,7 +7,6 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import BaseCoordinator, Choosing
-from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 
 
@@ -32,11 +31,6 @@ class TimeOnlyCoordinator(BaseCoordinator):
         orders = [arrival.order for arrival in arrivals]
         self.ledger.replay(orders)
         return Aggregated(gemd=self.gemd([order.client for order in orders]))
-
-    @override
-    def keeps(self, order: WorkOrder) -> bool:
-        """Filters need updates, so time-only runs have none."""
-        return True
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:

@@ -1,8 +1,8 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
 import io
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,29 +13,12 @@ from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.adding_up import ROOM_BYTES, Sum, added_up, is_sound
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
-from simfl.coordinators.update_path import UpdatePath
+from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.guard import blaming, check_vector
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.training.executors.base import Executor
-
-
-@dataclass(frozen=True)
-class GlobalModel:
-    """The model that is learnt.
-
-    Attributes:
-        initial: `(p,)` where it begins.
-        layers: sizes of its tensors, in the order of the flat vector.
-        judge: returns how good one is.
-        dump: returns one as a file.
-    """
-
-    initial: Params
-    layers: tuple[int, ...]
-    judge: Callable[[Params], Evaluation]
-    dump: Callable[[Params], bytes]
 
 
 class TrainingCoordinator(BaseCoordinator):

@@ -59,28 +59,28 @@ def _complaint(name: str, origin: Origin, folder: Path, error: OSError) -> str:
 
 def _make(download: Download, folder: Path, wanted: list[str], tell: Tell | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    there = folder / f".{download.url.rpartition('/')[2]}.partial"
-    _get(download, there, tell)
-    got = hashlib.sha256()
-    with there.open("rb") as file:
+    partial = folder / f".{download.url.rpartition('/')[2]}.partial"
+    _get(download, partial, tell)
+    digest = hashlib.sha256()
+    with partial.open("rb") as file:
         while chunk := file.read(CHUNK):
-            got.update(chunk)
-    if got.hexdigest() != download.sha256:
-        there.unlink()
+            digest.update(chunk)
+    if digest.hexdigest() != download.sha256:
+        partial.unlink()
         raise InputError(
-            f"{download.url} is not what it was: its SHA-256 is {got.hexdigest()}, expected "
+            f"{download.url} is not what it was: its SHA-256 is {digest.hexdigest()}, expected "
             f"{download.sha256}; nothing was kept"
         )
     for name in wanted:
-        download.unpack(there, folder / name)
-    there.unlink()
+        download.unpack(partial, folder / name)
+    partial.unlink()
 
 
-def _get(download: Download, there: Path, tell: Tell | None) -> None:
-    """Download to the file `there`, going on after what it holds already."""
-    have = there.stat().st_size if there.exists() else 0
+def _get(download: Download, partial: Path, tell: Tell | None) -> None:
+    """Download to the file `partial`, going on after what it holds already."""
+    have = partial.stat().st_size if partial.exists() else 0
     if have > download.bytes:
-        there.unlink()
+        partial.unlink()
         have = 0
     while have < download.bytes:
         headers = {"User-Agent": "simfl"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -89,7 +89,7 @@ def _get(download: Download, there: Path, tell: Tell | None) -> None:
             if have and reply.status != HTTPStatus.PARTIAL_CONTENT:
                 have = 0  # the server begins again
             before = have
-            with there.open("ab" if have else "wb") as file:
+            with partial.open("ab" if have else "wb") as file:
                 while have <= download.bytes and (chunk := reply.read(CHUNK)):
                     file.write(chunk)
                     have += len(chunk)

@@ -125,18 +125,18 @@ def median(records: Sequence[Record], row: str) -> float:
     return Figure.of(values(records, row)).median
 
 
-def paired(found: Sequence[Record], below: str, above: str) -> Ratio | Figure | None:
+def paired(records: Sequence[Record], below: str, above: str) -> Ratio | Figure | None:
     """Return how many times as much `above` has as `below`, or by how much more, seed by seed.
 
     A ratio of costs until a target, a difference of anything else.  None: no seed has both.
     """
-    own = [_by_seed(found, row) for row in (above, below)]
+    own = [_by_seed(records, row) for row in (above, below)]
     if not all(own):
         return None
-    if any(record.followed is not None for record in found):
-        return paired_ratio(*[_times(records) for records in own])
+    if any(record.followed is not None for record in records):
+        return paired_ratio(*[_times(of_row) for of_row in own])
     numbers = [
-        {seed: r.value for seed, r in records.items() if r.value is not None} for records in own
+        {seed: r.value for seed, r in of_row.items() if r.value is not None} for of_row in own
     ]
     return paired_difference(*numbers)
 

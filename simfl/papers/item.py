@@ -88,9 +88,9 @@ class Item(Part):
     note: str = ""
     quick: Quick = Quick()
 
-    def column(self, found: Sequence[Record], measure: str | None = None) -> list[Record]:
+    def column(self, records: Sequence[Record], measure: str | None = None) -> list[Record]:
         """Return what was measured of `measure` (None: the first)."""
-        return [record for record in found if record.column == (measure or self.measures[0])]
+        return [record for record in records if record.column == (measure or self.measures[0])]
 
     @property
     def document(self) -> Document:

@@ -133,25 +133,25 @@ def records(
 ) -> list[Record]:
     """Return what is written down of the runs of the item `name`, ``PAPER/ITEM``."""
     paper, _, item = name.partition("/")
-    found = []
+    written = []
     for row, own in by_variant(runs).items():
         for measure in map(Measure.parse, texts):
             for part in [own] if measure.mean_curve else [[run] for run in own]:
                 seed, value, followed = measure.of(part)
-                what = (paper, item, row, measure.text, seed)
+                identity = (paper, item, row, measure.text, seed)
                 numbers = (value, followed, measure.metric.unit)
-                found.append(Record(*what, *numbers, reading, *_origin(part)))
-    return found
+                written.append(Record(*identity, *numbers, reading, *_origin(part)))
+    return written
 
 
 def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:
     """Return commit, version, machine and digest of what made some runs."""
     facts = [run.provenance for run in runs]
     parts = (
-        [of.get("commit") or "" for of in facts],
-        [of.get("versions", {}).get("simfl", "") for of in facts],
-        [_machine(of.get("machine", {})) for of in facts],
-        [of.get("scenario_sha256", "") for of in facts[:1]],
+        [provenance.get("commit") or "" for provenance in facts],
+        [provenance.get("versions", {}).get("simfl", "") for provenance in facts],
+        [_machine(provenance.get("machine", {})) for provenance in facts],
+        [provenance.get("scenario_sha256", "") for provenance in facts[:1]],
     )
     commit, version, machine, digest = (" ".join(sorted(set(part))) for part in parts)
     return commit, version, machine, digest

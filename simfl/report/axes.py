@@ -1,7 +1,7 @@
 """Axes: from numbers to places on a chart, with round ticks in the unit that suits the range."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from simfl.report.formats import DAY_S, HOUR_S, MINUTE_S
@@ -16,6 +16,10 @@ BYTE_UNITS: tuple[Unit, ...] = (
     ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)
 )  # fmt: skip
 ENERGY_UNITS: tuple[Unit, ...] = (("J", 1.0), ("kJ", 1e3), ("MJ", 1e6), ("GJ", 1e9))
+UNITS: Mapping[str, tuple[Unit, ...]] = {
+    "time": TIME_UNITS, "bytes": BYTE_UNITS, "energy": ENERGY_UNITS
+}  # fmt: skip
+"""By what is measured."""
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,15 @@
 """What a sweep varied: a row per point, a column per factor; and the numbers of a pivot table."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from simfl.report import formats
-from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
-from simfl.report.charts.base import Groups
+from simfl.report.axes import UNITS
+from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import NAMES, TEXT, figure_text
-from simfl.report.tables import Cell, Table
+from simfl.report.tables import Cell, Table, leading_number
 from simfl.runs.compare import (
     ACCURACY,
     BYTES,
@@ -22,10 +21,7 @@ from simfl.runs.compare import (
     target_text,
 )
 from simfl.runs.result import RunResult
-
-_UNITS: dict[str, tuple[Unit, ...]] = {
-    "time": TIME_UNITS, "bytes": BYTE_UNITS, "energy": ENERGY_UNITS
-}  # fmt: skip
+from simfl.scenario.place import as_written
 
 
 @dataclass(frozen=True)
@@ -43,11 +39,12 @@ class Factors:
 
 def factors(groups: Groups) -> Factors | None:
     """Return what was varied and what came of it; None: it is no sweep."""
-    runs = [run for members in groups.values() for run in members]
-    of = [{path: _text(value) for path, value in _factors(run).items()} for run in runs]
-    paths = dict.fromkeys(path for own in of for path in own)
+    runs = all_runs(groups)
+    by_run = [{path: as_written(value) for path, value in _factors(run).items()} for run in runs]
+    paths = dict.fromkeys(path for own in by_run for path in own)
     levels = {
-        path: list(dict.fromkeys(own.get(path, formats.NOTHING) for own in of)) for path in paths
+        path: list(dict.fromkeys(own.get(path, formats.NOTHING) for own in by_run))
+        for path in paths
     }
     levels = {path: sorted(names, key=_order) for path, names in levels.items() if len(names) > 1}
     if not levels:
@@ -59,13 +56,13 @@ def factors(groups: Groups) -> Factors | None:
             "at": [names.index(own.get(path, formats.NOTHING)) for path, names in levels.items()],
             "values": [_value(run, column) for column in columns],
         }
-        for run, own in zip(runs, of, strict=True)
+        for run, own in zip(runs, by_run, strict=True)
     ]
     measures = [
         {
             "label": _head(column),
             "kind": "share" if column.metric.unit == "share" else "number",
-            "units": _UNITS.get(column.metric.unit, ()),
+            "units": UNITS.get(column.metric.unit, ()),
         }
         for column in columns
     ]
@@ -78,23 +75,17 @@ def _factors(run: RunResult) -> dict[str, Any]:
     return dict(run.provenance.get("factors", {}))
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _order(level: str) -> tuple[int, float, str]:
+def _order(level: str) -> tuple[bool, float, str]:
     """Put levels that are numbers first, by size; what is no number by name."""
-    try:
-        return 0, float(level.rstrip("%").split()[0]), level
-    except (ValueError, IndexError):
-        return 1, 0.0, level
+    number = leading_number(level)
+    return number is None, number or 0.0, level
 
 
 def _columns(comparison: Comparison) -> list[Column]:
     """Return what is worth a look: accuracy, costs to the highest target, costs of whole runs."""
     costs = [metric for metric in (TIME, BYTES, ENERGY) if Column(metric) in comparison.columns]
     to = [Column(metric, comparison.targets[-1]) for metric in costs] if comparison.targets else []
-    judged = any(len(run.evaluated) for runs in comparison.groups.values() for run in runs)
+    judged = any(len(run.evaluated) for run in all_runs(comparison.groups))
     return [*([Column(ACCURACY), *to] if judged else []), *map(Column, costs)]
 
 
@@ -116,9 +107,9 @@ def _table(
 ) -> Table:
     rows = []
     for name, runs in comparison.groups.items():
-        own = {path: _text(value) for path, value in _factors(runs[0]).items()}
+        own = {path: as_written(value) for path, value in _factors(runs[0]).items()}
         cells = [
-            Cell(level, sort=None if _order(level)[0] else _order(level)[1])
+            Cell(level, sort=leading_number(level))
             for level in (own.get(path, formats.NOTHING) for path in levels)
         ]
         for column in columns:

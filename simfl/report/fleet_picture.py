@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.fleet_survey import INSTANTS, PHASES, WEEK_S, FleetFacts
+from simfl.report.fleet_facts import FleetFacts
+from simfl.report.fleet_survey import INSTANTS, PHASES, WEEK_S
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,9 +41,9 @@ def _speed(axes: "Axes", facts: FleetFacts) -> None:
     uplink = facts.columns["uplink"] / 1e6
     limited = bool(np.isfinite(uplink).any())
     up = np.where(np.isfinite(uplink), uplink, np.nan) if limited else facts.columns["samples"]
-    for name, mine in facts.members():
-        some = mine[:: max(1, len(mine) // SHOWN)]
-        axes.plot(facts.columns["compute"][some], up[some], ".", alpha=0.6, label=name)
+    for name, devices in facts.members():
+        sample = devices[:: max(1, len(devices) // SHOWN)]
+        axes.plot(facts.columns["compute"][sample], up[sample], ".", alpha=0.6, label=name)
     axes.set(title="Devices", xlabel="compute (samples/s)")
     axes.set_ylabel("uplink (Mbit/s)" if limited else "samples held")
     axes.set(xscale="log", yscale="log")
@@ -51,8 +52,8 @@ def _speed(axes: "Axes", facts: FleetFacts) -> None:
 
 
 def _times(axes: "Axes", facts: FleetFacts) -> None:
-    for name, mine in facts.members():
-        taken = np.sort(facts.columns["round"][mine][facts.columns["samples"][mine] > 0])
+    for name, devices in facts.members():
+        taken = np.sort(facts.columns["round"][devices][facts.columns["samples"][devices] > 0])
         if len(taken):
             axes.step(
                 taken, 100 * np.arange(1, len(taken) + 1) / len(taken), where="post", label=name

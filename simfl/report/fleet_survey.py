@@ -7,7 +7,6 @@ link its own.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,9 @@ from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
+from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.fleet import Group
-from simfl.sim.fleet import DeviceGroup
+from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import Timeline
 
@@ -34,106 +34,6 @@ NUMBERS = ("compute", "downlink", "uplink", "latency", "samples", "round")
 PHASES = ("download", "compute", "upload")
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Percentiles of one number over devices (infinite: unlimited)."""
-
-    p5: float
-    p50: float
-    p95: float
-
-    @classmethod
-    def of(cls, values: Floats | Ids) -> "Spread":
-        """Return the percentiles of `values`, each of them one of the values; NaN of none."""
-        if not len(values):
-            return cls(math.nan, math.nan, math.nan)
-        percentiles = np.percentile(values, [5, 50, 95], method="inverted_cdf")
-        return cls(*(float(value) for value in percentiles))
-
-
-@dataclass(frozen=True)
-class GroupFacts:
-    """One group of the fleet, or all of it.
-
-    Attributes:
-        name: of the group.
-        count: devices.
-        numbers: percentiles of compute (samples/s), downlink and uplink (bit/s), latency (s),
-            samples held, and the time of a full round alone on its links (s).
-        phases: mean seconds of a full round by phase.
-        online: share of time online, over a week.
-        in_time: share that can finish the full workload by the deadline (NaN: there is none).
-        without_data: devices that hold no samples and never take part.
-        without_memory: devices that can't hold the training in memory.
-    """
-
-    name: str
-    count: int
-    numbers: Mapping[str, Spread]
-    phases: Mapping[str, float]
-    online: float
-    in_time: float
-    without_data: int
-    without_memory: int
-
-
-@dataclass(frozen=True, eq=False)
-class FleetFacts:
-    """What is known of a fleet before it is used.
-
-    Attributes:
-        groups: in the order of the scenario; where there are several, all devices come last.
-        clients: wanted per round.
-        asked: selected per round.
-        deadline_s: of a round (infinite: none).
-        selector: who chooses the clients.
-        asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
-        expected_round_s: mean duration of a synchronous round, what participants measure for the
-            selector included, what it asks before choosing left out.
-        columns: `(n,)` each number of every device.
-        starts: name and first device of each group.
-        week: per group `(instants,)` share online over a week.
-    """
-
-    groups: list[GroupFacts]
-    clients: int
-    asked: int
-    deadline_s: float
-    selector: str
-    asked_s: float
-    expected_round_s: float
-    columns: Mapping[str, Floats]
-    starts: list[tuple[str, int]]
-    week: Mapping[str, Floats]
-
-    def members(self) -> list[tuple[str, Ids]]:
-        """Return the devices of each group."""
-        ends = [*(first for _, first in self.starts[1:]), len(self.columns["compute"])]
-        return [
-            (name, np.arange(first, end))
-            for (name, first), end in zip(self.starts, ends, strict=True)
-        ]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the facts as plain data; what is infinite or unknown is None."""
-        return {
-            "devices": self.groups[-1].count,
-            "clients": self.clients,
-            "asked": self.asked,
-            "deadline_s": _plain(self.deadline_s),
-            "selector": self.selector,
-            "asked_s": _plain(self.asked_s),
-            "expected_round_s": _plain(self.expected_round_s),
-            "groups": [_plain(asdict(group)) for group in self.groups],
-        }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def survey(builder: Builder) -> FleetFacts:
     """Draw the fleet of a scenario and look at it.
 
@@ -144,26 +44,13 @@ def survey(builder: Builder) -> FleetFacts:
     timeline = Timeline()
     server = builder.server(timeline, _Asking(Choosing(selector.fresh(), builder.seeds)))
     fleet = builder.fleet
-    round_s = server.nominal_round_s(everybody=True)
-    down_s, compute_s, up_s = server.nominal_phases_s()
-    columns = {
-        "compute": fleet.rate,
-        "downlink": fleet.downlink_bps,
-        "uplink": fleet.uplink_bps,
-        "latency": fleet.latency_s,
-        "samples": fleet.samples.astype(np.float64),
-        "round": round_s,
-        "download_s": down_s,
-        "compute_s": compute_s,
-        "upload_s": up_s,
-    }
+    columns = _columns(fleet, server)
     policy = builder.scenario.rounds.policy
     limit_s = server.deadline_s(getattr(policy, "deadline", None))
     enforced_s = limit_s if getattr(policy, "enforce", True) else math.inf
-    size = builder.settings.memory_bytes
     holds = np.ones(len(fleet), dtype=np.bool_)
     if fleet.memory_bytes is not None:
-        holds = fleet.memory_bytes >= size
+        holds = fleet.memory_bytes >= builder.settings.memory_bytes
     week = {
         group.name: _online(group, drawn, builder)
         for group, drawn in zip(builder.scenario.fleet, fleet.groups, strict=True)
@@ -181,7 +68,7 @@ def survey(builder: Builder) -> FleetFacts:
         for group in fleet.groups
     ]
     if len(facts) > 1:
-        online = float(np.average([one.online for one in facts], weights=weights))
+        online = float(np.average([group.online for group in facts], weights=weights))
         everybody = np.arange(len(fleet))
         facts.append(_facts("all", everybody, columns, online, limit_s, holds))
     able = np.flatnonzero((fleet.samples > 0) & holds)
@@ -194,11 +81,27 @@ def survey(builder: Builder) -> FleetFacts:
         limit_s,
         selector.name,
         _asking_s(timeline, server, asked) if type(selector).probe is not Selector.probe else 0.0,
-        expected_order(np.minimum(round_s[able], enforced_s), asked, wanted),
+        expected_order(np.minimum(columns["round"][able], enforced_s), asked, wanted),
         columns,
         [(group.name, group.first) for group in fleet.groups],
         week,
     )
+
+
+def _columns(fleet: Fleet, server: Server) -> dict[str, Floats]:
+    """Return `(n,)` each number of every device."""
+    down_s, compute_s, up_s = server.nominal_phases_s()
+    return {
+        "compute": fleet.rate,
+        "downlink": fleet.downlink_bps,
+        "uplink": fleet.uplink_bps,
+        "latency": fleet.latency_s,
+        "samples": fleet.samples.astype(np.float64),
+        "round": server.nominal_round_s(everybody=True),
+        "download_s": down_s,
+        "compute_s": compute_s,
+        "upload_s": up_s,
+    }
 
 
 def _asking_s(timeline: Timeline, server: Server, clients: int) -> float:
@@ -230,19 +133,19 @@ def _clients_asked(builder: Builder) -> int:
 
 def _facts(
     name: str,
-    mine: Ids,
+    devices: Ids,
     columns: Mapping[str, Floats],
     online: float,
     limit_s: float,
     holds: NDArray[np.bool_],
 ) -> GroupFacts:
-    able = mine[columns["samples"][mine] > 0]
+    able = devices[columns["samples"][devices] > 0]
     late = columns["round"][able] > limit_s
     return GroupFacts(
         name=name,
-        count=len(mine),
+        count=len(devices),
         numbers={
-            number: Spread.of(columns[number][able if number == "round" else mine])
+            number: Spread.of(columns[number][able if number == "round" else devices])
             for number in NUMBERS
         },
         phases={
@@ -251,8 +154,8 @@ def _facts(
         },
         online=online,
         in_time=float(1 - late.mean()) if len(able) and math.isfinite(limit_s) else math.nan,
-        without_data=len(mine) - len(able),
-        without_memory=int((~holds[mine]).sum()),
+        without_data=len(devices) - len(able),
+        without_memory=int((~holds[devices]).sum()),
     )
 
 

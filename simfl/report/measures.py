@@ -54,10 +54,10 @@ def on_grid(runs: Sequence[RunResult], x: Measure, y: Measure) -> tuple[Floats, 
     """
     lines = []
     for run in runs:
-        there = np.isfinite(y.of(run))
-        if not there.any():
+        finite = np.isfinite(y.of(run))
+        if not finite.any():
             return None
-        lines.append((x.of(run)[there], y.of(run)[there]))
+        lines.append((x.of(run)[finite], y.of(run)[finite]))
     first, last = max(at[0] for at, _ in lines), min(at[-1] for at, _ in lines)
     grid = np.unique(np.concatenate([at for at, _ in lines]))
     grid = grid[(grid >= first) & (grid <= last)]

@@ -15,13 +15,14 @@ from simfl.core.files import write_output
 from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
-from simfl.report.charts.base import Drawing, Groups
+from simfl.report.charts.base import Drawing, Groups, all_runs
 from simfl.report.devices import Devices
 from simfl.report.factors import factors
+from simfl.report.notes import notes
 from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
-from simfl.report.words import all_targets, headline, notes
+from simfl.report.words import all_targets, headline
 from simfl.runs.compare import target_text
 from simfl.runs.find import by_variant
 from simfl.runs.result import OUTCOMES, RunResult
@@ -185,7 +186,7 @@ def _without_none(*drawings: Drawing | None) -> list[Drawing]:
 
 def _clients(groups: Groups) -> list[tuple[str, Table]]:
     """Return who straggled: every device that cost most for one run, else counts per variant."""
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     if len(runs) == 1:
         return _slowest(runs[0])
     rows = []

@@ -149,9 +149,9 @@ def _lines(
     lines = on_grid(runs, x, y) if len(runs) > 1 and band != "runs" else None
     if lines is None:
         for place, run in enumerate(runs):
-            there = np.isfinite(y.of(run))
+            finite = np.isfinite(y.of(run))
             label = name if not place else "_"  # matplotlib leaves such names out of the legend
-            axes.plot(x.of(run)[there], y.of(run)[there], label=label, **look)
+            axes.plot(x.of(run)[finite], y.of(run)[finite], label=label, **look)
         return
     grid, values = lines
     axes.plot(grid, values.mean(axis=0), label=name, **look)
@@ -184,17 +184,19 @@ def _frame(
     steps = max(3, round(width_mm / 25))
     across = axis(extent(x, runs, (), vertical=False), steps, "x" in log)
     up = axis(extent(y, runs, (), vertical=True), 5, "y" in log)
-    for name, of in (("x", across), ("y", up)):
-        _ticks(axes, name, of)
+    for name, scale in (("x", across), ("y", up)):
+        _ticks(axes, name, scale)
     if len(by_variant(runs)) > 1:
         axes.legend()
 
 
-def _ticks(axes: "Axes", name: str, of: Axis) -> None:
+def _ticks(axes: "Axes", name: str, scale: Axis) -> None:
     from matplotlib.ticker import NullLocator
 
-    getattr(axes, f"set_{name}scale")("log" if of.log else "linear")
-    getattr(axes, f"set_{name}lim")(of.low, of.high)
-    getattr(axes, f"set_{name}ticks")([v for v, _ in of.ticks], [text for _, text in of.ticks])
+    getattr(axes, f"set_{name}scale")("log" if scale.log else "linear")
+    getattr(axes, f"set_{name}lim")(scale.low, scale.high)
+    getattr(axes, f"set_{name}ticks")(
+        [v for v, _ in scale.ticks], [text for _, text in scale.ticks]
+    )
     getattr(axes, f"{name}axis").set_minor_locator(NullLocator())
-    getattr(axes, f"set_{name}label")(of.label)
+    getattr(axes, f"set_{name}label")(scale.label)

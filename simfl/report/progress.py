@@ -42,12 +42,12 @@ def text_of(progress: Progress, rounds: int | None) -> str:
     """Return a line on a run that is to have so many rounds (None: not known)."""
     if not progress.host_s:
         return "preparing"
-    of = f"/{rounds}" if rounds else ""
+    planned = f"/{rounds}" if rounds else ""
     quality = "" if progress.accuracy is None else f"  accuracy {progress.accuracy:.1%}"
     ratio = progress.time_s / progress.host_s
     waits = f"; {progress.waits_for}" if progress.waits_for else ""
     return (
-        f"{clock(progress.time_s)} virtual  round {progress.round}{of}{quality}  "
+        f"{clock(progress.time_s)} virtual  round {progress.round}{planned}{quality}  "
         f"{progress.host_s:.1f} s host ({ratio:,.0f}x){waits}"
     )
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups, colour
+from simfl.report.charts.base import Groups, all_runs, colour
 from simfl.report.comparison import TEXT, figure_text, legend, name_of
 from simfl.report.tables import Cell, Table
 from simfl.runs.compare import (
@@ -33,9 +33,9 @@ FITTING = 9
 
 def results(groups: Groups) -> tuple[list[Table], list[str]]:
     """Return the table of results of variants, in two where it is wide, and how to read it."""
-    comparison = compare([run for runs in groups.values() for run in runs])
-    evaluated = any(len(run.evaluated) for runs in groups.values() for run in runs)
-    several = len({run.n_rounds for runs in groups.values() for run in runs}) > 1
+    comparison = compare(all_runs(groups))
+    evaluated = any(len(run.evaluated) for run in all_runs(groups))
+    several = len({run.n_rounds for run in all_runs(groups)}) > 1
     errors = [c for c in comparison.columns if c.metric.unit == "number"]
     wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]

@@ -65,9 +65,9 @@ class Plot:
         self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], css: str
     ) -> None:
         """Fill what lies between two lines."""
-        there = [self._at(x, y) for x, y in zip(xs, high, strict=True)]
+        edge = [self._at(x, y) for x, y in zip(xs, high, strict=True)]
         back = [self._at(x, y) for x, y in zip(xs, low, strict=True)][::-1]
-        path = "L".join(f"{_number(x)},{_number(y)}" for x, y in [*there, *back])
+        path = "L".join(f"{_number(x)},{_number(y)}" for x, y in [*edge, *back])
         self._add("path", css, "", d=f"M{path}Z")
 
     def heading(self, text: str) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from simfl.report import formats
 
@@ -45,11 +46,23 @@ class Table:
     above: Sequence[tuple[str, int]] = field(default=())
 
 
+def leading_number(value: Any) -> float | None:
+    """Return the number that a value of a scenario is or begins with, if it does: 30 of `30 s`."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        try:
+            return float(value.rstrip("%").split()[0])
+        except (ValueError, IndexError):
+            return None
+    return None
+
+
 def mean_cell(values: Sequence[float], text: Callable[[float], str]) -> Cell:
     """Return a cell with the mean over seeds that have a value (NaN: it has none)."""
-    there = [value for value in values if math.isfinite(value)]
-    if not there:
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
         return Cell(formats.NOTHING, "none", math.inf)
-    mean = math.fsum(there) / len(there)
-    some = f" ({len(there)} of {len(values)})" if len(there) < len(values) else ""
-    return Cell(text(mean) + some, sort=mean)
+    mean = math.fsum(finite) / len(finite)
+    coverage = f" ({len(finite)} of {len(values)})" if len(finite) < len(values) else ""
+    return Cell(text(mean) + coverage, sort=mean)

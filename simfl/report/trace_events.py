@@ -30,7 +30,7 @@ class Visit:
         self._end(name, time_s)
 
     def stop(self, time_s: float) -> None:
-        """End what it is at, done or not."""
+        """End its present phase, done or not."""
         if time_s > self.phase_s:
             left = (name for name in PHASES.values() if name not in self.done)
             self._end("offline" if self.away else next(left, "upload"), time_s)

@@ -1,6 +1,5 @@
 """A page and words about a tuning: what was best, and what every trial came to."""
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Axis, Unit, linear
+from simfl.report.axes import UNITS, Axis, linear
 from simfl.report.charts.base import Drawing, scale
 from simfl.report.comparison import TEXT
 from simfl.report.page import asset, render
 from simfl.report.svg import Plot
-from simfl.report.tables import Cell, Table
+from simfl.report.tables import Cell, Table, leading_number
 from simfl.runs.folder import write_atomically
 from simfl.runs.trials import METRICS, Trial, Tuning
+from simfl.scenario.place import as_written
 from simfl.scenario.tune import Range, parse_objective
 
 PAGE = "tuning.html"
@@ -24,9 +24,6 @@ STATES: Mapping[str, tuple[str, str]] = {
     "done": ("o-arrived", "within all limits"),
     "over a limit": ("o-late", "over a limit"),
 }
-_UNITS: Mapping[str, tuple[Unit, ...]] = {
-    "time": TIME_UNITS, "bytes": BYTE_UNITS, "energy": ENERGY_UNITS
-}  # fmt: skip
 
 
 def write_page(tuning: Tuning) -> Path:
@@ -86,11 +83,6 @@ def value_text(tuning: Tuning, trial: Trial) -> str:
     return _formatter(name)(1 - trial.value if name == "accuracy" else trial.value)
 
 
-def parameter_text(value: Any) -> str:
-    """Return a chosen value as a scenario has it."""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _formatter(name: str) -> Callable[[float], str]:
     return TEXT[METRICS[name].unit]
 
@@ -118,19 +110,7 @@ def _table(tuning: Tuning) -> Table:
 
 
 def _parameter(value: Any) -> Cell:
-    return Cell(parameter_text(value), sort=_number(value))
-
-
-def _number(value: Any) -> float | None:
-    """Return the number that a chosen value begins with, if it is one."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, str):
-        try:
-            return float(value.rstrip("%").split()[0])
-        except (ValueError, IndexError):
-            return None
-    return None
+    return Cell(as_written(value), sort=leading_number(value))
 
 
 # Charts ------------------------------------------------------------------------------------------
@@ -143,7 +123,7 @@ def _with_values(tuning: Tuning) -> list[tuple[int, Trial]]:
 def _objective_axis(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
     name, _ = parse_objective(tuning.spec.objective)
     label = "1 - accuracy" if name == "accuracy" else tuning.spec.objective
-    return scale(label, np.array([trial.value for _, trial in shown]), _UNITS.get(name, ()))
+    return scale(label, np.array([trial.value for _, trial in shown]), UNITS.get(name, ()))
 
 
 def _history(tuning: Tuning) -> Drawing | None:
@@ -175,12 +155,12 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
         label = f"{path} ({unit})" if unit else path
         room = (high - low) / 25
         x = linear(label, low - room, high + room)
-        places = [_number(trial.parameters[path]) or 0.0 for _, trial in shown]
+        places = [leading_number(trial.parameters[path]) or 0.0 for _, trial in shown]
     else:
-        names = [parameter_text(value) for value in choice]
+        names = [as_written(value) for value in choice]
         ticks = tuple((float(i), name[:18]) for i, name in enumerate(names))
         x = Axis(path, -0.5, len(names) - 0.5, ticks)
-        places = [float(names.index(parameter_text(t.parameters[path]))) for _, t in shown]
+        places = [float(names.index(as_written(t.parameters[path]))) for _, t in shown]
     plot = Plot(f"objective by {path}", x, _objective_axis(tuning, shown))
     _dots(plot, tuning, [(at, trial) for at, (_, trial) in zip(places, shown, strict=True)])
     return Drawing(path, "", str(plot), list(STATES.values()))
@@ -188,6 +168,6 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
 
 def _dots(plot: Plot, tuning: Tuning, dots: Sequence[tuple[float, Trial]]) -> None:
     for at, trial in dots:
-        chosen = ", ".join(f"{p} {parameter_text(v)}" for p, v in trial.parameters.items())
+        chosen = ", ".join(f"{p} {as_written(v)}" for p, v in trial.parameters.items())
         tip = f"{trial.name}: {value_text(tuning, trial)}, {trial.state}; {chosen}"
         plot.dot(at, trial.value, STATES.get(trial.state, ("o-offline", ""))[0], tip)

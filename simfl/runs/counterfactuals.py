@@ -22,6 +22,7 @@ from simfl.runs.options import Options
 from simfl.runs.result import RunResult
 from simfl.runs.run import run as run_scenario
 from simfl.scenario import Document
+from simfl.scenario.place import as_written
 from simfl.sim.policies.base import policies
 
 CHEAP = 50_000
@@ -169,7 +170,9 @@ def _class(run: RunResult) -> Iterator[Change]:
         yield Change(title, why_not="their numbers come from a trace")
         return
     differing = [key for key in SPEED if groups[index][key] != model[key]]
-    yield Change(title, tuple(f"fleet[{index}].{key}={_text(model[key])}" for key in differing))
+    yield Change(
+        title, tuple(f"fleet[{index}].{key}={as_written(model[key])}" for key in differing)
+    )
 
 
 def _availability(groups: list[dict[str, Any]]) -> Iterator[Change]:
@@ -210,7 +213,9 @@ def _scaled(name: str, factor: float, numbers: Mapping[str, Any]) -> Change:
     files = (v is None or (isinstance(v, Mapping) and "file" in v) for v in numbers.values())
     if any(files):
         return Change(name, why_not="its numbers come from a file")
-    return Change(name, tuple(f"{path}={_text(times(v, factor))}" for path, v in numbers.items()))
+    return Change(
+        name, tuple(f"{path}={as_written(times(v, factor))}" for path, v in numbers.items())
+    )
 
 
 def times(value: Any, factor: float) -> Any:
@@ -231,7 +236,3 @@ def times(value: Any, factor: float) -> Any:
         except UnitError:
             continue
     return value
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

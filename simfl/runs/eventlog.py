@@ -61,7 +61,7 @@ def _other(value: Any) -> str:
     try:
         return _JSON.encode(value)
     except ValueError:
-        return _JSON.encode(_finite(value))
+        return _JSON.encode(finite(value))
 
 
 def _list(values: list[Any]) -> str:
@@ -94,13 +94,14 @@ def _text(value: Any) -> str:
     return _TEXTS[type(value)](value)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return plain data with None for every number that is not finite: JSON has none of these."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return value
 
 
@@ -118,11 +119,6 @@ def lines_of(path: Path) -> Iterator[str]:
     """
     for block, _ in _blocks(path):
         yield from _lines(path, block)
-
-
-def whole_lines(path: Path) -> list[str]:
-    """Return the lines of a file; see `lines_of`."""
-    return list(lines_of(path))
 
 
 def _lines(path: Path, block: bytes) -> list[str]:

@@ -127,8 +127,8 @@ def _why_none(run: RunResult, what_if: bool | None) -> str:
 def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
     rounds = run.column("round").tolist()
     if round_ not in rounds:
-        there = f"1 to {rounds[-1]}" if rounds else "none yet"
-        raise InputError(f"{run.folder} has no round {round_}; its rounds: {there}")
+        text = f"1 to {rounds[-1]}" if rounds else "none yet"
+        raise InputError(f"{run.folder} has no round {round_}; its rounds: {text}")
     place = rounds.index(round_)
     own = run.part("outcome")[run.part("round") == round_]
     client = int(anatomy.clients[place])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.build.builder import Builder
@@ -21,7 +20,7 @@ from simfl.runs.folder import is_run
 from simfl.runs.job import jobs
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.reuse import check_ours
+from simfl.runs.reuse import refuse_foreign
 from simfl.runs.run import run_one
 from simfl.scenario import Document, Scenario
 from simfl.training.executors.base import Executor
@@ -67,7 +66,7 @@ def run_flower(
         held = np.broadcast_to(np.asarray(samples, dtype=np.int64), job.scenario.devices).copy()
 
         flower = Flower(client_fn, strategy, held, flops_per_sample)
-        check_ours(job.folder)
+        refuse_foreign(job.folder)
         if is_run(job.folder) and not overwrite:
             raise InputError(f"{job.folder} holds a run already; give `overwrite` or another `out`")
         results.append(run_one(job, options, build=partial(FlowerBuilder, flower=flower)))
@@ -146,23 +145,9 @@ class Held(ClientData):
     def sizes(self) -> Ids:
         return self.held
 
-    @property
-    @override
-    def validation_sizes(self) -> Ids:
-        return np.zeros(len(self.held), dtype=np.int64)
-
-    @property
-    @override
-    def label_counts(self) -> NDArray[np.int64] | None:
-        return None
-
     @override
     def training(self, clients: Sequence[int]) -> Cohort:
         raise InputError("the data are those of Flower's clients")
-
-    @override
-    def validation(self, clients: Sequence[int]) -> Cohort:
-        return self.training(clients)
 
     @override
     def everybodys(self) -> Samples:

@@ -29,10 +29,11 @@ from simfl.runs.folder import (
     read_provenance,
 )
 from simfl.runs.lock import locked
-from simfl.runs.reuse import check_ours, leaves, prepare
+from simfl.runs.reuse import prepare, refuse_foreign
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import Name
+from simfl.scenario.place import leaves
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import RuleChange
 from simfl.sim.server.server import Server
@@ -119,41 +120,69 @@ def fork(
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
     provenance, before = read_provenance(folder), stages(folder)
-    if log_of(folder) != "full":
-        raise InputError(
-            f"{folder} was recorded with --log {log_of(folder)}: its past is not known"
-        )
-    lines = list(event_lines(folder))
-    events = [decode(line) for line in lines]
-    shared = sum(event["t"] <= at_s for event in events)
-    if shared == len(events):
-        last_s = events[-1]["t"] if events else 0.0
-        raise InputError(f"{folder} is recorded until {last_s:g} s; a fork begins before that")
-    if at_s <= 0:
-        raise InputError(
-            "a fork begins after 0 s; for other rules from the start, run the scenario"
-        )
-    if at_s <= before[-1][0]:
-        raise InputError(
-            f"{folder} is a fork itself, from {before[-1][0]:g} s on; fork it later than that, or "
-            "fork the run that it comes from"
-        )
+    past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
-    _refuse_another_past(before[-1][1], scenario, events[:shared])
-    refuse([("", 0, scenario)], trains=not provenance["time_only"])
-    name = _folder_name(f"{provenance['variant']}-fork" if name is None else name)
-    there = folder.resolve().parents[1] / name / folder.resolve().name
-    past = "".join(f"{line}\n" for line in lines[:shared]).encode()
+    _refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
+    name = f"{provenance['variant']}-fork" if name is None else name
+    refuse({name: scenario}, trains=not provenance["time_only"])
+    name = _folder_name(name)
+    forked = folder.resolve().parents[1] / name / folder.resolve().name
+    log = "".join(f"{line}\n" for line in past).encode()
     origin = {
         "of": str(folder),
         "variant": provenance["variant"],
         "at_s": float(at_s),
         "set": list(changes),
-        "events": shared,
-        "events_sha256": sha256(past).hexdigest(),
+        "events": len(past),
+        "events_sha256": sha256(log).hexdigest(),
         "scenario_sha256": provenance["scenario_sha256"],
     }
-    origins = {
+    _refuse_what_is_there(folder, forked, overwrite)
+    with locked(forked):
+        scenarios = [stage.to_yaml().encode() for _, stage in before]
+        files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
+        origins = _origins(provenance, origin, name, scenario)
+        prepare(forked, scenario.to_yaml(), origins, {**files, EVENTS: log})
+        checkpoint.inherit(folder, forked, len(past))
+    return forked
+
+
+def _shared_past(folder: Path, at_s: float, begun_s: float) -> list[str]:
+    """Return the lines of the log of the run in `folder` up to `at_s`.
+
+    Args:
+        folder: of the run.
+        at_s: when the fork is to begin.
+        begun_s: when the run itself began as a fork (0: it is none).
+
+    Raises:
+        InputError: no fork can begin then.
+    """
+    if (log := log_of(folder)) != "full":
+        raise InputError(f"{folder} was recorded with --log {log}: its past is not known")
+    lines = list(event_lines(folder))
+    times_s = [decode(line)["t"] for line in lines]
+    shared = sum(time_s <= at_s for time_s in times_s)
+    if shared == len(lines):
+        last_s = times_s[-1] if times_s else 0.0
+        raise InputError(f"{folder} is recorded until {last_s:g} s; a fork begins before that")
+    if at_s <= 0:
+        raise InputError(
+            "a fork begins after 0 s; for other rules from the start, run the scenario"
+        )
+    if at_s <= begun_s:
+        raise InputError(
+            f"{folder} is a fork itself, from {begun_s:g} s on; fork it later than that, or "
+            "fork the run that it comes from"
+        )
+    return lines[:shared]
+
+
+def _origins(
+    provenance: Mapping[str, Any], origin: Mapping[str, Any], name: str, scenario: Scenario
+) -> dict[str, Any]:
+    """Return the provenance of a fork called `name`, from that of the run that it comes from."""
+    return {
         **{key: value for key, value in provenance.items() if key != "host_s"},
         "variant": name,
         "log_compressed": False,
@@ -161,13 +190,6 @@ def fork(
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
-    _refuse_what_is_there(folder, there, overwrite)
-    with locked(there):
-        scenarios = [stage.to_yaml().encode() for _, stage in before]
-        files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
-        prepare(there, scenario.to_yaml(), origins, {**files, EVENTS: past})
-        checkpoint.inherit(folder, there, shared)
-    return there
 
 
 def _folder_name(name: str) -> str:
@@ -177,14 +199,14 @@ def _folder_name(name: str) -> str:
         raise InputError(f"{name!r} can't be the name of a folder; give another --name") from None
 
 
-def _refuse_what_is_there(folder: Path, there: Path, overwrite: bool) -> None:
-    check_ours(there)
-    if there == folder.resolve():
-        raise InputError(f"{there} is the run itself; give another --name")
-    if is_run(there) and not overwrite:
+def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
+    refuse_foreign(forked)
+    if forked == folder.resolve():
+        raise InputError(f"{forked} is the run itself; give another --name")
+    if is_run(forked) and not overwrite:
         raise InputError(
-            f"{there} holds a run already; go on with `simfl resume {there}`, or give --overwrite "
-            "or another --name"
+            f"{forked} holds a run already; go on with `simfl resume {forked}`, or give "
+            "--overwrite or another --name"
         )
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from simfl.runs.eventlog import whole_lines
+from simfl.runs.eventlog import lines_of
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
@@ -158,7 +158,7 @@ def _events(lines: Sequence[str]) -> list[Row]:
 def _table(path: Path) -> list[Row]:
     """Return the rows of a CSV file; a file that is not there yet has none."""
     try:
-        cells = list(csv.reader(whole_lines(path)))
+        cells = list(csv.reader(lines_of(path)))
     except csv.Error as error:
         raise ValueError(f"{path.name}:1: is no table: {error}") from error
     rows: list[Row] = []

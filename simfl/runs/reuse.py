@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.runs.lock import LOCK, locked
+from simfl.scenario.place import leaves
 from simfl.scenario.yaml import read_yaml
 
 _RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
@@ -44,9 +45,9 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
         go_on: an interrupted run is resumed.
 
     Raises:
-        InputError: what the folder holds would be lost, or another process is at it.
+        InputError: what the folder holds would be lost, or another process works on it.
     """
-    check_ours(folder)
+    refuse_foreign(folder)
     if not is_run(folder):
         return False
     if differing := differences(folder, scenario, time_only):
@@ -65,8 +66,8 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
     return True
 
 
-def check_ours(folder: Path) -> None:
-    """Refuse a `folder` that holds what is none of ours.
+def refuse_foreign(folder: Path) -> None:
+    """Refuse a `folder` that holds files which simfl did not write.
 
     Raises:
         InputError: it does.
@@ -75,7 +76,7 @@ def check_ours(folder: Path) -> None:
         raise InputError(f"{folder} is a file; give another --out")
     if not folder.exists():
         return
-    if foreign := [path.name for path in folder.iterdir() if not _ours(path.name)]:
+    if foreign := [path.name for path in folder.iterdir() if not _is_of_a_run(path.name)]:
         raise InputError(
             f"{folder} is not a run folder: it holds {sorted(foreign)[0]}; give another --out"
         )
@@ -87,38 +88,31 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     Empty if nothing: at most `_SHOWN` lines of a path, the value there and the value asked for.
     """
     if (written := (folder / SCENARIO).read_text(encoding="utf-8")) == scenario:
-        there, asked = dict[str, Any](), dict[str, Any]()
+        recorded, asked = dict[str, Any](), dict[str, Any]()
     else:
-        there, asked = (
+        recorded, asked = (
             dict(leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
         )
-        if there == asked:
+        if recorded == asked:
             asked = {"scenario.yaml": "written by another version"}
     provenance = read_provenance(folder)
     for number, fork in enumerate(provenance["forks"], start=1):
-        there[f"fork {number}"] = f"at {fork['at_s']:g} s"
-    there["--time-only"] = provenance["time_only"]
+        recorded[f"fork {number}"] = f"at {fork['at_s']:g} s"
+    recorded["--time-only"] = provenance["time_only"]
     asked["--time-only"] = time_only
-    paths = [path for path in {**there, **asked} if there.get(path) != asked.get(path)]
-    lines = [f"  {path}: {_shown(there, path)} there, {_shown(asked, path)} now" for path in paths]
+    paths = [path for path in {**recorded, **asked} if recorded.get(path) != asked.get(path)]
+    lines = [
+        f"  {path}: {_shown(recorded, path)} there, {_shown(asked, path)} now" for path in paths
+    ]
     more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "\n".join([*lines[:_SHOWN], *more])
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path of everything in `value` that is neither a list nor a mapping."""
-    if not isinstance(value, dict | list):
-        yield path, value
-        return
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(item, f"{path}.{key}" if path else str(key))
 
 
 def _shown(values: Mapping[str, Any], path: str) -> str:
     return json.dumps(values[path]) if path in values else "nothing"
 
 
-def _ours(name: str) -> bool:
+def _is_of_a_run(name: str) -> bool:
     files = (SCENARIO, PROVENANCE, *_RESULTS, CHECKPOINT, LOCK)
     return name in files or name.endswith(".partial") or _PAST.fullmatch(name) is not None
 

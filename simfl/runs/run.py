@@ -17,7 +17,7 @@ from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell
 from simfl.runs.provenance import provenance
 from simfl.runs.result import RunResult
-from simfl.runs.reuse import check_ours, keeps, prepare
+from simfl.runs.reuse import keeps, prepare, refuse_foreign
 from simfl.runs.simulate import simulate
 from simfl.runs.tracking import tracking
 from simfl.scenario import Document, Scenario
@@ -69,18 +69,15 @@ def run_jobs(
     listen: Callable[[Job], Sequence[Listener]] | None = None,
     go_on: bool = False,
     watch: Watch | None = None,
-    told: bool = True,
+    tell_reuse: bool = True,
 ) -> list[RunResult]:
     """Do some jobs; return their results in that order.
 
-    All is as for `run`; `told` is whether it is logged which finished runs are reused.
+    All is as for `run`; `tell_reuse` is whether it is logged which finished runs are reused.
     """
     options = options or Options()
-    refuse(
-        [(job.variant, job.scenario.seed, job.scenario) for job in todo],
-        trains=not options.time_only,
-    )
-    kept = [_is_kept(job, options, overwrite, go_on, told) for job in todo]
+    refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
+    kept = [_is_kept(job, options, overwrite, go_on, tell_reuse) for job in todo]
     _do_all(todo, kept, options, watch, listen)
     return [RunResult(job.folder) for job in todo]
 
@@ -89,11 +86,11 @@ def resume_all(
     folders: Sequence[Path], options: Options | None = None, watch: Watch | None = None
 ) -> list[RunResult]:
     """Go on with the interrupted runs in `folders`; see `resume`."""
-    there = [
+    todo = [
         Job(read_provenance(folder)["variant"], Scenario.load(folder / SCENARIO), folder)
         for folder in folders
     ]
-    _do_all(there, [True] * len(there), options or Options(), watch)
+    _do_all(todo, [True] * len(todo), options or Options(), watch)
     return [RunResult(folder) for folder in folders]
 
 
@@ -104,7 +101,7 @@ def _do_all(
     watch: Watch | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
 ) -> None:
-    """Do those jobs that are not finished; a kept run is gone on with."""
+    """Do those jobs that are not finished; a kept run is resumed."""
     if options.executor == "ray":  # whose processes may have another working directory
         todo = [replace(job, folder=job.folder.resolve()) for job in todo]
     finished = [keep and is_finished(job.folder) for job, keep in zip(todo, kept, strict=True)]
@@ -146,12 +143,12 @@ def _do(
             run_one(job, options, [*listeners, *trackers], tell)
 
 
-def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, told: bool) -> bool:
+def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse: bool) -> bool:
     if overwrite:
-        check_ours(job.folder)
+        refuse_foreign(job.folder)
         return False
     kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
-    if kept and told and is_finished(job.folder):
+    if kept and tell_reuse and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished: its results are reused; --overwrite computes them "
             "again",
@@ -203,7 +200,7 @@ def resume(
         tell: is told now and then how far it is.
 
     Raises:
-        InputError: `folder` holds no run, or another process is at it.
+        InputError: `folder` holds no run, or another process works on it.
         RunError: the replay differs from the log.
     """
     if not is_run(folder):

@@ -99,15 +99,15 @@ class Figure:
     @classmethod
     def of(cls, values: Sequence[float | None]) -> "Figure":
         """Return the figure of one value per seed, None or NaN where there is none."""
-        there = [value for value in values if value is not None and not math.isnan(value)]
-        missing = len(values) - len(there)
+        known = [value for value in values if value is not None and not math.isnan(value)]
+        missing = len(values) - len(known)
         return cls(
-            math.fsum(there) / len(there) if there and not missing else math.nan,
-            float(np.std(there, ddof=1)) if len(there) > 1 else math.nan,
-            median([*there, *[math.inf] * missing]) if values else math.nan,
+            math.fsum(known) / len(known) if known and not missing else math.nan,
+            float(np.std(known, ddof=1)) if len(known) > 1 else math.nan,
+            median([*known, *[math.inf] * missing]) if values else math.nan,
             missing,
             len(values),
-            None if missing else mean_interval(there),
+            None if missing else mean_interval(known),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from simfl.components.trackers.base import Record, Step, TrackedRun, Tracker
 from simfl.core.rows import RoundRow
 from simfl.runs.result import MOVED, RunResult
+from simfl.scenario.place import leaves
 from simfl.sim.timeline import Listener
 
 _LOG = logging.getLogger(__name__)
@@ -126,14 +127,6 @@ def tracked(result: RunResult) -> TrackedRun:
         result.name,
         result.variant,
         result.seed,
-        dict(_leaves(result.scenario)),
+        dict(leaves(result.scenario)),
         result.folder.resolve().parents[1],
     )
-
-
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if not isinstance(value, dict | list):
-        yield path, value
-        return
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(item, f"{path}.{key}" if path else str(key))

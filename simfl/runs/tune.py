@@ -46,7 +46,7 @@ def tune(
     variant: str | None = None,
     seeds: Sequence[int] | None = None,
     overwrite: bool = False,
-    told: Callable[[Tuning], None] = lambda tuning: None,
+    tell: Callable[[Tuning], None] = lambda tuning: None,
 ) -> Tuning:
     """Look for the best choice that the `tune` section of a scenario describes.
 
@@ -57,7 +57,7 @@ def tune(
         variant: the one that is tuned, of a scenario that has several.
         seeds: instead of the scenario's own.
         overwrite: run again what has been run.
-        told: is told after every trial.
+        tell: is told after every trial.
 
     Raises:
         InputError: Optuna is not there, the scenario says not what to look for, no trial can be
@@ -69,14 +69,14 @@ def tune(
     sampler = optuna.samplers.TPESampler(seed=study.base.seed % 2**32)
     asking = optuna.create_study(sampler=sampler)
     with locked(study.folder):
-        tuning = _tuned(study, asking, optuna, told)
+        tuning = _tuned(study, asking, optuna, tell)
     if all(trial.state == "refused" for trial in tuning.trials):
         raise InputError(tuning.trials[0].why)
     return tuning
 
 
 def _tuned(
-    study: "_Study", asking: "Asking", optuna: Any, told: Callable[[Tuning], None]
+    study: "_Study", asking: "Asking", optuna: Any, tell: Callable[[Tuning], None]
 ) -> Tuning:
     """Try as many choices as there are trials."""
     tuning = Tuning(study.base.name, study.spec, study.folder, ())
@@ -92,7 +92,7 @@ def _tuned(
             asking.tell(asked, state=optuna.trial.TrialState.PRUNED)
         tuning = replace(tuning, trials=(*tuning.trials, trial))
         write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
-        told(tuning)
+        tell(tuning)
     return tuning
 
 
@@ -215,8 +215,7 @@ class _Study:
             )
             for job in asked
         ]
-        runs = [(job.variant, job.scenario.seed, job.scenario) for job in todo]
-        refuse(runs, trains=not self._options.time_only)
+        refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
         return todo
 
     def _bounded(self, scenario: Scenario, seeds: int) -> Scenario:
@@ -230,15 +229,17 @@ class _Study:
             # The mean of the two in the middle is below the best only if the higher is below twice.
             most = best.value * (1 if seeds % 2 else 2)
             cap = math.ceil(most) if self.metric_name == "rounds" else most
-            given = getattr(stop, self.metric_name)
-            ends[self.metric_name] = cap if given is None else min(given, cap)
+            limit = getattr(stop, self.metric_name)
+            ends[self.metric_name] = cap if limit is None else min(limit, cap)
         rounds = scenario.rounds.model_copy(update={"stop": stop.model_copy(update=ends)})
         return scenario.model_copy(update={"rounds": rounds})
 
     def _run(self, todo: Sequence[Job]) -> list[RunResult]:
         if not todo:
             return []
-        return run_jobs(todo, self._options, self._overwrite, go_on=not self._overwrite, told=False)
+        return run_jobs(
+            todo, self._options, self._overwrite, go_on=not self._overwrite, tell_reuse=False
+        )
 
     def _value(self, run: RunResult) -> float:
         metric = METRICS[self.metric_name]

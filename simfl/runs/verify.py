@@ -71,24 +71,24 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
 
 def _first_difference(folder: Path, again: Path) -> Difference | None:
     logs = event_lines(folder), event_lines(again)
-    for number, (there, here) in enumerate(zip_longest(*logs), start=1):
-        if there != here:
-            return _in_event(number, there, here)
+    for number, (recorded, repeated) in enumerate(zip_longest(*logs), start=1):
+        if recorded != repeated:
+            return _in_event(number, recorded, repeated)
     # Which a log that is not full may say less than.
     for name in (ROUNDS, CLIENTS):
         tables = lines_of(folder / name), lines_of(again / name)
-        for number, (there, here) in enumerate(zip_longest(*tables), start=1):
-            if there != here:
-                return Difference(None, f"{name}:{number}", there, here)
+        for number, (recorded, repeated) in enumerate(zip_longest(*tables), start=1):
+            if recorded != repeated:
+                return Difference(None, f"{name}:{number}", recorded, repeated)
     models = _digest(folder / MODEL), _digest(again / MODEL)
     return None if models[0] == models[1] else Difference(None, MODEL, *models)
 
 
 def _in_event(number: int, recorded: str | None, repeated: str | None) -> Difference:
-    there, here = ({} if line is None else _facts(line) for line in (recorded, repeated))
-    for name in {**there, **here}:
-        if there.get(name) != here.get(name):
-            return Difference(number, name, there.get(name), here.get(name))
+    facts, other = ({} if line is None else _facts(line) for line in (recorded, repeated))
+    for name in {**facts, **other}:
+        if facts.get(name) != other.get(name):
+            return Difference(number, name, facts.get(name), other.get(name))
     return Difference(number, "line", recorded, repeated)
 
 

@@ -27,17 +27,16 @@ OWN_MODELS = "simfl.components.models."
 """Models from there object to shapes by themselves, without PyTorch's import."""
 
 
-def refuse(runs: Iterable[tuple[Any, ...]], *, trains: bool = True) -> None:
-    """Make sure that `runs` can be made, as far as that can be known without data.
+def refuse(variants: Mapping[str, Experiment], *, trains: bool = True) -> None:
+    """Make sure that `variants` can be run, as far as that can be known without data.
 
     Args:
-        runs: variants, seeds, scenarios and whatever else; a variant is looked at once.
+        variants: by name.
         trains: whether anything is to be trained (not under ``--time-only``).
 
     Raises:
         ScenarioError: everything that they can't go with, each with its place.
     """
-    variants = {name: scenario for name, _, scenario, *_ in runs}
     owners: dict[str, list[str]] = {}
     for name, scenario in variants.items():
         for line in complaints(scenario, trains=trains):

@@ -1,6 +1,8 @@
-"""Where pieces of plain data are: paths into it, and places in the file it was read from."""
+"""Pieces of plain data: paths to them, places in the file they were read from, as text."""
 
-from typing import NamedTuple
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 Key = str | int
 Location = tuple[Key, ...]
@@ -33,3 +35,17 @@ def dotted(path: Location) -> str:
     """
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return text.removeprefix(".")
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path of everything in `value` that is neither a list nor a mapping."""
+    if not isinstance(value, dict | list):
+        yield path, value
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(item, f"{path}.{key}" if path else str(key))
+
+
+def as_written(value: Any) -> str:
+    """Return a value as a scenario, or ``--set``, has it."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -16,7 +16,9 @@ DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""
 
 
-_OF_ALL = ("variants", "sweep", "tune", "seed", "seeds")
+_EXPANDED = ("variants", "sweep", "tune", "seeds")
+"""What a run's own scenario has no more."""
+_OF_ALL = (*_EXPANDED, "seed")
 """What belongs to the scenario, not to a variant of it."""
 
 
@@ -157,13 +159,9 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
             raise ScenarioError(f"{place}: a variant can't change {key!r}: all run with all seeds")
         changed = changed.change(override)
     for override in document.overrides:
-        if override.path[0] not in ("variants", "sweep", "tune", "seeds"):
+        if override.path[0] not in _EXPANDED:
             changed = changed.change(override)
-    data = {
-        key: value
-        for key, value in changed.data.items()
-        if key not in ("variants", "sweep", "tune", "seeds")
-    }
+    data = {key: value for key, value in changed.data.items() if key not in _EXPANDED}
     return replace(changed, data=data)
 
 

@@ -184,8 +184,8 @@ def leaving() -> Pair:
     """Work ends at the instant at which its device goes offline."""
     options = {"name": "on_off", "on": "1 h", "off": "1 h"}
     schedule = availabilities.parse(options).schedule(50, "devices", Seeds(0), Path())
-    there = schedule.online(np.arange(50), 0.0)
-    expected = math.fsum(schedule.next_change_s(int(i), 0.0) for i in np.flatnonzero(there))
+    online = schedule.online(np.arange(50), 0.0)
+    expected = math.fsum(schedule.next_change_s(int(i), 0.0) for i in np.flatnonzero(online))
     fleet = make_fleet(50, seconds=1e6, availability=options, power=Power(compute=1.0))
     log = simulate(fleet)
     return expected, math.fsum(row.energy_j for row in log.clients)

@@ -78,8 +78,8 @@ class LossContract(ComponentContract):
         """And to nothing else in two classes of pictures that need no accuracy."""
         loss = self.create()
         for sort in ("classes", "labels", "numbers"):
-            there = circumstances(targets=sort, input_of=lambda: ((1, 28, 28), CLASSES))
-            assert bool(list(loss.objections(there))) == (sort not in loss.takes), sort
+            facts = circumstances(targets=sort, input_of=lambda: ((1, 28, 28), CLASSES))
+            assert bool(list(loss.objections(facts))) == (sort not in loss.takes), sort
 
 
 def _targets(sort: Targets, width: int, chance: torch.Generator) -> torch.Tensor:

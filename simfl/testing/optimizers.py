@@ -18,13 +18,18 @@ class OptimizerContract(ComponentContract):
     create: Callable[[], Optimizer]
 
     def descend(
-        self, start: torch.Tensor, goals: torch.Tensor, rates: torch.Tensor, steps: int = STEPS
+        self,
+        start: torch.Tensor,
+        goals: torch.Tensor,
+        rates: torch.Tensor,
+        steps: int = STEPS,
+        optimizer: Optimizer | None = None,
     ) -> torch.Tensor:
         """Return where clients get that step from `start` `(a, p)` towards their `goals`.
 
-        The gradient is that of half the squared distance.
+        The gradient is that of half the squared distance; the `optimizer` is new unless given.
         """
-        optimizer, params = self.create(), start.clone()
+        optimizer, params = optimizer or self.create(), start.clone()
         memory = [torch.zeros_like(params) for _ in range(optimizer.buffers)]
         for step in range(1, steps + 1):
             optimizer.update(params, params - goals, rates, memory, step)
@@ -53,17 +58,9 @@ class OptimizerContract(ComponentContract):
 
     def test_participations_share_nothing(self) -> None:
         """All that is remembered is in `memory`, which each participation begins with zeros."""
-        start, goals, rates = _clients(1, 3, 10)
-        optimizer = self.create()
-
-        def participate() -> torch.Tensor:
-            params = start.clone()
-            memory = [torch.zeros_like(params) for _ in range(optimizer.buffers)]
-            for step in range(1, STEPS + 1):
-                optimizer.update(params, params - goals, rates, memory, step)
-            return params
-
-        assert torch.equal(participate(), participate())
+        clients, optimizer = _clients(1, 3, 10), self.create()
+        first, second = (self.descend(*clients, optimizer=optimizer) for _ in range(2))
+        assert torch.equal(first, second)
 
     def test_at_a_rate_of_0_nobody_moves(self) -> None:
         """The rate multiplies the whole step, weight decay included."""

@@ -32,19 +32,19 @@ class PartitionContract(ComponentContract):
     clients: ClassVar[int] = 20
     """A number of clients that it can deal to."""
 
-    def deal(self, given: Source, clients: int, seed: int = 0) -> list[Ids]:
+    def deal(self, data: Source, clients: int, seed: int = 0) -> list[Ids]:
         """Return who holds which rows and check what that must always be."""
-        before = given.labels.copy()
-        dealt = self.create().deal(given, clients, np.random.default_rng(seed))
-        unchanged(given.labels, before)
+        before = data.labels.copy()
+        dealt = self.create().deal(data, clients, np.random.default_rng(seed))
+        unchanged(data.labels, before)
         assert len(dealt) == clients, f"{len(dealt)} clients instead of {clients}"
         assert all(rows.dtype == np.int64 and rows.ndim == 1 for rows in dealt)
         rows = np.concatenate(dealt)
-        assert ((rows >= 0) & (rows < len(given.labels))).all(), "rows that are not there"
+        assert ((rows >= 0) & (rows < len(data.labels))).all(), "rows that are not there"
         if not self.shared:
             assert len(np.unique(rows)) == len(rows), "a row was dealt twice"
         if self.whole:
-            assert len(np.unique(rows)) == len(given.labels), "a row was dealt to nobody"
+            assert len(np.unique(rows)) == len(data.labels), "a row was dealt to nobody"
         return dealt
 
     def test_it_deals_to_so_many_clients(self) -> None:
@@ -68,6 +68,6 @@ class PartitionContract(ComponentContract):
 
     def test_same_numbers_same_partition(self) -> None:
         """Chance comes from the generator that is passed in, and from nowhere else."""
-        given = source(2_000, 10, natural=self.clients)
-        one, other = (self.deal(given, self.clients, seed=3) for _ in range(2))
+        data = source(2_000, 10, natural=self.clients)
+        one, other = (self.deal(data, self.clients, seed=3) for _ in range(2))
         assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))

@@ -48,16 +48,16 @@ class WorkloadContract(ComponentContract):
     nominal: ClassVar[bool] = True
     """Whether a client with time enough trains the nominal epochs (or steps)."""
 
-    def plan(self, workload: Workload, given: Assignment) -> Plan | None:
+    def plan(self, workload: Workload, task: Assignment) -> Plan | None:
         """Return the plan and check what it must always be."""
-        plan = workload.plan(given)
+        plan = workload.plan(task)
         if plan is None:
             return None
-        assert plan.n_steps(given.samples, given.batch_size) > 0, f"nothing to do in {plan}"
-        assert 0 <= plan.coreset_size <= given.samples, plan
+        assert plan.n_steps(task.samples, task.batch_size) > 0, f"nothing to do in {plan}"
+        assert 0 <= plan.coreset_size <= task.samples, plan
         assert min(plan.full_epochs, plan.coreset_epochs) >= 0, plan
         assert 0 <= plan.extra_units < math.inf, plan
-        assert self.overruns or given.fits(given.units(plan)), f"{plan} misses the deadline"
+        assert self.overruns or task.fits(task.units(plan)), f"{plan} misses the deadline"
         return plan
 
     @RELAXED

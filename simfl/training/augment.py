@@ -29,10 +29,10 @@ class Augmenter:
     def __call__(self, images: torch.Tensor, first: int) -> torch.Tensor:
         """Return the images `(b, c, h, w)` of the segment's samples from `first` on, changed."""
         b, _, height, width = images.shape
-        some = slice(first, first + b)
-        down, right = self._shifts[:, some, None].to(images.device)
+        part = slice(first, first + b)
+        down, right = self._shifts[:, part, None].to(images.device)
         columns = torch.arange(width, device=images.device).expand(b, width)
-        columns = torch.where(self._flips[some, None].to(images.device), columns.flip(1), columns)
+        columns = torch.where(self._flips[part, None].to(images.device), columns.flip(1), columns)
         rows = torch.arange(height, device=images.device) + down
         padded = self._padded(images)
         sample = torch.arange(b, device=images.device)[:, None, None]

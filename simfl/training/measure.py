@@ -150,8 +150,8 @@ def _means(values: Floats, starts: NDArray[np.int64]) -> Floats:
     """Return the mean of each client's consecutive `values`, NaN where there are none."""
     sizes = np.diff(starts)
     means = np.full((len(sizes), *values.shape[1:]), np.nan)
-    some = sizes > 0
-    if some.any():
-        sums = np.add.reduceat(values, starts[:-1][some], axis=0)
-        means[some] = sums / sizes[some].reshape(-1, *[1] * (values.ndim - 1))
+    held = sizes > 0
+    if held.any():
+        sums = np.add.reduceat(values, starts[:-1][held], axis=0)
+        means[held] = sums / sizes[held].reshape(-1, *[1] * (values.ndim - 1))
     return means

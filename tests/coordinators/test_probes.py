@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from simfl.components.aggregators import aggregators
-from simfl.components.compressors import compressors
-from simfl.components.filters import filters
+from simfl.components.aggregators.base import aggregators
+from simfl.components.compressors.base import compressors
+from simfl.components.filters.base import filters
 from simfl.components.selectors.base import History, Probe, Report, Selector, View
 from simfl.coordinators.base import Choosing
-from simfl.coordinators.training import GlobalModel, TrainingCoordinator
-from simfl.coordinators.update_path import UpdatePath
+from simfl.coordinators.learning import GlobalModel, UpdatePath
+from simfl.coordinators.training import TrainingCoordinator
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Arrival, Evaluation

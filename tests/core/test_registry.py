@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from simfl import Scenario
-from simfl.components.selectors import selectors
+from simfl.components.selectors.base import selectors
 from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from simfl.components.selectors import selectors
-from simfl.components.selectors.base import History, View
+from simfl.components.selectors.base import History, View, selectors
 from simfl.core.memory import free_bytes, require_memory
 from simfl.errors import InputError
 

@@ -16,7 +16,7 @@ selection: {name: loudest, shy: true}
 rounds: {clients: 3, stop: {rounds: 4}}
 """
 CONTRACT = """
-from simfl.components.selectors import selectors
+from simfl.components.selectors.base import selectors
 from simfl.testing.selectors import SelectorContract
 
 class TestLoudest(SelectorContract):

@@ -12,7 +12,7 @@ from simfl.cli import main
 from simfl.errors import InputError, RunError
 from simfl.report.timeline import trace
 from simfl.runs.check import check
-from simfl.runs.eventlog import GrowingFile, whole_lines
+from simfl.runs.eventlog import GrowingFile, lines_of
 from simfl.runs.folder import event_lines
 from simfl.runs.run import resume
 from simfl.runs.verify import Difference, verify
@@ -61,7 +61,7 @@ def test_less_is_recorded_and_what_is_left_is_the_same(full: Path, tmp_path: Pat
         assert (full / name).read_bytes() == (rounds / name).read_bytes()
         assert (full / name).read_bytes() == (none / name).read_bytes()
     assert (full / "clients.csv").read_bytes() == (rounds / "clients.csv").read_bytes()
-    assert whole_lines(none / "clients.csv") == whole_lines(full / "clients.csv")[:1]
+    assert list(lines_of(none / "clients.csv")) == list(lines_of(full / "clients.csv"))[:1]
     summaries = [json.loads((f / "summary.json").read_text()) for f in (full, rounds, none)]
     assert len({summary.pop("events_sha256") for summary in summaries}) == 3
     assert summaries[0] == summaries[1] == summaries[2]
@@ -140,7 +140,7 @@ def test_a_damaged_compressed_log_is_told(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl.zst"
     path.write_bytes(b"no frame of zstandard at all")
     with pytest.raises(RunError, match="damaged"):
-        whole_lines(path)
+        list(lines_of(path))
 
 
 @pytest.mark.parametrize("suffix", ["", ".zst"])
@@ -153,14 +153,14 @@ def test_long_files_grow_by_whole_lines(tmp_path: Path, suffix: str) -> None:
         file.append(line)
         if number % 3 == 0:
             file.flush()
-            assert whole_lines(path)[-1] == line
+            assert list(lines_of(path))[-1] == line
     file.close()
-    assert whole_lines(path) == lines
+    assert list(lines_of(path)) == lines
     again = GrowingFile(path)
     for line in [*lines, "one more"]:
         again.append(line)
     again.close()
-    assert whole_lines(path) == [*lines, "one more"]
+    assert list(lines_of(path)) == [*lines, "one more"]
 
 
 def test_an_unknown_log_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from simfl import Options, RunResult, Scenario, run
 from simfl.build.builder import Builder
-from simfl.training.executors import executors
+from simfl.training.executors.base import executors
 
 DATA: dict[str, Any] = {
     "name": "meta",

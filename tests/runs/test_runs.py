@@ -51,7 +51,7 @@ def test_changing_the_selector_leaves_everything_else_as_it_was(run_tiny: RunTin
     one, other = run_tiny(flaky), run_tiny({**flaky, "selection": "round_robin"})
     from simfl.build.builder import Builder
     from simfl.scenario import Scenario
-    from simfl.training.executors import executors
+    from simfl.training.executors.base import executors
 
     built = [
         Builder(

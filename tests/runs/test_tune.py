@@ -129,7 +129,7 @@ class TestResuming:
                 raise Stopped
 
         with pytest.raises(Stopped):
-            tune(document(CLOCK), tmp_path / "cut", Options(time_only=True), told=stop)
+            tune(document(CLOCK), tmp_path / "cut", Options(time_only=True), tell=stop)
         first = find_runs([tmp_path / "cut" / "trial-000"])[0].provenance["started"]
         again = tune(document(CLOCK), tmp_path / "cut", Options(time_only=True, jobs=1))
         assert again.trials == whole.trials

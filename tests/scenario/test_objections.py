@@ -27,7 +27,7 @@ def told(text: str, folder: Path, **how: bool) -> list[str]:
     file = folder / "s.yaml"
     file.write_text(text)
     try:
-        refuse(expand(Document.load(file)), **how)
+        refuse({run.variant: run.scenario for run in expand(Document.load(file))}, **how)
     except ScenarioError as error:
         return [line.removeprefix(f"{file}:") for line in str(error).splitlines()]
     return []
@@ -168,9 +168,10 @@ def test_time_only_is_refused_alike_by_checking_and_running(
     changes: list[str], tmp_path: Path
 ) -> None:
     scenario = Scenario.from_dict({**Document.parse(GOOD).data}, overrides=changes)
-    refuse(expand(scenario))
+    variants = {run.variant: run.scenario for run in expand(scenario)}
+    refuse(variants)
     with pytest.raises(ScenarioError) as checked:
-        refuse(expand(scenario), trains=False)
+        refuse(variants, trains=False)
     with pytest.raises(InputError) as refused:
         run(scenario, tmp_path / "out", Options(time_only=True))
     assert str(checked.value) == str(refused.value)

@@ -11,13 +11,13 @@ import numpy as np
 
 from simfl.components.availability.always import Always
 from simfl.components.selectors.base import Probe, Reports
-from simfl.components.workloads import workloads
+from simfl.components.workloads.base import workloads
 from simfl.coordinators.ledger import Ledger
 from simfl.core.rows import ClientRow, RoundRow
 from simfl.core.seeds import Seeds
 from simfl.sim.coordinator import Aggregated, Evaluation
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
-from simfl.sim.networks import networks
+from simfl.sim.networks.base import networks
 from simfl.sim.policies.base import main, policies
 from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Prices, Settings, Stop

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from simfl.components.workloads.base import Workload
-from simfl.sim.policies import policies
+from simfl.sim.policies.base import policies
 from simfl.sim.policies.tiered import Tiered
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet

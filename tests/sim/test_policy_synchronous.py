@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simfl.sim.policies import policies
+from simfl.sim.policies.base import policies
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import INF, FakeCoordinator, make, make_fleet
 

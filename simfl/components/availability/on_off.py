@@ -91,9 +91,9 @@ class _Points:
             fits = (points > now_s) if forward else (points <= now_s)
             fits &= points < (block + 1) * self._width_s
             nearest = fits.argmax(axis=1) if forward else fits.sum(axis=1) - 1
-            here = fits.any(axis=1)
-            instants[missing[here]] = points[here, nearest[here]]
-            missing = missing[~here]
+            fitting = fits.any(axis=1)
+            instants[missing[fitting]] = points[fitting, nearest[fitting]]
+            missing = missing[~fitting]
             block += 1 if forward else -1
         return instants
 

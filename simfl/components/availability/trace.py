@@ -101,13 +101,13 @@ class _Replay(Spells):
     @override
     def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
         records = self._records
-        mine = self._order[devices % len(self._order)]
-        period = records.periods[mine]
+        chosen = self._order[devices % len(self._order)]
+        period = records.periods[chosen]
         ticks = int(np.floor(now_s * records.TICKS))
         at = ticks % period
         if self._options.shift:
             shift = self._seeds.uniforms((*self._address, "shift"), devices, 0) * period
             at = (at + shift.astype(np.int64)) % period
-        is_on, ahead = records.look(mine, at)
+        is_on, ahead = records.look(chosen, at)
         until = np.where(ahead < 0, np.inf, (ticks + ahead) / records.TICKS)
         return is_on, until

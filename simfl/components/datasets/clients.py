@@ -1,7 +1,7 @@
 """Who holds which training samples: what a federation's data are to everybody else."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,12 @@ class Cohort:
     rows: Sequence[Ids]
 
 
+def side_by_side(parts: Sequence[Sized]) -> list[Ids]:
+    """Return the rows of each part once all lie one behind the other."""
+    ends = np.cumsum([len(part) for part in parts])
+    return [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
+
+
 class ClientData(ABC):
     """The local data of `n` clients; picklable, so that a worker can be given them once."""
 
@@ -51,25 +57,25 @@ class ClientData(ABC):
         """`(n,)` training samples of each client."""
 
     @property
-    @abstractmethod
     def validation_sizes(self) -> Ids:
-        """`(n,)` samples that each client keeps aside for its local loss."""
+        """`(n,)` samples that each client keeps aside for its local loss (by default none)."""
+        return np.zeros(len(self.sizes), dtype=np.int64)
 
     @property
-    @abstractmethod
     def label_counts(self) -> NDArray[np.int64] | None:
         """`(n, classes)` labels of each client's training samples, where known without effort."""
+        return None
 
     @abstractmethod
     def training(self, clients: Sequence[int]) -> Cohort:
         """Return what these clients train on, in the order asked."""
 
-    @abstractmethod
     def validation(self, clients: Sequence[int]) -> Cohort:
         """Return what these clients measure their local loss on.
 
         A client that keeps no validation part measures it on its training data.
         """
+        return self.training(clients)
 
     @abstractmethod
     def everybodys(self) -> Samples:
@@ -96,34 +102,16 @@ class OnDemand(ClientData):
     def client(self, client: int) -> Samples:
         """Return the training samples of one client: always the same, in whatever order asked."""
 
-    @property
-    @override
-    def validation_sizes(self) -> Ids:
-        """None is kept aside."""
-        return np.zeros(len(self.sizes), dtype=np.int64)
-
-    @property
-    @override
-    def label_counts(self) -> None:
-        """Not known without making everybody's samples."""
-        return None
-
     @override
     def training(self, clients: Sequence[int]) -> Cohort:
         import torch
 
         parts = [self.client(client) for client in clients]
-        ends = np.cumsum([len(part) for part in parts])
-        rows = [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
         return Cohort(
             torch.from_numpy(np.concatenate([part.x for part in parts])),
             torch.from_numpy(np.concatenate([part.y for part in parts])),
-            rows,
+            side_by_side(parts),
         )
-
-    @override
-    def validation(self, clients: Sequence[int]) -> Cohort:
-        return self.training(clients)
 
     @override
     def everybodys(self) -> Samples:

@@ -198,9 +198,9 @@ def _standard(x: NDArray[np.float32], train: NDArray[np.float32]) -> NDArray[np.
 
 def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:
     """Return per owner, in order, the rows that are its."""
-    _, who = np.unique(owners, return_inverse=True)
-    order = np.argsort(who, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
+    _, owner = np.unique(owners, return_inverse=True)
+    order = np.argsort(owner, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
 
 
 def for_testing(cells: Iterable[object]) -> NDArray[np.bool_]:

@@ -17,9 +17,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
-from simfl.components.datasets.clients import Samples
+from simfl.components.datasets.clients import Samples, side_by_side
 from simfl.core.seeds import Seeds
-from simfl.core.types import Ids
 from simfl.errors import InputError
 
 WINDOW = 80
@@ -100,7 +99,7 @@ class Shakespeare(Dataset):
             cut = max(int(0.8 * len(windows)), 1)
             train.append(windows[:cut])
             test.append(windows[min(cut + self.gap, len(windows)) :])
-        return Corpus(_samples(train), _samples(test), self.shape()[1], _ranges(train))
+        return Corpus(_samples(train), _samples(test), self.shape()[1], side_by_side(train))
 
     def _find(self, folder: Path | None) -> Path:
         places = [] if folder is None else [folder / "shakespeare", folder]
@@ -171,12 +170,7 @@ def _translate(text: str, table: Codes) -> Codes:
 def _samples(parts: list[Codes]) -> Samples:
     n = sum(len(part) for part in parts)
     x, y = np.empty((n, WINDOW), dtype=np.int64), np.empty(n, dtype=np.int64)
-    for part, rows in zip(parts, _ranges(parts), strict=True):
+    for part, rows in zip(parts, side_by_side(parts), strict=True):
         target = slice(rows[0], rows[-1] + 1) if len(rows) else slice(0, 0)
         x[target], y[target] = part[:, :-1], part[:, -1]
     return Samples(x, y)
-
-
-def _ranges(parts: list[Codes]) -> list[Ids]:
-    ends = np.cumsum([len(part) for part in parts])
-    return [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]

@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
-from simfl.components.datasets.clients import Samples
+from simfl.components.datasets.clients import Samples, side_by_side
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 
@@ -75,7 +75,9 @@ class Synthetic(Dataset):
         everything = Samples(
             np.concatenate([x for x, _ in clients]), np.concatenate([y for _, y in clients])
         )
-        return Corpus(_take(everything, train), _take(everything, test), CLASSES, _ranges(train))
+        return Corpus(
+            _take(everything, train), _take(everything, test), CLASSES, side_by_side(train)
+        )
 
     def _generate(self, seed: int) -> list[tuple[NDArray[np.float32], Ids]]:
         # Published sizes and accuracies hang on this very stream and on the order of its draws.
@@ -105,8 +107,3 @@ def _label(
 def _take(samples: Samples, rows: list[Ids]) -> Samples:
     chosen = np.concatenate(rows)
     return Samples(samples.x[chosen], samples.y[chosen])
-
-
-def _ranges(rows: list[Ids]) -> list[Ids]:
-    ends = np.cumsum([len(part) for part in rows])
-    return [np.arange(end - len(part), end) for part, end in zip(rows, ends, strict=True)]

@@ -40,8 +40,8 @@ class BinaryCrossEntropy(Loss):
     def rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         from torch.nn import functional as F
 
-        wanted = targets.reshape(outputs.shape).to(outputs.dtype)
-        by_label = F.binary_cross_entropy_with_logits(outputs, wanted, reduction="none")
+        truths = targets.reshape(outputs.shape).to(outputs.dtype)
+        by_label = F.binary_cross_entropy_with_logits(outputs, truths, reduction="none")
         return by_label.mean(-1)
 
     @override

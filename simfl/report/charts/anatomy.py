@@ -7,7 +7,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
-from simfl.report.charts.base import Drawing, Groups, bars, mean
+from simfl.report.charts.base import Drawing, Groups, all_runs, bars, mean
 from simfl.report.svg import Plot
 from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.result import RunResult
@@ -26,16 +26,16 @@ def anatomy(groups: Groups) -> Drawing | None:
     groups = {
         name: [run for run in members if run.log != "none"] for name, members in groups.items()
     }
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     if not any(run.n_rounds and len(run.clients) for run in runs):
         return None
     if len(runs) == 1:
         return _by_round(runs[0])
     means = {name: _means(members) for name, members in groups.items()}
-    there = [
+    shown = [
         i for i, _ in enumerate(PHASES) if any(m[i] > 0 for own in means.values() for m in own)
     ]
-    parts = {name: [mean([float(m[i]) for m in own]) for i in there] for name, own in means.items()}
+    parts = {name: [mean([float(m[i]) for m in own]) for i in shown] for name, own in means.items()}
     most = max(sum(part) for part in parts.values())
     return bars(
         "Anatomy of a round",
@@ -43,8 +43,8 @@ def anatomy(groups: Groups) -> Drawing | None:
         linear("time", 0.0, most, units=TIME_UNITS),
         parts,
         {name: [formats.duration(value) for value in part] for name, part in parts.items()},
-        [PHASES[i] for i in there],
-        [CSS[i] for i in there],
+        [PHASES[i] for i in shown],
+        [CSS[i] for i in shown],
     )
 
 

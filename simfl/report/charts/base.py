@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,12 @@ from simfl.runs.result import RunResult
 
 Groups = Mapping[str, Sequence[RunResult]]
 """Runs by variant."""
+
+
+def all_runs(groups: Groups) -> list[RunResult]:
+    """Return the runs of all variants."""
+    return list(chain.from_iterable(groups.values()))
+
 
 COLOURS = 8
 SPREAD = 12.0
@@ -64,16 +71,16 @@ def styled_runs(groups: Groups) -> list[tuple[str, str, RunResult]]:
 
 def mean(values: Sequence[float]) -> float:
     """Return the mean of those that are finite (NaN: none is)."""
-    there = [value for value in values if math.isfinite(value)]
-    return math.fsum(there) / len(there) if there else math.nan
+    finite = [value for value in values if math.isfinite(value)]
+    return math.fsum(finite) / len(finite) if finite else math.nan
 
 
 def scale(label: str, values: Floats, units: tuple[Unit, ...]) -> Axis:
     """Return an axis for `values`, logarithmic where they span orders of magnitude."""
-    there = values[np.isfinite(values) & (values > 0)]
-    if len(there) and there.max() > SPREAD * there.min():
-        return logarithmic(label, float(there.min()), float(there.max()), units=units)
-    top = float(there.max()) * 1.05 if len(there) else 1.0
+    positive = values[np.isfinite(values) & (values > 0)]
+    if len(positive) and positive.max() > SPREAD * positive.min():
+        return logarithmic(label, float(positive.min()), float(positive.max()), units=units)
+    top = float(positive.max()) * 1.05 if len(positive) else 1.0
     return linear(label, 0.0, top, units=units)
 
 

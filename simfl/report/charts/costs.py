@@ -43,7 +43,7 @@ def _purposes(
         return None
     lengths = {name: list(part.values()) for name, part in parts.items()}
     tips = {name: [text(value) for value in bar] for name, bar in lengths.items()}
-    there = [i for i, _ in enumerate(keys) if any(bar[i] for bar in lengths.values())]
+    shown = [i for i, _ in enumerate(keys) if any(bar[i] for bar in lengths.values())]
     wasted = {
         name: math.fsum(v for k, v in part.items() if "wasted" in k)
         / (math.fsum(part.values()) or 1)
@@ -58,8 +58,8 @@ def _purposes(
         title,
         about,
         linear(label, 0.0, most, units=units),
-        {name: [bar[i] for i in there] for name, bar in lengths.items()},
-        {name: [tip[i] for i in there] for name, tip in tips.items()},
-        [keys[i] for i in there],
-        [css[i] for i in there],
+        {name: [bar[i] for i in shown] for name, bar in lengths.items()},
+        {name: [tip[i] for i in shown] for name, tip in tips.items()},
+        [keys[i] for i in shown],
+        [css[i] for i in shown],
     )

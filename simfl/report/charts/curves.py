@@ -15,7 +15,7 @@ import numpy as np
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.axes import Axis, linear, logarithmic
-from simfl.report.charts.base import Drawing, Groups, colour, legend
+from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
 from simfl.report.measures import Measure, on_grid
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.runs.result import RunResult
@@ -50,7 +50,7 @@ def curves(
         marks: lines across: key of the vertical axis, value, text.
         wide: whether it has the page's whole width.
     """
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     ys = [y for y in ys if any(np.isfinite(y.of(run)).any() for run in runs)]
     xs = [x for x in xs if any(np.nanmax(x.of(run), initial=0) > 0 for run in runs)]
     if not xs or not ys:
@@ -81,20 +81,20 @@ def curves(
 
 
 def extent(
-    of: Measure, runs: Sequence[RunResult], marks: Sequence[Any], vertical: bool
+    measure: Measure, runs: Sequence[RunResult], marks: Sequence[Any], vertical: bool
 ) -> dict[str, Any]:
     """Return what an axis has to show of `runs`, and of marks across."""
-    values = np.concatenate([of.of(run) for run in runs])
+    values = np.concatenate([measure.of(run) for run in runs])
     values = values[np.isfinite(values)]
-    top = max([float(values.max()), *(value for key, value, _ in marks if key == of.key)])
+    top = max([float(values.max()), *(value for key, value, _ in marks if key == measure.key)])
     top *= 1.05 if vertical else 1.0
-    top = min(1.0, top) if of.kind == "share" else top
+    top = min(1.0, top) if measure.kind == "share" else top
     positive = values[values > 0]
     return {
-        "key": of.key,
-        "label": of.label,
-        "units": of.units,
-        "kind": of.kind,
+        "key": measure.key,
+        "label": measure.label,
+        "units": measure.units,
+        "kind": measure.kind,
         "low": 0.0,
         "high": top,
         "positive": float(positive.min()) if len(positive) else 1.0,

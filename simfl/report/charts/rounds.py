@@ -4,7 +4,7 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.axes import linear
-from simfl.report.charts.base import Drawing, Groups, bars
+from simfl.report.charts.base import Drawing, Groups, all_runs, bars
 from simfl.report.svg import Plot
 from simfl.runs.result import OUTCOMES, RunResult
 
@@ -14,21 +14,21 @@ COLUMNS = 240
 
 def outcomes(groups: Groups) -> Drawing | None:
     """Return what became of those selected: by round for one run, else a bar per variant."""
-    runs = [run for members in groups.values() for run in members]
+    runs = all_runs(groups)
     if not any(run.outcomes for run in runs):
         return None
     if len(runs) == 1:
         return _outcomes_by_round(runs[0])
-    there = [name for name in OUTCOMES if any(run.outcomes[name] for run in runs)]
+    shown = [name for name in OUTCOMES if any(run.outcomes[name] for run in runs)]
     counts = {
-        name: [float(sum(run.outcomes[outcome] for run in members)) for outcome in there]
+        name: [float(sum(run.outcomes[outcome] for run in members)) for outcome in shown]
         for name, members in groups.items()
     }
     shares = {name: [part / (sum(bar) or 1.0) for part in bar] for name, bar in counts.items()}
     x = linear("share of participations", 0.0, 1.0, text=lambda v: formats.percent(v, 0))
     tips = {name: [formats.percent(part) for part in bar] for name, bar in shares.items()}
-    css = [f"o-{name}" for name in there]
-    return bars("What became of those selected", "", x, shares, tips, there, css)
+    css = [f"o-{name}" for name in shown]
+    return bars("What became of those selected", "", x, shares, tips, shown, css)
 
 
 def _outcomes_by_round(run: RunResult) -> Drawing:
@@ -37,16 +37,16 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     first, last = int(rounds.min()), int(rounds.max())
     width = -(-(last - first + 1) // COLUMNS)
     bins = (rounds - first) // width
-    there = [name for name in OUTCOMES if run.outcomes[name]]
+    shown = [name for name in OUTCOMES if run.outcomes[name]]
     counts = {
         name: np.bincount(bins[run.part("outcome") == name], minlength=int(bins.max()) + 1) / width
-        for name in there
+        for name in shown
     }
     top = float(np.sum(list(counts.values()), axis=0).max())
     x = linear("round", first - 0.5, last + 0.5, text=lambda v: f"{v:,.0f}")
     plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05))
     base = np.zeros(int(bins.max()) + 1)
-    for name in there:
+    for name in shown:
         for index, height in enumerate(counts[name]):
             low = first + index * width - 0.42
             tip = f"round {first + index * width}: {formats.count(height)} {name}"
@@ -56,5 +56,5 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     about = "By the round in which they were selected." + (
         f" Means over {width} rounds." if width > 1 else ""
     )
-    entries = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in there]
+    entries = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in shown]
     return Drawing("What became of those selected", about, str(plot), entries)

@@ -120,10 +120,16 @@ class Truncated(Draw):
 
     @override
     def lowest(self) -> float:
-        return -np.inf if self.min is None else self.min
+        return self.bounds[0]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the most that there can be (infinite: no bound)."""
+        return (
+            -np.inf if self.min is None else self.min,
+            np.inf if self.max is None else self.max,
+        )
 
     def inside(self, values: Floats) -> Floats:
         """Return `values` kept from leaving the bounds by rounding."""
-        low = -np.inf if self.min is None else self.min
-        high = np.inf if self.max is None else self.max
-        return np.clip(values, low, high)
+        return np.clip(values, *self.bounds)

@@ -39,8 +39,7 @@ class Empirical(Truncated):
             numbers = read_column(
                 context.get("folder"), self.file, self.column, self.per, context["dimension"]
             )
-        low = -np.inf if self.min is None else self.min
-        high = np.inf if self.max is None else self.max
+        low, high = self.bounds
         numbers = np.sort(numbers[(numbers >= low) & (numbers <= high)])
         if not len(numbers):
             raise ValueError("no value lies between `min` and `max`")

@@ -67,7 +67,7 @@ class Candidates:
         wanted = 4 * k + 64
         if len(pool) > _FEW * wanted:
             seen: dict[int, None] = {}
-            there: list[int] = []
+            reachable: list[int] = []
             while len(seen) < len(pool) // _SHARE:
                 drawn = rng.integers(len(pool), size=wanted)
                 # Mostly the first of them are enough.
@@ -75,10 +75,10 @@ class Candidates:
                 for first, last in pairwise([0, *ends]):
                     fresh = [i for i in dict.fromkeys(drawn[first:last].tolist()) if i not in seen]
                     seen.update(dict.fromkeys(fresh))
-                    there += self.reachable(pool[fresh]).tolist() if fresh else []
-                    if len(there) >= k:
-                        self._remember(there[:k], there[k:])
-                        return np.array(sorted(there[:k]), dtype=np.int64)
+                    reachable += self.reachable(pool[fresh]).tolist() if fresh else []
+                    if len(reachable) >= k:
+                        self._remember(reachable[:k], reachable[k:])
+                        return np.array(sorted(reachable[:k]), dtype=np.int64)
         available = self.reachable(pool)
         return np.sort(rng.choice(available, size=min(k, len(available)), replace=False))
 

@@ -110,11 +110,11 @@ class Ray(Executor):
 
     def _ask(self, ray: Any, batch: OrderBatch, group: Sequence[int]) -> Any:
         """Hand out a lane-group; return where its answer will be."""
-        mine = batch.part(group)
-        versions = list(mine.bases)
+        part = batch.part(group)
+        versions = list(part.bases)
         models = [self._models[version] for version in versions]
         compute = ray.remote(num_cpus=1, max_retries=RETRIES)(_compute)
-        return compute.remote([self._parcel], replace(mine, bases={}), versions, *models)
+        return compute.remote([self._parcel], replace(part, bases={}), versions, *models)
 
     def _answer(
         self, ray: Any, batch: OrderBatch, group: Sequence[int], asked: list[Any], place: int

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simfl.components.aggregators import Aggregator, aggregators
-from simfl.components.aggregators.base import Contribution
+from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.fednova import FedNova
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.adam import Adam

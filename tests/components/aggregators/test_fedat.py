@@ -5,8 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from simfl.components.aggregators import aggregators
-from simfl.components.aggregators.base import Contribution
+from simfl.components.aggregators.base import Contribution, aggregators
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.errors import RunError
 

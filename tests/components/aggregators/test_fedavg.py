@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.components.aggregators import aggregators
-from simfl.components.aggregators.base import Contribution
+from simfl.components.aggregators.base import Contribution, aggregators
 from simfl.components.aggregators.weighting import sum_of
 from simfl.core.work import Plan, WorkOrder, WorkResult
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simfl.components.availability import Availability, availabilities
-from simfl.components.availability.base import OnlineSchedule
+from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import cell
 from simfl.core.seeds import Seeds
 
@@ -93,6 +92,19 @@ def test_who_is_asked_first_does_not_matter(options: dict[str, object], folder: 
         ids = rng.permutation(200)[: rng.integers(1, 20)]
         assert np.array_equal(some.online(ids, times[i]), expected[i][ids])
         assert [some.next_change_s(d, times[i]) for d in range(0, 200, 40)] == until[i]
+
+
+def test_the_same_devices_watched_all_the_time_are_seen_to_change(
+    options: dict[str, object], folder: Path
+) -> None:
+    """Answers about an array that can't be written may be remembered, while they hold."""
+    watching, asked = schedule(options, 50, folder), schedule(options, 50, folder)
+    watched = np.arange(0, 50, 3)
+    watched.flags.writeable = False
+    instants = sorted(time for device in watched.tolist() for time in changes(asked, device, 5))
+    for time in [0.0, *instants]:
+        for now in (np.nextafter(time, 0), time, time + 1e-3):
+            assert np.array_equal(watching.online(watched, now), asked.online(watched.copy(), now))
 
 
 def test_new_devices_change_nobody_else(options: dict[str, object], folder: Path) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from simfl.components.availability import availabilities
-from simfl.components.availability.base import OnlineSchedule
+from simfl.components.availability.base import OnlineSchedule, availabilities
 from simfl.components.availability.trace import Trace
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.components.compressors import compressors
-from simfl.components.filters import filters
-from simfl.coordinators.update_path import UpdatePath
+from simfl.components.compressors.base import compressors
+from simfl.components.filters.base import filters
+from simfl.coordinators.learning import UpdatePath
 
 
 def update(*values: float) -> np.ndarray:

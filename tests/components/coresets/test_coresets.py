@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from simfl.components.coresets import coresets
+from simfl.components.coresets.base import coresets
 from simfl.components.coresets.k_medoids import KMedoids
 
 LINE = np.array([0, 1, 2, 10, 11, 20.0])[:, None]

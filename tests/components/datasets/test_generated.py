@@ -5,7 +5,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from simfl.components.datasets import datasets
+from simfl.components.datasets.base import datasets
 from simfl.components.datasets.generated import Generated
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simfl.components.datasets import datasets
+from simfl.components.datasets.base import datasets
 from simfl.components.datasets.shakespeare import LEAF_CHARACTERS, TFF_CHARACTERS
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from simfl.components.datasets import datasets
+from simfl.components.datasets.base import datasets
 from simfl.components.datasets.synthetic import Synthetic
 from simfl.core.seeds import Seeds
 

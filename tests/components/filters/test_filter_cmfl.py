@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from simfl.components.filters import filters
+from simfl.components.filters.base import filters
 from simfl.components.filters.cmfl import Cmfl, relevance
 
 U = np.array([1.0, -1.0, 2.0, 0.0, 3.0])

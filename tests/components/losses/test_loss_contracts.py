@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from simfl.components.losses import Loss, losses
+from simfl.components.losses.base import Loss, losses
 from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.losses.mean_squared_error import MeanSquaredError
 from simfl.core.circumstances import Circumstances

@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from simfl.components.models import models
+from simfl.components.models.base import models
 from simfl.training.flat import build, flatten
 
 

@@ -4,7 +4,7 @@ import torch
 from pydantic import ValidationError
 from torch import nn
 
-from simfl.components.models import models
+from simfl.components.models.base import models
 from simfl.errors import InputError
 
 FUSED = (nn.Flatten, nn.Linear, nn.ReLU, nn.Tanh, nn.Dropout, nn.Sigmoid)

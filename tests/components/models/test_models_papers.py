@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from simfl.components.models import models
+from simfl.components.models.base import models
 from simfl.errors import InputError
 
 MNIST, CIFAR, TEXT = (1, 28, 28), (3, 32, 32), (80,)

@@ -6,8 +6,8 @@ from typing import ClassVar
 import pytest
 from torch import Tensor
 
-from simfl.components.optimizers import Optimizer, optimizers
 from simfl.components.optimizers.adamw import AdamW
+from simfl.components.optimizers.base import Optimizer, optimizers
 from simfl.components.optimizers.sgd import Sgd
 from simfl.testing.contract import suites
 from simfl.testing.optimizers import OptimizerContract

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from simfl.components.partitions import partitions
-from simfl.components.partitions.base import Source
+from simfl.components.partitions.base import Source, partitions
 
 # training and test images per digit
 MNIST_TRAIN = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.components.partitions import partitions
-from simfl.components.partitions.base import Source
+from simfl.components.partitions.base import Source, partitions
 from simfl.components.partitions.dealing import by_owner
 from simfl.components.partitions.describe import label_counts
 from simfl.errors import InputError

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simfl.components.partitions import partitions
-from simfl.components.partitions.base import Source
+from simfl.components.partitions.base import Source, partitions
 from simfl.components.partitions.describe import label_counts
 from simfl.components.partitions.dirichlet_skewness import DirichletSkewness
 from simfl.components.partitions.fedcor_dirichlet import even_sizes

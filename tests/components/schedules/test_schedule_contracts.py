@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from simfl.components.schedules import Schedule, schedules
+from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.schedules.constant import Constant
 from simfl.testing.contract import suites
 from simfl.testing.schedules import ScheduleContract

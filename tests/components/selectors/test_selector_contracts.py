@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simfl.components.selectors import selectors
+from simfl.components.selectors.base import selectors
 from simfl.testing.selectors import SelectorContract
 
 TRAITS: dict[str, dict[str, Any]] = {

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from simfl.components.selectors import selectors
+from simfl.components.selectors.base import selectors
 from simfl.testing.fake_server import FakeServer
 
 ALLOWED_S = {"clustered": 1.0}

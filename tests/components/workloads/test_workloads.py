@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simfl.components.workloads import Workload, workloads
-from simfl.components.workloads.base import Assignment, most
+from simfl.components.workloads.base import Assignment, Workload, most, workloads
 from simfl.core.work import Plan
 from simfl.errors import InputError
 from simfl.testing.circumstances import circumstances

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from simfl import Options, Scenario, run
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
-from simfl.sim.networks import networks
-from simfl.sim.networks.base import Links, Transfer
+from simfl.sim.networks.base import Links, Transfer, networks
 from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.timeline import Timeline
 from tests.counting import calls

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from simfl.core.seeds import Seeds
-from simfl.sim.networks import networks
+from simfl.sim.networks.base import networks
 from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.timeline import Timeline
 

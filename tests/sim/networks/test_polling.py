@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from simfl.sim.networks import networks
-from simfl.sim.networks.base import Direction, Links, Transfer
+from simfl.sim.networks.base import Direction, Links, Transfer, networks
 from simfl.sim.timeline import Timeline
 
 SIZE = 1000

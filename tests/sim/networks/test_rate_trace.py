@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from simfl import Scenario
 from simfl.errors import InputError
-from simfl.sim.networks import networks
-from simfl.sim.networks.base import Links
+from simfl.sim.networks.base import Links, networks
 from simfl.sim.networks.rate_trace import Factors, RateTrace
 from simfl.sim.timeline import Timeline
 

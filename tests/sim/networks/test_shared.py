@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simfl.sim.networks import networks
-from simfl.sim.networks.base import Links, Transfer
+from simfl.sim.networks.base import Links, Transfer, networks
 from simfl.sim.timeline import Timeline
 
 

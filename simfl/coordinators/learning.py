@@ -1,4 +1,7 @@
-"""What becomes of updates on their way to the server."""
+"""The model that is learnt, and what becomes of updates on their way to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -7,6 +10,7 @@ from simfl.components.filters.base import UpdateFilter
 from simfl.core.guard import blaming, check_vector
 from simfl.core.seeds import generator
 from simfl.core.types import Params
+from simfl.sim.coordinator import Evaluation
 
 
 class UpdatePath:
@@ -33,3 +37,20 @@ class UpdatePath:
         if self.compressor.error_feedback:
             self.owed[client] = update - received
         return received
+
+
+@dataclass(frozen=True)
+class GlobalModel:
+    """The model that is learnt.
+
+    Attributes:
+        initial: `(p,)` where it begins.
+        layers: sizes of its tensors, in the order of the flat vector.
+        judge: returns how good one is.
+        dump: returns one as a file.
+    """
+
+    initial: Params
+    layers: tuple[int, ...]
+    judge: Callable[[Params], Evaluation]
+    dump: Callable[[Params], bytes]

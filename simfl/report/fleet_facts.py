@@ -1,0 +1,106 @@
+"""What is known of a fleet before it is used, as plain facts."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from simfl.core.types import Floats, Ids
+from simfl.runs.eventlog import finite
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Percentiles of one number over devices (infinite: unlimited)."""
+
+    p5: float
+    p50: float
+    p95: float
+
+    @classmethod
+    def of(cls, values: Floats | Ids) -> "Spread":
+        """Return the percentiles of `values`, each of them one of the values; NaN of none."""
+        if not len(values):
+            return cls(math.nan, math.nan, math.nan)
+        percentiles = np.percentile(values, [5, 50, 95], method="inverted_cdf")
+        return cls(*(float(value) for value in percentiles))
+
+
+@dataclass(frozen=True)
+class GroupFacts:
+    """One group of the fleet, or all of it.
+
+    Attributes:
+        name: of the group.
+        count: devices.
+        numbers: percentiles of compute (samples/s), downlink and uplink (bit/s), latency (s),
+            samples held, and the time of a full round alone on its links (s).
+        phases: mean seconds of a full round by phase.
+        online: share of time online, over a week.
+        in_time: share that can finish the full workload by the deadline (NaN: there is none).
+        without_data: devices that hold no samples and never take part.
+        without_memory: devices that can't hold the training in memory.
+    """
+
+    name: str
+    count: int
+    numbers: Mapping[str, Spread]
+    phases: Mapping[str, float]
+    online: float
+    in_time: float
+    without_data: int
+    without_memory: int
+
+
+@dataclass(frozen=True, eq=False)
+class FleetFacts:
+    """What is known of a fleet before it is used.
+
+    Attributes:
+        groups: in the order of the scenario; where there are several, all devices come last.
+        clients: wanted per round.
+        asked: selected per round.
+        deadline_s: of a round (infinite: none).
+        selector: who chooses the clients.
+        asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
+        expected_round_s: mean duration of a synchronous round, what participants measure for the
+            selector included, what it asks before choosing left out.
+        columns: `(n,)` each number of every device.
+        starts: name and first device of each group.
+        week: per group `(instants,)` share online over a week.
+    """
+
+    groups: list[GroupFacts]
+    clients: int
+    asked: int
+    deadline_s: float
+    selector: str
+    asked_s: float
+    expected_round_s: float
+    columns: Mapping[str, Floats]
+    starts: list[tuple[str, int]]
+    week: Mapping[str, Floats]
+
+    def members(self) -> list[tuple[str, Ids]]:
+        """Return the devices of each group."""
+        ends = [*(first for _, first in self.starts[1:]), len(self.columns["compute"])]
+        return [
+            (name, np.arange(first, end))
+            for (name, first), end in zip(self.starts, ends, strict=True)
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data; what is infinite or unknown is None."""
+        facts = {
+            "devices": self.groups[-1].count,
+            "clients": self.clients,
+            "asked": self.asked,
+            "deadline_s": self.deadline_s,
+            "selector": self.selector,
+            "asked_s": self.asked_s,
+            "expected_round_s": self.expected_round_s,
+            "groups": [asdict(group) for group in self.groups],
+        }
+        return {name: finite(value) for name, value in facts.items()}
