@@ -169,10 +169,29 @@ def _components(kind: str) -> dict[str, Any]:
                 "additionalProperties": False,
             }
         )
-    if members.default is not None:
-        mapped[members.names().index(members.default)]["required"].remove("name")
-    foreign = {"type": "object", "properties": {"name": _CLASS}, "required": ["name"]}
-    return {"title": members.kind, "oneOf": [*named, _CLASS, *mapped, foreign]}
+    by_name = dict(zip(members.names(), mapped, strict=True))
+    mapping = _told_by("name", [*named, _CLASS], by_name, members.default)
+    return {"title": members.kind, "anyOf": [*named, _CLASS, mapping]}
+
+
+def _told_by(
+    key: str, names: list[dict[str, Any]], mapped: dict[str, dict[str, Any]], default: str | None
+) -> dict[str, Any]:
+    """Return the schema of a mapping whose `key` says which of `mapped` it is.
+
+    By conditions and not by `oneOf`, of which editors complete only what lacks the fewest keys.
+    """
+    conditions = [
+        {"if": {"properties": {key: {"const": name}}, "required": [key]}, "then": member}
+        for name, member in mapped.items()
+    ]
+    schema: dict[str, Any] = {"type": "object", "properties": {key: {"anyOf": names}}}
+    if default is None:
+        schema["required"] = [key]
+    else:
+        member = {**mapped[default], "required": mapped[default]["required"][1:]}
+        conditions.append({"if": {"not": {"required": [key]}}, "then": member})
+    return schema | {"allOf": conditions}
 
 
 def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
@@ -189,19 +208,19 @@ def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _distributions() -> dict[str, Any]:
-    variants = []
+    names, mapped = [], {}
     for name, draw in DISTRIBUTIONS.items():
         own = _model(draw)
-        variants.append(
-            {
-                "type": "object",
-                "description": own.get("description", ""),
-                "properties": {"distribution": {"const": name}, **own.get("properties", {})},
-                "required": ["distribution", *own.get("required", [])],
-                "additionalProperties": False,
-            }
-        )
-    return {"title": "distribution", "oneOf": variants}
+        text = own.get("description", "")
+        names.append({"const": name, "description": text})
+        mapped[name] = {
+            "type": "object",
+            "description": text,
+            "properties": {"distribution": {"const": name}, **own.get("properties", {})},
+            "required": ["distribution", *own.get("required", [])],
+            "additionalProperties": False,
+        }
+    return {"title": "distribution", **_told_by("distribution", names, mapped, None)}
 
 
 def _tidy(schema: Any) -> Any:

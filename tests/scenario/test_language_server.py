@@ -120,12 +120,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     [
         ("rounds:\n  |", {"clients", "policy", "stop"}),
         ("selection: |", {"uniform", "oort", "fedcor"}),
-        ("selection: {name: fedcor, |}", {"preset", "beta"}),
+        ("selection:\n  name: |", {"uniform", "oort", "fedcor"}),
+        ("selection: {name: fedcor, p|}", {"preset", "beta"}),
+        ("training:\n  optimizer: {name: |}", {"sgd", "adam", "adamw"}),
         ("fleet:\n  - name: phones\n    device: |", {"phone-low", "raspberry-pi-4"}),
-        ("fleet:\n  - {name: phones, |}", {"compute", "uplink", "availability"}),
+        ("fleet:\n  - {name: phones, c|}", {"compute", "uplink", "availability"}),
         ("fleet:\n  - {name: phones, compute: {distribution: |}}", {"lognormal", "uniform"}),
+        ("fleet:\n  - {name: a, compute: {distribution: uniform, m|}}", {"min", "max"}),
         ("variants:\n  a: {selection: |}", {"uniform", "oort"}),
-        ("variants:\n  a: {|}", {"selection", "rounds.policy"}),
+        ("variants:\n  a: {s|}", {"selection", "rounds.policy", "training.optimizer"}),
     ],
 )
 def test_an_editor_completes(server: Server, text: str, proposed: set[str]) -> None:
