@@ -29,7 +29,7 @@ demo: .venv/ready ## simulate the quickstart and compare its four variants
 	$(BIN)/simfl run scenarios/quickstart.yaml --overwrite
 
 test: .venv/ready ## the default test suite (minutes)
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 test-all: .venv/ready ## slow tests too
 	$(BIN)/pytest -m ''

@@ -87,8 +87,8 @@ def test_what_is_experimental_is_said_so() -> None:
 
     assert summary(Steady) == "Does something."
     assert summary(Trial) == "(experimental) Does something new."
-    assert "Experimental" in str(Description.of(Trial, "trial"))
-    assert "Experimental" not in str(Description.of(Steady, "trial"))
+    assert "Experimental" in str(Description.of(Trial, "selector"))
+    assert "Experimental" not in str(Description.of(Steady, "selector"))
 
 
 def test_an_abstract_class_is_no_component() -> None:

@@ -42,17 +42,20 @@ def latencies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, t
     return found
 
 
+@pytest.mark.slow
 def test_synchronous_rounds_take_as_long_as_the_slowest_of_their_class(latencies) -> None:
     for mean, _, _, slowest in latencies["synchronous"].values():
         assert slowest > 0
         assert mean == pytest.approx(400 + 4 * expected_largest(slowest) + 5, rel=0.01)
 
 
+@pytest.mark.slow
 def test_asynchronous_updates_take_as_long_as_a_device(latencies) -> None:
     for mean, *counts in latencies["asynchronous"].values():
         assert mean == pytest.approx(np.dot(counts, [100, 200, 400]) / 16 + 5, rel=0.01)
 
 
+@pytest.mark.slow
 def test_both_policies_meet_the_same_fleet(latencies) -> None:
     for seed, (_, *counts) in latencies["synchronous"].items():
         assert latencies["asynchronous"][seed][1:] == tuple(counts)

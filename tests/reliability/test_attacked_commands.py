@@ -4,11 +4,12 @@ import errno
 import io
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from simfl import Scenario, resume
 from simfl.cli import main
@@ -68,6 +69,14 @@ def held(folder: str = "out") -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
+def mostly_slow(names: Iterable[str]) -> list[ParameterSet]:
+    """Return commands to try; but for two that start soon, only where slow tests are run."""
+    return [
+        pytest.param(name, marks=[] if name in ("schema", "partition") else [pytest.mark.slow])
+        for name in names
+    ]
+
+
 FULL: dict[str, tuple[Callable[[], BaseException], int, str]] = {
     "full": (full, 1, "No space left on device"),
     "interrupted": (KeyboardInterrupt, 130, "interrupted"),
@@ -75,7 +84,7 @@ FULL: dict[str, tuple[Callable[[], BaseException], int, str]] = {
 
 
 @pytest.mark.parametrize("how", FULL)
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", mostly_slow(FILES))
 def test_a_file_is_whole_or_not_there(
     fresh: Callable[[], None], capsys: pytest.CaptureFixture, name: str, how: str
 ) -> None:
@@ -96,7 +105,7 @@ def test_a_file_is_whole_or_not_there(
         assert held().items() <= whole.items()
 
 
-@pytest.mark.parametrize("name", [*FILES, "tune"])
+@pytest.mark.parametrize("name", mostly_slow([*FILES, "tune"]))
 def test_where_nothing_can_be_is_bad_input(
     fresh: Callable[[], None], capsys: pytest.CaptureFixture, name: str
 ) -> None:
@@ -117,7 +126,7 @@ def test_where_nothing_can_be_is_bad_input(
     assert held() == ({} if target.is_dir() else {str(target): b"mine"})
 
 
-@pytest.mark.parametrize("name", [*FILES, "tune", "fork"])
+@pytest.mark.parametrize("name", mostly_slow([*FILES, "tune", "fork"]))
 def test_where_nobody_may_write_is_bad_input(
     fresh: Callable[[], None],
     capsys: pytest.CaptureFixture,

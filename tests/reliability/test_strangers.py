@@ -117,7 +117,14 @@ def test_a_preview_imports_no_more_than_a_run(
     assert not (elsewhere / "imported").exists()
 
 
-@pytest.mark.parametrize("name", ["checkpoint/state.pt", "checkpoint/previous.pt", "model.pt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model.pt",
+        pytest.param("checkpoint/state.pt", marks=pytest.mark.slow),
+        pytest.param("checkpoint/previous.pt", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
 def test_no_pickle_is_loaded(tmp_path: Path, name: str, words: list[str]) -> None:
     there, mark = tmp_path / "run", tmp_path / "mark"

@@ -158,7 +158,7 @@ def test_a_fork_of_a_fork(tmp_path: Path) -> None:
     assert verify(twice) is None
 
 
-@pytest.mark.parametrize("name", ["policy", "asker"])
+@pytest.mark.parametrize("name", ["policy", pytest.param("asker", marks=pytest.mark.slow)])
 def test_an_interrupted_fork_ends_the_same(tmp_path: Path, name: str) -> None:
     """At every fifth event, with the last checkpoint that there was by then."""
     whole = ran(tmp_path)

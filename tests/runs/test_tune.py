@@ -199,6 +199,7 @@ class TestRefusals:
         with pytest.raises(InputError, match="no `tune` section"):
             tune(Document.of(LEARNS), tmp_path)
 
+    @pytest.mark.slow
     def test_a_variant_is_tuned_by_name(self, tmp_path: Path) -> None:
         variants = {"slow": {"fleet.uplink": "1 kbit/s", "rounds.clients": 3}, "fast": {}}
         spec = {**CLOCK, "parameters": {"rounds.clients": [2, 4]}, "trials": 2}
@@ -248,6 +249,7 @@ def test_objectives_name_a_measure_and_perhaps_a_target() -> None:
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_options_say_what_to_look_for(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -290,6 +292,7 @@ class TestCommand:
         assert told in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_page_has_a_dot_for_every_value_and_a_row_for_every_trial(tmp_path: Path) -> None:
     spec = {**CLOCK, "parameters": {"rounds.clients": [2, 3, 99]}, "trials": 6}
     tuning = timed(tmp_path, spec)
