@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.environments import NotInstalled
 from simfl import Options
 from simfl.errors import SimflError
-from testbed.compare import VARIANTS, compare, variants
+from testbed.compare import VARIANTS, compare, repeated, variants
 from testbed.namespaces import NoQuotas, Refused, check
 from testbed.tables import tables
 
@@ -40,6 +40,7 @@ def main() -> int:
         if not arguments.loopback:
             check()
         folder = Options().data_folder()
+        earlier = _results(arguments.out)
         for scenario in scenarios:
             for variant in arguments.variants or variants(scenario):
                 load = os.getloadavg()[0]
@@ -48,7 +49,11 @@ def main() -> int:
                 except (NotInstalled, NoQuotas) as error:
                     print(f"{scenario.stem} {variant} is left out: {error}", file=sys.stderr)
                     continue
-                results.append({**result, "load": [load, os.getloadavg()[0]]})
+                result |= {
+                    "load": [load, os.getloadavg()[0]],
+                    "repeated": repeated(result, earlier),
+                }
+                results.append(result)
                 print(tables(results[-1:]), flush=True)
                 _write(arguments.out, results)
     except (Refused, SimflError) as error:
@@ -56,6 +61,11 @@ def main() -> int:
         return 2
     print(tables(results))
     return 0
+
+
+def _results(path: Path) -> list[dict[str, Any]]:
+    """Return what an earlier comparison wrote."""
+    return list(json.loads(path.read_text())["results"]) if path.exists() else []
 
 
 def _write(path: Path, results: list[dict[str, Any]]) -> None:

@@ -1,7 +1,7 @@
 """Measured against simulated: the same scenario, run for real and on simfl's clock."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -229,6 +229,21 @@ def told(
         again = simulate(fitted, data_dir, False, 0.0)
         result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
     return result
+
+
+def repeated(result: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return how far the rounds of two real runs are apart: mean absolute, in mean rounds.
+
+    Args:
+        result: of a scenario.
+        earlier: results of another day; one with other shares of a core is another scenario.
+    """
+    rounds_s = np.diff([0.0, *result["ends_s"]["measured"]])
+    for other in earlier:
+        if other["name"] == result["name"] and not other.get("shares"):
+            before_s = np.diff([0.0, *other["ends_s"]["measured"]])
+            return float(np.abs(rounds_s - before_s).mean() / rounds_s.mean())
+    return None
 
 
 def first_swap(real: Run, simulated: Run) -> dict[str, float]:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
-from testbed.compare import NOISE_S, errors, first_swap
+from testbed.compare import NOISE_S, errors, first_swap, repeated
 from testbed.journals import Run
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
@@ -93,13 +93,21 @@ def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[
     found = asdict(errors(made(), made(), 0.0, [0])) | {"mean_round": given, "down": down, "up": 0}
     fitted = {"calibrated": found | {"mean_round": calibrated}}
     kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0, "load": [0.1, 2.4]}
-    return {"name": name, "plain": found, "stated": found} | fitted | kept
+    return {"name": name, "plain": found, "stated": found, "repeated": given} | fitted | kept
+
+
+def test_two_real_runs_are_compared_round_by_round_but_not_other_shares_of_a_core() -> None:
+    result = {"name": "a", "ends_s": {"measured": [1.0, 3.0]}}
+    before = {"name": "a", "ends_s": {"measured": [1.5, 3.0]}}
+    assert repeated(result, [{**before, "name": "b"}, before]) == pytest.approx(0.5 / 1.5)
+    assert repeated(result, [{**before, "shares": [0.1]}]) is None
 
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
-    assert "| fine | 1.0% | 1.0% | 0.1% | 0 to 2 |" in text
+    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 0 to 2 |" in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
+    assert "further apart than 5%: 1 of 1. In the mean 1.0%, within 2%." in text
     assert "rounds within 2%: 1 of 2; not far (3.0%). In the mean 1.6%, not within 1%." in text
     assert "bytes down within 1%: 1 of 2; not far (2.0%)." in text
     assert "bytes up within 1%: 2 of 2." in text
