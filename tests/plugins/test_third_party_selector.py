@@ -47,6 +47,7 @@ def simfl(environment: dict[str, str], folder: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_listed_described_validated_and_run(installed: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "scenario.yaml").write_text(SCENARIO)
     assert "loudest" in simfl(installed, tmp_path, "list", "selectors")

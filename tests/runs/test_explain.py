@@ -52,6 +52,7 @@ def test_twice_the_speed_is_half_the_time_where_nothing_else_takes_any(tmp_path:
     assert "links without limits" not in known(told)  # they have none
 
 
+@pytest.mark.slow
 def test_outages_and_the_slowest_class_are_undone(tmp_path: Path) -> None:
     fleet = [
         {"name": "phones", "count": 4, "compute": "100 samples/s"},

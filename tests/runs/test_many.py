@@ -83,7 +83,7 @@ def test_what_is_done_in_no_time_needs_no_process(tmp_path: Path) -> None:
     assert {progress.round for progress in notes.last.values()} == {4}
 
 
-@pytest.mark.parametrize("what", ["raise", "kill"])
+@pytest.mark.parametrize("what", [pytest.param("raise", marks=pytest.mark.slow), "kill"])
 def test_the_others_are_finished_and_a_failed_run_is_resumed(tmp_path: Path, what: str) -> None:
     danger = tmp_path / "danger"
     selection = {"name": "tests.runs.dangerous:Dangerous", "danger": str(danger)}
@@ -100,6 +100,7 @@ def test_the_others_are_finished_and_a_failed_run_is_resumed(tmp_path: Path, wha
     assert contents(tmp_path / "out") == contents(tmp_path / "expected")
 
 
+@pytest.mark.slow
 def test_several_failures_are_all_told(tmp_path: Path) -> None:
     danger = tmp_path / "danger"
     danger.write_text("ouch")
@@ -152,6 +153,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path, how: str, exe
     assert len(list(tmp_path.glob("out/*/*/model.pt"))) == 2
 
 
+@pytest.mark.slow
 def test_a_component_of_the_script_itself_stays_in_its_process(tmp_path: Path) -> None:
     own = """
     from simfl.components.selectors.base import selectors

@@ -54,6 +54,7 @@ def timed(top: Path, spec: Mapping[str, Any] = CLOCK, **changes: Any) -> Tuning:
 
 
 class TestWhatIsBest:
+    @pytest.mark.slow
     def test_the_clock_alone_finds_the_fewest_clients_on_the_fastest_links(
         self, tmp_path: Path
     ) -> None:
@@ -104,6 +105,7 @@ class TestWhatIsBest:
         heard = timed(tmp_path / "heard", {**CLOCK, "under": {"never_heard": "0%"}})
         assert heard.best is None or heard.best.taken["never_heard"] == 0
 
+    @pytest.mark.slow
     def test_accuracy_is_as_high_as_possible(self, tmp_path: Path) -> None:
         spec = {
             "parameters": {"training.optimizer.lr": {"min": 0.001, "max": 0.2, "log": True}},
