@@ -34,8 +34,7 @@ METRICS = {
     metric.name: metric
     for metric in (ACCURACY, BEST, TERMINAL, ROUNDS, TIME, BYTES, ENERGY, NORMALISED, GEMD, GINI)
 }
-MEAN_CURVE = "of the mean curve"
-_FORM = re.compile(rf"(\w+)(?: to ([\d.]+)%( {MEAN_CURVE})?)?")
+_FORM = re.compile(r"(\w+)(?: to ([\d.]+)%( of the (smoothed )?mean curve)?)?")
 
 
 @dataclass(frozen=True)
@@ -78,16 +77,19 @@ class Measure:
     """A measure of a row's runs.
 
     Attributes:
-        text: as written: a metric, ``METRIC to 90%``, or ``rounds to 90% of the mean curve``.
+        text: as written: a metric, ``METRIC to 90%``, ``rounds to 90% of the mean curve`` or ``of
+            the smoothed mean curve``.
         metric: what is measured.
         target: the accuracy until which (None: of the whole run).
         mean_curve: whether it is read off the mean over seeds, as FL-DP3S does.
+        smoothed: whether that curve's points are means of three, read at the middle one.
     """
 
     text: str
     metric: Metric
     target: float | None = None
     mean_curve: bool = False
+    smoothed: bool = False
 
     @classmethod
     def parse(cls, text: str) -> "Measure":
@@ -101,7 +103,7 @@ class Measure:
         if form is None or metric is None or (form[2] is not None and not metric.cost):
             raise ValueError(f"unknown measure {text!r}; there are {', '.join(METRICS)}")
         target = None if form[2] is None else float(form[2]) / 100
-        return cls(text, metric, target, form[3] is not None)
+        return cls(text, metric, target, form[3] is not None, form[4] is not None)
 
     def of(self, runs: Sequence[RunResult]) -> tuple[str, float | None, float | None]:
         """Return seeds, value, and what the whole run took.
@@ -124,7 +126,10 @@ class Measure:
         length = min(len(run.evaluated) for run in runs)
         rounds = runs[0].column("round")[runs[0].evaluated][:length]
         curves = [run.column("accuracy")[run.evaluated][:length] for run in runs]
-        hits = np.flatnonzero(np.mean(curves, axis=0) >= self.target)
+        curve = np.mean(curves, axis=0)
+        if self.smoothed:
+            rounds, curve = rounds[1:-1], np.convolve(curve, np.full(3, 1 / 3), "valid")
+        hits = np.flatnonzero(curve >= self.target)
         return (float(rounds[hits[0]]) if len(hits) else None), float(rounds[-1])
 
 

@@ -163,6 +163,12 @@ def test_the_mean_curve_is_read_not_the_mean_of_readings(runs: list[RunResult]) 
     assert measured(runs, "rounds to 70% of the mean curve") == [("0 1 2", None, 10)]
 
 
+def test_a_smoothed_curve_is_read_in_the_middle_of_three_points(runs: list[RunResult]) -> None:
+    """Means of three: rounds 7, 8 and 9 are at 0.5056, 0.5444 and 0.5833, the last is 9."""
+    assert measured(runs, "rounds to 50% of the smoothed mean curve") == [("0 1 2", 7, 9)]
+    assert measured(runs, "rounds to 55% of the smoothed mean curve") == [("0 1 2", 9, 9)]
+
+
 @pytest.mark.parametrize("text", ["charm", "gemd to 50%", "rounds to half", "rounds by 50%"])
 def test_what_is_no_measure(text: str) -> None:
     with pytest.raises(ValueError, match="unknown measure"):
