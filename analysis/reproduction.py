@@ -98,17 +98,19 @@ def _index(every: Sequence[Item], known: Mapping[str, Paper], results: Results) 
     """Yield a row per table and figure."""
     yield "## Every table and figure"
     yield ""
-    yield "| paper | what | items | not repeated |"
+    yield "| paper | what | reproduced? | what is missing |"
     yield "|---|---|---|---|"
     for name, paper in known.items():
         for part in paper.parts:
-            covering = [item for item in every if part in item.covers.get(name, ())]
-            told = ", ".join(
+            told = [
                 f"[{item.id}](#{_anchor(item)}): {verdict(item, results.get(item.id, ()))}"
-                for item in covering
-            )
+                for item in every
+                if part in item.covers.get(name, ())
+            ]
+            if part in paper.elsewhere:
+                told.append(paper.elsewhere[part])
             missing = paper.not_repeated.get(part, "")
-            yield f"| {paper.title.partition(' (')[0]} | {part} | {told} | {missing} |"
+            yield f"| {paper.title.partition(' (')[0]} | {part} | {', '.join(told)} | {missing} |"
 
 
 def _anchor(item: Item) -> str:

@@ -26,11 +26,13 @@ class Paper(Part):
     Attributes:
         title: its name and authors.
         parts: its tables and figures with measurements, in order.
-        not_repeated: those that no item covers, or not in full: why.
+        elsewhere: those that a script of ``analysis`` or another command repeats: how it came out.
+        not_repeated: those that nothing repeats, or not in full: why.
     """
 
     title: str
     parts: tuple[str, ...]
+    elsewhere: dict[str, str] = {}
     not_repeated: dict[str, str]
 
 

@@ -41,7 +41,7 @@ def test_every_table_and_figure_is_repeated_or_has_a_reason() -> None:
     assert set(known) == {"dp3s", "fedacs", "fedcor", "fedcore", "fedgp"}
     for name, paper in known.items():
         covered = {part for item in ITEMS for part in item.covers.get(name, ())}
-        assert covered | set(paper.not_repeated) == set(paper.parts), name
+        assert covered | {*paper.elsewhere, *paper.not_repeated} == set(paper.parts), name
 
 
 def test_every_scenario_of_the_five_papers_comes_with_simfl() -> None:
