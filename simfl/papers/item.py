@@ -32,7 +32,7 @@ class Paper(Part):
 
     title: str
     parts: tuple[str, ...]
-    elsewhere: dict[str, str] = {}
+    elsewhere: dict[str, str] = Field(default_factory=dict)
     not_repeated: dict[str, str]
 
 
