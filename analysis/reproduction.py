@@ -1,6 +1,6 @@
 """docs/reproduction.md and docs/findings.md, from the items of simfl.papers and their results.
 
-    python analysis/reproduction.py [--results docs/results] [--pages docs]
+    python -m analysis.reproduction [--results docs/results] [--pages docs]
 
 `simfl reproduce PAPER/ITEM --out DIR` makes DIR/PAPER/ITEM.csv; docs/results has those that count.
 """
@@ -9,7 +9,9 @@ import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 
+from analysis.standing_out import standing_out
 from simfl.papers.claims import Claim, median, paired, values
 from simfl.papers.item import Item, Paper, items, papers
 from simfl.papers.measures import Measure, Record, read
@@ -25,7 +27,7 @@ Results = Mapping[str, Sequence[Record]]
 HEAD = """\
 # The papers' tables and figures, and what simfl measures
 
-Written by `python analysis/reproduction.py` from [results](results), one CSV file per item; don't
+Written by `python -m analysis.reproduction` from [results](results), one CSV file per item; don't
 edit. There each number has its seed, commit, machine and the digest of its scenario. `simfl
 reproduce` lists the items and what they cost, `simfl reproduce PAPER/ITEM --data-dir DIR` runs one
 (and goes on with it), `make papers-quick` runs a reduced form of all.
@@ -46,7 +48,7 @@ OURS = "findings"
 FINDINGS = """\
 # What the papers don't say
 
-Written by `python analysis/reproduction.py` from `docs/results/findings`, one CSV file per
+Written by `python -m analysis.reproduction` from `docs/results/findings`, one CSV file per
 question; don't edit. `simfl reproduce findings/ITEM --data-dir DIR` runs one of them, or goes on
 with it; the scenarios are `scenarios/papers/findings_*.yaml`. [reproduction.md](reproduction.md)
 says how to read the verdicts. What was asked is what a reader of the papers would expect; "DOES NOT
@@ -54,21 +56,17 @@ HOLD" is a finding, too. Seeds are paired: the same devices, data and initial mo
 row. Time, bytes and energy are those of simfl's clock, probes and broadcasts included; energy is
 that of devices at work.
 
-What stands out so far, with three seeds: in time FedCor and Oort are told from uniform selection,
-by 2.8 and 3.9 times; FedCor pays for it with 1.6 times the bytes, for all devices are asked for
-their losses, and FedGP with twice as many; Oort asks nobody and saves all three. A deadline that
-the slowest 30% miss changes little, whether they are dropped or train on a coreset: who is chosen
-matters more than what happens to stragglers. Asynchronous aggregation is three to four times as
-fast as synchronous rounds where few updates are stale (FedAsync with ten at work, FedBuff with
-twenty at work and ten to a model); with twenty at work and five to a model two of three seeds
-never get there.
+{standing_out}
 
 ![accuracy over virtual time by selector](images/findings_selectors.png)
 ![the same under one deadline](images/findings_combined.png)
 ![synchronous and asynchronous](images/findings_asynchronous.png)
 
-The pictures: `simfl plot runs/papers/findings/selectors --out findings_selectors.png --width page`,
-and so on; bands are 95% intervals.
+Bands are 95% intervals. The pictures:
+
+    for item in selectors combined asynchronous; do
+        simfl plot runs/papers/findings/$item --out docs/images/findings_$item.png --width page
+    done
 """
 
 
@@ -80,7 +78,8 @@ def page(results: Results) -> str:
 
 def findings(results: Results) -> str:
     """Return the whole page on what the papers don't say."""
-    return "\n".join([FINDINGS, *_sections({OURS: papers()[OURS]}, results)]) + "\n"
+    head = FINDINGS.format(standing_out=fill(standing_out(results), 100))
+    return "\n".join([head, *_sections({OURS: papers()[OURS]}, results)]) + "\n"
 
 
 def _sections(known: Mapping[str, Paper], results: Results) -> Iterator[str]:

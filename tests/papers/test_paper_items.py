@@ -224,7 +224,7 @@ def test_the_verdict_on_an_item(fast: int, seeds: int, word: str) -> None:
 
 
 def test_the_pages_are_what_the_results_give() -> None:
-    """`python analysis/reproduction.py` writes both."""
+    """`python -m analysis.reproduction` writes both."""
     results = results_of(DOCS / "results")
     assert (DOCS / "reproduction.md").read_text() == page(results)
     assert (DOCS / "findings.md").read_text() == findings(results)
