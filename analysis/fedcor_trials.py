@@ -110,7 +110,7 @@ def cosine(one: Floats, other: Floats) -> float:
     return float((one * other).sum() / (np.linalg.norm(one) * np.linalg.norm(other)))
 
 
-def line(trials: Trials, item: str, round_: int, changes: Floats, later: Floats | None) -> Line:
+def line(item: str, seed: int, round_: int, changes: Floats, later: Floats | None) -> Line:
     """Return what `changes` `(trials, N)` are like, beside those of the next time."""
     centred = changes - changes.mean(axis=0)
     _, sizes, components = np.linalg.svd(centred, full_matrices=False)
@@ -120,7 +120,7 @@ def line(trials: Trials, item: str, round_: int, changes: Floats, later: Floats 
     own = np.cov(changes, rowvar=False)
     return Line(
         item,
-        trials.scenario.seed,
+        seed,
         round_,
         len(changes),
         float(sizes[0] ** 2 / (sizes**2).sum()),
@@ -147,7 +147,7 @@ def main() -> None:
     rounds = [int(text) for text in options.rounds.split(",")]
     found = dict(trials.by_round(rounds, options.trials))
     lines = [
-        line(trials, options.item, round_, changes, found.get(later))
+        line(options.item, options.seed, round_, changes, found.get(later))
         for (round_, changes), later in zip(found.items(), [*rounds[1:], 0], strict=True)
     ]
     with options.results.open("w", encoding="utf-8", newline="") as file:
