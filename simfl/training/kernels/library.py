@@ -1,7 +1,7 @@
 """The compiled kernel's library, and what its functions take (native/network.h)."""
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -79,13 +79,32 @@ class Settings(ctypes.Structure):
     ]
 
 
+class Crops(ctypes.Structure):
+    """See network.h."""
+
+    _fields_ = [
+        *_fields("channels height width padding", _INT),
+        *_fields("border down right mirrored", _POINTER),
+    ]
+    arrays: tuple[NDArray[np.generic], ...]
+
+    @classmethod
+    def of(
+        cls, shape: Sequence[int], padding: int, arrays: tuple[NDArray[np.generic], ...]
+    ) -> "Crops":
+        """Return it for pictures of `shape`; it keeps the `arrays` that it points to."""
+        crops = cls(*shape, padding, *map(pointer, arrays))
+        crops.arrays = arrays
+        return crops
+
+
 class Clients(ctypes.Structure):
     """See network.h."""
 
     _fields_ = [
         ("count", _INT),
         ("row_size", ctypes.c_long),
-        *_fields("x labels steps sizes rates rows weights masks", _POINTER),
+        *_fields("crops x labels steps sizes rates rows weights masks", _POINTER),
         *_fields("starts bases offsets results losses squares", _POINTER),
     ]
 

@@ -269,14 +269,43 @@ static void undo(Memory *m, const Linear *l, int layer, long count, int rows, co
 
 /* Forward and back -------------------------------------------------------------------------------- */
 
-/* Copy one picture, channel by channel, into the first layer's input, pixel by pixel. */
-static void picture(const Convolution *c, const float *x, float *into) {
+static long clamped(long p, long most) { return p < 0 ? 0 : p > most ? most : p; }
+
+/* Where pixels, lines and channels of a picture lie: so many floats apart. */
+typedef struct { long pixel, line, channel; } Strides;
+
+/* Copy the window of one picture, channel by channel, and what of the border is in it. */
+static void cut(const Crops *c, int row, const float *x, float *into, Strides s) {
+    long down = c->padding ? c->down[row] - c->padding : 0, right = c->padding ? c->right[row] - c->padding : 0;
+    int mirrored = c->mirrored && c->mirrored[row];
+    long step = mirrored ? -1 : 1, begin = mirrored ? c->width - 1 + right : right;
+    long first = clamped(mirrored ? right : -right, c->width), last = clamped(c->width - step * right, c->width);
     for (int i = 0; i < c->channels; i++)
-        for (int y = 0; y < c->height; y++) {
-            float *to = into + ((long)(y + c->padding) * framed_width(c) + c->padding) * c->channels + i;
-            const float *from = x + ((long)i * c->height + y) * c->width;
-            for (int p = 0; p < c->width; p++) to[(long)p * c->channels] = from[p];
+        for (long y = 0; y < c->height; y++) {
+            float *to = into + i * s.channel + y * s.line;
+            const float *from = x + ((long)i * c->height + y + down) * c->width;
+            int inside = y + down >= 0 && y + down < c->height;
+            long head = inside ? first : c->width;
+            for (long p = 0; p < head; p++) to[p * s.pixel] = c->border[i];
+            for (long p = head; p < last; p++) to[p * s.pixel] = from[begin + step * p];
+            for (long p = largest(head, last); p < c->width; p++) to[p * s.pixel] = c->border[i];
         }
+}
+
+/* Bring the picture of a row into the first layer's input; return where a linear layer finds it. */
+static const float *picture(Memory *m, const Network *n, const Crops *crops, int row, const float *x) {
+    float *flat = m->flat[0] + row * m->pitch[0];
+    const Convolution *c = &n->convolution[0];
+    if (!n->convolutions && !crops) return x;
+    if (!n->convolutions) {
+        cut(crops, row, x, flat, (Strides){1, crops->width, (long)crops->width * crops->height});
+        return flat;
+    }
+    const Crops whole = {.channels = c->channels, .height = c->height, .width = c->width};
+    Strides strides = {c->channels, (long)framed_width(c) * c->channels, 1};
+    float *frame = m->inputs[0] + row * framed_size(c), *corner = frame + c->padding * (strides.line + strides.pixel);
+    cut(crops ? crops : &whole, row, x, corner, strides);
+    return flat;
 }
 
 /* Where the pooled output of convolution `i` goes for row `r`, and how far its lines are apart. */
@@ -306,15 +335,14 @@ static const float *coming_back(const Memory *m, const Network *n, int i, int r,
 }
 
 static const float *forward(Memory *m, const Network *n, const float *params, const float *x, long row_size,
-                            const int64_t *rows, int count, const float *masks) {
+                            const int64_t *rows, int count, const float *masks, const Crops *crops) {
     for (int r = 0; r < count; r++) {
-        const float *row = x + rows[r] * row_size, *at = params;
-        m->first[r] = n->convolutions ? m->flat[0] + r * m->pitch[0] : row;
+        const float *at = params;
+        m->first[r] = picture(m, n, crops, r, x + rows[r] * row_size);
         for (int i = 0; i < n->convolutions; i++) {
             const Convolution *c = &n->convolution[i];
             float *input = m->inputs[i] + r * framed_size(c);
             long skip;
-            if (!i) picture(c, row, input);
             convolve(m, c, input, at);
             float *into = destination(m, n, i, r, &skip);
             pool(m, c, into, skip, m->winners[i] + r * pooled_size(c));
@@ -505,6 +533,11 @@ static void hand_out(const Network *n, const float *here, float *flat, const int
     exchange_all(n, (float *)here, flat, index, 1);
 }
 
+/* Leave `rows` rows behind. */
+static void advance(Crops *crops, int rows) {
+    if (crops->mirrored) crops->down += rows, crops->right += rows, crops->mirrored += rows;
+}
+
 /* Train clients one after the other: see `Clients`. */
 void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memory, int batch,
                                 const int32_t *index, const Clients *all) {
@@ -513,6 +546,7 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
     lay_out(&m, n, batch, memory);
     const int64_t *rows = all->rows, *sizes = all->sizes;
     const float *weights = all->weights, *rates = all->rates, *masks = all->masks;
+    Crops crops = all->crops ? *all->crops : (Crops){0};
     for (int client = 0; client < all->count; client++) {
         double loss = 0.0, square = 0.0;
         State state = {m.kept[0], m.kept[1]};
@@ -526,7 +560,8 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
         }
         for (int step = 0; step < all->steps[client]; step++) {
             int count = (int)*sizes++;
-            const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks);
+            const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks,
+                                          all->crops ? &crops : NULL);
             cross_entropy(&m, n, logits, all->labels, rows, weights, count, s->smoothing);
             double mean = 0.0, mean_square = 0.0;
             for (int r = 0; r < count; r++) {
@@ -540,6 +575,7 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
             rows += count;
             weights += count;
             masks = masks ? masks + (long)count * n->masks : NULL;
+            advance(&crops, count);
         }
         hand_out(n, m.params, all->results[client], index);
         all->losses[client] = loss;
@@ -557,7 +593,7 @@ void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const
     int outputs = n->linear[n->linears - 1].outputs, columns = padded(outputs);
     for (long done = 0; done < count; done += batch) {
         int now = count - done < batch ? (int)(count - done) : batch;
-        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL);
+        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL, NULL);
         for (int r = 0; r < now; r++)
             memcpy(logits + (done + r) * outputs, some + (long)r * columns, sizeof(float) * outputs);
     }
