@@ -149,12 +149,13 @@ static void pool(const Memory *m, const Convolution *c, float *into, long skip, 
             for (int o = 0; o < columns; o += 8) {
                 narrow best = *(const narrow *)(corner + o);
                 choices winner = {0};
-                for (int s = 1; s < side * side; s++) {
-                    narrow other = *(const narrow *)(corner + ((long)(s / side) * width + s % side) * columns + o);
-                    choices wins = other > best;
-                    best = choose(wins, other, best);
-                    winner = (wins & s) | (~wins & winner);
-                }
+                for (int dy = 0, s = 0; dy < side; dy++)
+                    for (int dx = 0; dx < side; dx++, s++) {
+                        narrow other = *(const narrow *)(corner + ((long)dy * width + dx) * columns + o);
+                        choices wins = other > best;
+                        best = choose(wins, other, best);
+                        winner = (wins & s) | (~wins & winner);
+                    }
                 if (c->relu) best = choose(best > 0.0f, best, (narrow){0});
                 winner |= NOBODY & (places >= c->outputs - o);
                 *(bytes *)(winners + o) = __builtin_convertvector(winner, bytes);
@@ -178,19 +179,22 @@ static void unpool(Memory *m, const Convolution *c, const float *value, long ski
                 choices winner = __builtin_convertvector(*(const bytes *)(winners + o), choices);
                 choices lives = c->relu ? best > 0.0f : ~(choices){0};
                 float *corner = m->deltas + ((long)y * side * width + x * side) * columns + o;
-                for (int s = 0; s < side * side; s++) {
-                    narrow *to = (narrow *)(corner + ((long)(s / side) * width + s % side) * columns);
-                    *to = choose((winner == s) & lives, from, (narrow){0});
-                }
+                for (int dy = 0, s = 0; dy < side; dy++)
+                    for (int dx = 0; dx < side; dx++, s++) {
+                        narrow *to = (narrow *)(corner + ((long)dy * width + dx) * columns);
+                        *to = choose((winner == s) & lives, from, (narrow){0});
+                    }
             }
 }
 
 /* Add `rows` deltas `(columns)` to the gradient of the biases; `fresh`: there is none yet. */
 static void bias_gradient(const float *deltas, long rows, int outputs, int fresh, float *gradient) {
     int columns = padded(outputs);
-    if (fresh) memset(gradient, 0, sizeof(float) * columns);
-    for (long r = 0; r < rows; r++)
-        for (int o = 0; o < outputs; o++) gradient[o] += deltas[r * columns + o];
+    for (int o = 0; o < columns; o += 8) {
+        narrow sum = fresh ? (narrow){0} : *(const narrow *)(gradient + o);
+        for (long r = 0; r < rows; r++) sum += *(const narrow *)(deltas + r * columns + o);
+        *(narrow *)(gradient + o) = sum;
+    }
 }
 
 static void convolution_gradient(Memory *m, const Convolution *c, const float *input, int fresh,
@@ -208,6 +212,7 @@ static void convolve_back(Memory *m, const Convolution *c, float *below) {
     int run = c->kernel * c->channels;
     long line = (long)framed_width(c) * c->channels;
     Window window = {1, c->outputs, 0};
+    const choices places = {0, 1, 2, 3, 4, 5, 6, 7};
     memset(below, 0, sizeof(float) * framed_size(c));
     for (int y = 0; y < out_height(c); y++) {
         point(m, m->deltas + (long)y * width * columns, columns, width);
@@ -216,7 +221,9 @@ static void convolve_back(Memory *m, const Convolution *c, float *below) {
             for (int k = 0; k < c->kernel; k++) {
                 float *restrict to = below + (y + k) * line + (long)x * c->channels;
                 const float *restrict from = m->columns + (long)x * terms + k * run;
-                for (int i = 0; i < run; i++) to[i] += from[i];
+                int i = 0;
+                for (; i + 8 <= run; i += 8) *(narrow *)(to + i) += *(const narrow *)(from + i);
+                if (i < run) *(narrow *)(to + i) += choose(places < run - i, *(const narrow *)(from + i), (narrow){0});
             }
     }
 }
@@ -274,20 +281,26 @@ static long clamped(long p, long most) { return p < 0 ? 0 : p > most ? most : p;
 /* Where pixels, lines and channels of a picture lie: so many floats apart. */
 typedef struct { long pixel, line, channel; } Strides;
 
+ALWAYS void spread(const float *from, const long step, float *to, const long pixel, long first, long last) {
+    for (long p = first; p < last; p++) to[p * pixel] = from[step * p];
+}
+
 /* Copy the window of one picture, channel by channel, and what of the border is in it. */
 static void cut(const Crops *c, int row, const float *x, float *into, Strides s) {
     long down = c->padding ? c->down[row] - c->padding : 0, right = c->padding ? c->right[row] - c->padding : 0;
     int mirrored = c->mirrored && c->mirrored[row];
     long step = mirrored ? -1 : 1, begin = mirrored ? c->width - 1 + right : right;
     long first = clamped(mirrored ? right : -right, c->width), last = clamped(c->width - step * right, c->width);
-    for (int i = 0; i < c->channels; i++)
-        for (long y = 0; y < c->height; y++) {
+    for (long y = 0; y < c->height; y++)
+        for (int i = 0; i < c->channels; i++) {
             float *to = into + i * s.channel + y * s.line;
             const float *from = x + ((long)i * c->height + y + down) * c->width;
             int inside = y + down >= 0 && y + down < c->height;
             long head = inside ? first : c->width;
             for (long p = 0; p < head; p++) to[p * s.pixel] = c->border[i];
-            for (long p = head; p < last; p++) to[p * s.pixel] = from[begin + step * p];
+            if (step == 1 && s.pixel == 3) spread(from + begin, 1, to, 3, head, last);
+            else if (step == 1 && s.pixel == 1) spread(from + begin, 1, to, 1, head, last);
+            else spread(from + begin, step, to, s.pixel, head, last);
             for (long p = largest(head, last); p < c->width; p++) to[p * s.pixel] = c->border[i];
         }
 }
