@@ -47,9 +47,9 @@ class Clustered(Selector):
     )
 
     _updates: dict[int, NDArray[np.float32]] = PrivateAttr(default_factory=dict)
-    _distances: Floats = PrivateAttr(default_factory=lambda: np.zeros((1, 1)))
+    _distances: Floats | None = PrivateAttr(default=None)
     """Of the zero update, which all others have, and of the updates in their order."""
-    _order: Ids = PrivateAttr(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _order: Ids | None = PrivateAttr(default=None)
 
     @override
     def select(
@@ -60,6 +60,7 @@ class Clustered(Selector):
         ids = view.available
         if len(ids) <= k or k <= 0:
             return ids[: max(k, 0)]
+        assert self._order is not None
         # In an order of its own, lest equal distances be clustered by id.
         ids = self._order[np.isin(self._order, ids)]
         urns = fill(view.history.samples[ids], k, self._linkage(ids), rng)
@@ -67,7 +68,7 @@ class Clustered(Selector):
 
     @override
     def observe(self, outcome: RoundOutcome) -> None:
-        if outcome.updates is None:
+        if outcome.updates is None or self._distances is None:
             return
         finite = np.isfinite(outcome.updates).all(axis=1)
         changed, vectors = outcome.arrived[finite], outcome.updates[finite]
@@ -88,6 +89,8 @@ class Clustered(Selector):
 
     def _prepare(self, n: int, rng: np.random.Generator) -> None:
         """Put clients not there before, of `n`, into the order."""
+        if self._distances is None or self._order is None:
+            self._distances, self._order = np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
         known = len(self._order)
         if known < n:
             # The linkage's distances and its own copy of them.
@@ -103,6 +106,7 @@ class Clustered(Selector):
         """Return Ward's linkage of clients; those whose updates are not known are all alike."""
         from scipy.cluster.hierarchy import linkage
 
+        assert self._distances is not None
         rows, members, sizes = np.unique(self._places(ids), return_inverse=True, return_counts=True)
         between = self._distances[np.ix_(rows, rows)]
         if self.linkage_input == "rows":
