@@ -170,6 +170,16 @@ def test_pictures_changed_on_their_way_in_train_as_if_they_were_changed_before(
         assert torch.equal(found.params[index], expected)
 
 
+def test_a_library_of_another_version_is_refused(monkeypatch):
+    class More(ctypes.Structure):
+        _fields_ = (("more", library.Clients), ("field", ctypes.c_void_p))
+
+    monkeypatch.setattr(library, "Clients", More)
+    library.library.cache_clear()
+    with pytest.raises(ImportError, match="another version: run `pip install"):
+        library.library()
+
+
 @pytest.mark.parametrize("label", [-1, 5])
 def test_a_label_beyond_the_classes_is_refused(label):
     task = make_task(Perceptron(), [8], (20,))

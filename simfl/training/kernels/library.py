@@ -12,6 +12,7 @@ from torch import nn
 
 from simfl.training.kernels.network import ELEMENTWISE, MOST_AFTER, MOST_LAYERS, NetworkSpec
 
+_BUILD = "run `pip install -e .` in its folder"
 _INT, _FLOAT, _POINTER = ctypes.c_int, ctypes.c_float, ctypes.c_void_p
 
 
@@ -122,8 +123,15 @@ class Library:
 
 @cache
 def library() -> Library:
-    """Return the library for this processor; every level computes the same bits."""
+    """Return the library for this processor; every level computes the same bits.
+
+    Raises:
+        ImportError: it is not there, or was built from other sources than these.
+    """
     found = ctypes.CDLL(path())
+    size = sum(map(ctypes.sizeof, (Network, Settings, Crops, Clients)))
+    if not hasattr(found, "simfl_bytes") or found.simfl_bytes() != size:
+        raise ImportError(f"simfl's compiled kernel is of another version: {_BUILD}")
     return Library(found, levels(found)[0])
 
 
@@ -136,7 +144,7 @@ def path() -> str:
     for suffix in EXTENSION_SUFFIXES:
         if (file := Path(__file__).with_name(f"_native{suffix}")).exists():
             return str(file)
-    raise ImportError("simfl's compiled kernel is not built: run `pip install -e .` in its folder")
+    raise ImportError(f"simfl's compiled kernel is not built: {_BUILD}")
 
 
 def levels(found: ctypes.CDLL) -> list[str]:
