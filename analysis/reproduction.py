@@ -35,8 +35,8 @@ reproduce` lists the items and what they cost, `simfl reproduce PAPER/ITEM --dat
 How to read it. A claim of a paper is *so ordered* if the medians over seeds are, a seed that never
 reached its target counting as later than all others; it *holds* if the paired 95% intervals lie on
 its side too. An item is **reproduced** if all its claims are so ordered, none of them perhaps by
-chance, with all its seeds and rounds; **partly** if something of that is missing; numbers may still
-differ, and stand beside the printed ones. Behind a claim: how many times as much the one row
+chance, with all its seeds and rounds; **partly** if something of that is missing; *begun* if so few rows
+were run that no claim can be judged; numbers may still differ, and stand beside the printed ones. Behind a claim: how many times as much the one row
 takes as the other, seed by seed (geometric mean, 95% interval); "within": each seed counts at most
 so much, for some seed was followed only so far without getting there. ± is the standard deviation
 over seeds. One seed is one seed. *Reading*: whose description was followed where a paper's text and
@@ -121,8 +121,8 @@ def verdict(item: Item, found: Sequence[Record]) -> str:
     main = item.column(found)
     claims = [Claim.parse(text) for text in item.claims]
     holding = [claim.holds(item.column(found, claim.measure)) for claim in claims]
-    if not main or not any(held is not None for held in holding):
-        return "not run"
+    if not any(held is not None for held in holding):
+        return "begun" if main else "not run"
     if not all(held in (True, None) for held in holding):
         return "partly" if any(holding) else "**not** reproduced"
     told = [

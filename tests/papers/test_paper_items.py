@@ -223,6 +223,11 @@ def test_the_verdict_on_an_item(fast: int, seeds: int, word: str) -> None:
     assert verdict(ITEM, found) == word
 
 
+def test_an_item_of_which_one_row_was_run_is_begun() -> None:
+    [found] = [Record(**{**vars(record("fast", 0, 2, 10)), "column": "rounds to 70%"})]
+    assert verdict(ITEM, [found]) == "begun"
+
+
 def test_the_pages_are_what_the_results_give() -> None:
     """`python -m analysis.reproduction` writes both."""
     results = results_of(DOCS / "results")
