@@ -35,12 +35,13 @@ reproduce` lists the items and what they cost, `simfl reproduce PAPER/ITEM --dat
 How to read it. A claim of a paper is *so ordered* if the medians over seeds are, a seed that never
 reached its target counting as later than all others; it *holds* if the paired 95% intervals lie on
 its side too. An item is **reproduced** if all its claims are so ordered, none of them perhaps by
-chance, with all its seeds and rounds; **partly** if something of that is missing; *begun* if so few rows
-were run that no claim can be judged; numbers may still differ, and stand beside the printed ones. Behind a claim: how many times as much the one row
-takes as the other, seed by seed (geometric mean, 95% interval); "within": each seed counts at most
-so much, for some seed was followed only so far without getting there. ± is the standard deviation
-over seeds. One seed is one seed. *Reading*: whose description was followed where a paper's text and
-its authors' code differ; [papers.md](papers.md) has the readings.
+chance, with all its seeds and rounds; **partly** if something of that is missing; *begun* if so few
+rows were run that no claim can be judged; numbers may still differ, and stand beside the printed
+ones. Behind a claim: how many times as much the one row takes as the other, seed by seed (geometric
+mean, 95% interval); "within": each seed counts at most so much, for some seed was followed only so
+far without getting there. ± is the standard deviation over seeds. One seed is one seed. *Reading*:
+whose description was followed where a paper's text and its authors' code differ;
+[papers.md](papers.md) has the readings.
 """
 
 OURS = "findings"
