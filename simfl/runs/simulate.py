@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +107,8 @@ def _recorded_server(
             )  # fmt: skip
         timeline.listen(recorder.listen)
         return builder.server(timeline, coordinator), coordinator
-    recorded = list(event_lines(folder))
-    checkpoint = checkpoints.load(folder, len(recorded))
-    answers = _coordinator(coordinator, checkpoint, recorded)
+    checkpoint = checkpoints.load(folder, recorder.events.before)
+    answers = _coordinator(coordinator, checkpoint, event_lines(folder))
     server = builder.server(timeline, answers)
     timeline.listen(recorder.listen)
     skip = 0 if checkpoint is None else checkpoint["events"]
@@ -139,12 +139,12 @@ def _summary(
 
 
 def _coordinator(
-    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Sequence[str]
+    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Iterator[str]
 ) -> Coordinator:
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
     if checkpoint is None:
         return coordinator
-    past = map(decode, recorded[: checkpoint["events"]])
+    past = map(decode, islice(recorded, checkpoint["events"]))
 
     def take_over() -> None:
         try:
