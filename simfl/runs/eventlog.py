@@ -106,8 +106,18 @@ def finite(value: Any) -> Any:
 
 
 def decode(line: str) -> dict[str, Any]:
-    """Return the event of a log line."""
-    event: dict[str, Any] = json.loads(line)
+    """Return the event of a log line.
+
+    Raises:
+        RunError: it is none.
+    """
+    try:
+        event: dict[str, Any] = json.loads(line)
+        sound = isinstance(event["event"], str) and isinstance(event["t"], int | float)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        sound = False
+    if not sound:
+        raise RunError(f"the event log is damaged: {line[:80]!r} is no event")
     return event
 
 

@@ -24,7 +24,7 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.runs.forks import rule_changes
-from simfl.runs.progress import Tell, reporting
+from simfl.runs.progress import Reporter
 from simfl.runs.recorder import Recorder
 from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
@@ -41,7 +41,7 @@ def simulate(
     builder: Builder,
     listeners: Sequence[Listener],
     every_s: float,
-    tell: Tell | None = None,
+    reporter: Reporter | None = None,
     forks: Sequence[tuple[float, Builder]] = (),
 ) -> RunResult:
     """Run the clock to the end and write what came of it.
@@ -53,7 +53,7 @@ def simulate(
         builder: makes its parts.
         listeners: told of everything, what is replayed included.
         every_s: host seconds between checkpoints, at least.
-        tell: is told now and then how far it is.
+        reporter: tells now and then how far it is.
         forks: from when on other builders' rules are in force, in their order.
 
     Raises:
@@ -67,7 +67,9 @@ def simulate(
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
             for listener in (summary.listen, *listeners):
                 timeline.listen(listener)
-            with _few_collections(), reporting(server, tell):
+            if reporter is not None:
+                reporter.follow(server)
+            with _few_collections():
                 policy = scenario.rounds.policy.fresh()
                 changes = list(rule_changes([(0.0, builder), *forks], server, answers))
                 timeline.run(until=timeline.process(main(server, policy, changes)))
