@@ -1,7 +1,7 @@
 """What tests of the whole share: tiny scenarios, run in a temporary folder."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,20 @@ from tests.tiny import TINY, RunTiny
 settings.register_profile("same", derandomize=True)
 if "SIMFL_SOAK" not in os.environ:
     settings.load_profile("same")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What the user has allowed is no matter of the tests, and the other way round."""
+    folder = tmp_path_factory.mktemp("configuration")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _nothing_allowed_before(_configuration: Path) -> None:
+    (_configuration / "simfl" / "allowed").unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -44,7 +44,17 @@ class ModelFacts:
 
 
 def model_facts(scenario: Scenario) -> ModelFacts:
-    """Return what virtual time must know of the model of `scenario`."""
+    """Return what virtual time must know of the model of `scenario`.
+
+    Raises:
+        InputError: the model's own code raises.
+    """
+    model = scenario.model
+    with blaming(model, "being measured", told_as=InputError):
+        return _model_facts(scenario)
+
+
+def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.batch_norm import has_batch_norm
     from simfl.training.flat import Layout, build, forward_flops, takes_tokens, training_flops
     from simfl.training.kernels.compiled import knows

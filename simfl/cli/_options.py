@@ -10,7 +10,6 @@ import typer
 from simfl.cli import _complete
 
 if TYPE_CHECKING:
-    from simfl.core.code import Allowed
     from simfl.report.progress import Board
     from simfl.runs.options import Options
 
@@ -29,7 +28,11 @@ Seeds = Annotated[
 ]
 AllowCode = Annotated[
     bool,
-    typer.Option("--allow-code", help="Import any module:Class that the scenario names; it runs."),
+    typer.Option(
+        "--allow-code",
+        help="Import any module:Class that the scenario names; it runs. Remembered for what lies "
+        "beside the scenario, until it changes.",
+    ),
 ]
 
 # How to run it ---------------------------------------------------------------------------------
@@ -132,14 +135,12 @@ def parse_seeds(text: str | None) -> list[int] | None:
         raise InputError(f"--seeds: {error}") from None
 
 
-def importing(allow_code: bool, otherwise: "Allowed" = "nothing") -> AbstractContextManager[None]:
-    """Let scenarios import anything with --allow-code, else only what is said.
-
-    Nothing for a run folder, which may be a stranger's, with the modules that its scenario names.
-    """
+def importing(allow_code: bool) -> AbstractContextManager[None]:
+    """Let scenarios import anything with --allow-code, else only what was allowed before."""
+    from simfl.cli._consent import consent
     from simfl.core import code
 
-    return code.importing("anything" if allow_code else otherwise)
+    return code.importing(consent(allow_code))
 
 
 @contextmanager

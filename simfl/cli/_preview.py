@@ -40,7 +40,7 @@ def load(
     from simfl.scenario.scenario import read
 
     document = Document.load(file).set(*(changes or ()))
-    with importing(allow_code, "beside"):
+    with importing(allow_code):
         if variant is None:
             scenario = read(document)
             chosen = scenario.seeds[0] if scenario.seeds else scenario.seed

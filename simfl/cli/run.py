@@ -53,7 +53,7 @@ def run_command(
     from simfl.cli._plan import show_plan
     from simfl.errors import InputError
     from simfl.runs.job import jobs as jobs_of
-    from simfl.runs.run import run
+    from simfl.runs.run import run_jobs
     from simfl.scenario import Document
 
     if go_on and overwrite:
@@ -66,12 +66,13 @@ def run_command(
         log=log, compress_log=compress_log,
     )  # fmt: skip
     document = Document.load(file).set(*(changes or ()))
-    with shared.importing(allow_code, "beside"):
+    with shared.importing(allow_code):
+        todo = jobs_of(document, out, chosen, variants)
         if dry_run:
-            show_plan(jobs_of(document, out, chosen, variants), how)
+            show_plan(todo, how)
             return
         with shared.progress(quiet or as_json, "the same command with --resume goes on") as board:
-            results = run(document, out, how, overwrite, chosen, None, go_on, board, variants)
+            results = run_jobs(todo, how, overwrite, go_on=go_on, watch=board)
     # Run folders are TOP/VARIANT/seed-N.
     show(results, results[0].folder.parents[1], report, quiet, as_json)
 
@@ -105,6 +106,7 @@ def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
         if saved:
             typer.echo(f"\n{saved:,} of {issued:,} trainings were dropped and never computed.")
         _tell_short_rounds(results)
+        _tell_divergence(results)
         if any(result.summary["oracle"] for result in results):
             typer.echo("A selector was an ORACLE: it saw what no server can know.")
         typer.echo("\nRun folders:")
@@ -122,3 +124,15 @@ def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
         short, rounds = (sum(numbers) for numbers in zip(*counted, strict=True))
         if short:
             typer.echo(f"{variant}: {short} of {rounds} rounds had fewer clients than asked for.")
+
+
+def _tell_divergence(results: "Sequence[RunResult]") -> None:
+    """Say in a line per run how many updates were discarded because they were not finite."""
+    for result in results:
+        discarded = int(result.rounds["discarded"].sum())
+        if discarded:
+            variant, seed = result.provenance["variant"], result.provenance["seed"]
+            typer.echo(
+                f"{variant}, seed {seed}: training diverged, {discarded:,} updates were not finite "
+                "and were discarded; a smaller learning rate may help."
+            )

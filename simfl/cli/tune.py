@@ -76,7 +76,7 @@ def tune_command(
     silent = quiet or as_json
     chosen = shared.parse_seeds(seeds)
     progress = shared.progress(True, "the same command goes on")
-    with shared.importing(allow_code, "beside"), progress:
+    with shared.importing(allow_code), progress:
         tuning = tune(
             document,
             out,

@@ -28,7 +28,7 @@ class ReplayingCoordinator(Coordinator):
 
     Args:
         live: takes over; its ledger is kept up to date all the while.
-        events: what was recorded up to the checkpoint.
+        events: what was recorded up to the checkpoint; read as it is needed.
         take_over: restores the state of `live`; called once, as soon as the records are used up:
             whoever saves a checkpoint after that finds the state that belongs to it.
     """
@@ -40,35 +40,34 @@ class ReplayingCoordinator(Coordinator):
         take_over: Callable[[], None],
     ) -> None:
         self._live = live
-        self._decisions = [event for event in events if event["event"] in _DECISIONS]
-        self._next = 0
+        self._decisions = (event for event in events if event["event"] in _DECISIONS)
         self._take_over = take_over
-        if not self._replaying:
-            take_over()
+        self._next: dict[str, Any] | None = None
+        self._advance()
+
+    def _advance(self) -> None:
+        self._next = next(self._decisions, None)
+        if self._next is None:
+            self._take_over()
 
     def _recorded(self, kind: str) -> dict[str, Any] | None:
         """Return the next record if it is a `kind`; None once all are used up."""
-        if not self._replaying:
+        if (record := self._next) is None:
             return None
-        record = self._decisions[self._next]
         if record["event"] != kind:
             raise RunError(f"replay wanted a {kind!r} but the log has {record['event']!r}")
-        self._next += 1
-        if not self._replaying:
-            self._take_over()
+        self._advance()
         return record
+
+    def _has_another(self, kind: str) -> bool:
+        """Return whether there is a next record, and it is none of that `kind`."""
+        return self._next is not None and self._next["event"] != kind
 
     def pass_fork(self) -> None:
         """Go past the record of a change of rules, and past what it interrupted."""
-        while self._replaying:
-            kind = self._decisions[self._next]["event"]
-            self._recorded(kind)
-            if kind == "forked":
-                break
-
-    @property
-    def _replaying(self) -> bool:
-        return self._next < len(self._decisions)
+        while self._has_another("forked"):
+            self._advance()
+        self._recorded("forked")
 
     @override
     def issue(self, order: WorkOrder) -> WorkOrder:
@@ -84,7 +83,7 @@ class ReplayingCoordinator(Coordinator):
 
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
-        if self._replaying and self._decisions[self._next]["event"] != "probe":
+        if self._has_another("probe"):
             return None
         record = self._recorded("probe")
         if record is None:
@@ -139,7 +138,7 @@ class ReplayingCoordinator(Coordinator):
 
     @override
     def evaluate(self, round_: int) -> Evaluation | None:
-        if self._replaying and self._decisions[self._next]["event"] != "evaluated":
+        if self._has_another("evaluated"):
             return None
         record = self._recorded("evaluated")
         if record is None:

@@ -1,6 +1,7 @@
 """Real training behind the door: answers the server's questions with tensors."""
 
 import io
+import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -14,9 +15,10 @@ from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.adding_up import ROOM_BYTES, Sum, added_up, is_sound
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
 from simfl.coordinators.learning import GlobalModel, UpdatePath
-from simfl.core.guard import blaming, check_vector
+from simfl.core.guard import blaming, check_vector, names, users_own
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
+from simfl.errors import ComponentError
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.training.executors.base import Executor
 
@@ -113,6 +115,8 @@ class TrainingCoordinator(BaseCoordinator):
             results = self._collect([arrival.order for arrival in arrivals])
             good = [result for result in results if is_sound(result)]
             discarded = [result.order.key for result in results if not is_sound(result)]
+        if discarded:
+            self._refuse_nonsense([client for client, _ in discarded], round_)
         if good:
             contributions = self._kept([self._received(r, by_key) for r in good], round_)
             with blaming(self._aggregator, f"aggregating in round {round_}"):
@@ -131,6 +135,23 @@ class TrainingCoordinator(BaseCoordinator):
             discarded=discarded,
             gemd=self.gemd([r.order.client for r in good]),
         )
+
+    def _refuse_nonsense(self, clients: Sequence[int], round_: int) -> None:
+        """Blame users' code that makes no finite numbers; else training has diverged.
+
+        A model and a loss that do so where training begins are to blame, an optimizer always is.
+        """
+        task = self._executor.task
+        blamed = users_own([task.training.optimizer])
+        if not blamed and (judged := users_own([task.model, task.training.loss])):
+            loss = self._global.judge(self._global.initial).loss
+            blamed = [] if loss is not None and math.isfinite(loss) else judged
+        if blamed:
+            raise ComponentError(
+                f"{names(blamed)}, training clients {sorted(clients)} in round {round_}: expected "
+                "finite parameters and losses, got some that are not; if training diverges, a "
+                "smaller learning rate helps"
+            )
 
     @override
     def keeps(self, order: WorkOrder) -> bool:

@@ -1,34 +1,34 @@
 """Code that a scenario names as ``module:Class`` or ``path.py:Class``: what may be imported.
 
 A scenario may be a stranger's, and importing a module runs it.  From Python everything may be
-imported; commands narrow it down (`importing`).
+imported; commands ask for their user's consent (`importing`).
 """
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Literal
 
 from simfl.errors import InputError
 
-Allowed = Literal["nothing", "beside", "anything"]
-"""What may be imported: nothing, what lies in the scenario's folder, or any module."""
+Allows = Callable[[Path, Path | None], bool]
+"""(folder, file) -> whether that file, found from that folder on, may be imported; None: some
+module that does not lie there."""
 
-_allowed: ContextVar[Allowed] = ContextVar("allowed", default="anything")
+_allows: ContextVar[Allows] = ContextVar("allows", default=lambda _folder, _file: True)
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
 @contextmanager
-def importing(allowed: Allowed) -> Iterator[None]:
-    """Let scenarios import no more than what is `allowed`."""
-    before = _allowed.set(allowed)
+def importing(allows: Allows) -> Iterator[None]:
+    """Let scenarios import no more than what something `allows`."""
+    before = _allows.set(allows)
     try:
         yield
     finally:
-        _allowed.reset(before)
+        _allows.reset(before)
 
 
 @contextmanager
@@ -69,11 +69,14 @@ def named_class(name: str) -> object:
         folder, module = file.parent, file.stem
     else:
         file = (folder / Path(*module.split("."))).with_suffix(".py")
-    lies_beside = file.is_file() or (file.with_suffix("") / "__init__.py").is_file()
-    own = module.partition(".")[0] == "simfl"
-    allowed = _allowed.get()
-    if not own and (allowed == "nothing" or (allowed == "beside" and not lies_beside)):
-        raise InputError("is code of its own, which is imported only with --allow-code")
+        package = file.with_suffix("") / "__init__.py"  # which Python prefers
+        file = package if package.is_file() else file
+    own = module.partition(".")[0] == "simfl" and not by_file
+    lies_beside = file.is_file() and not own
+    if not own and not _allows.get()(folder, file if lies_beside else None):
+        where = f" in {file}" if lies_beside else ""
+        once = "; said once, it holds until that code changes" if lies_beside else ""
+        raise InputError(f"is code{where}, which is imported only with --allow-code{once}")
     if lies_beside and str(folder) not in sys.path:
         sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
         importlib.invalidate_caches()

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,43 @@ from simfl.errors import ComponentError, SimflError
 
 _SIMFL = str(Path(__file__).parents[1]) + os.sep
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+
+
+Doing = str | Callable[[], str]
+Asked = tuple[Sequence[Component], Doing]
+_ASKED: list[Asked] = []
+"""Whose code was asked for what and has not returned yet, the innermost last."""
+
+
+def at_work(thread: int) -> str:
+    """Return in which user's code a thread is, and what was asked of it ("": in none)."""
+    frame, values = sys._current_frames().get(thread), list[object]()
+    while frame is not None:
+        values += frame.f_locals.values()
+        frame = frame.f_back
+    for components, doing in reversed(_ASKED):
+        own = users_own(components)
+        # A round policy is a generator: asked, and yet somebody else is at work.
+        if own and (len(components) > 1 or any(value is own[0] for value in values)):
+            return f"{names(components)}, {doing if isinstance(doing, str) else doing()}"
+    return ""
+
+
+@contextmanager
+def asking(components: Sequence[Component], doing: Doing) -> Iterator[None]:
+    """Let `at_work` tell what happens inside."""
+    asked = components, doing
+    _ASKED.append(asked)
+    try:
+        yield
+    finally:
+        _answered(asked)
+
+
+def _answered(asked: Asked) -> None:
+    # Nearly always the last; equal ones are not the same.
+    place = next(at for at in reversed(range(len(_ASKED))) if _ASKED[at] is asked)
+    del _ASKED[place]
 
 
 class Unexpected(Exception):
@@ -46,27 +84,29 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         SimflError: of the kind `told_as`; names the exception and the user's line that raised it.
     """
 
-    __slots__ = ("_component", "_doing", "_passing", "_told_as")
+    __slots__ = ("_asked", "_component", "_doing", "_passing", "_told_as")
 
     def __init__(
         self,
         component: Component,
-        doing: str | Callable[[], str],
+        doing: Doing,
         *,
         passing: type[Exception] = SimflError,
         told_as: type[SimflError] = ComponentError,
     ) -> None:
         self._component, self._doing = component, doing
         self._passing, self._told_as = passing, told_as
+        self._asked = (component,), doing
 
     def __enter__(self) -> None:
-        pass
+        _ASKED.append(self._asked)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
     ) -> None:
+        _answered(self._asked)
         passes = (SimflError, MemoryError, self._passing)
-        if error is None or not isinstance(error, Exception) or isinstance(error, passes):
+        if not isinstance(error, (Exception, SystemExit)) or isinstance(error, passes):
             return
         component, unexpected = self._component, isinstance(error, Unexpected)
         if not unexpected and type(component).__module__.startswith("simfl."):
@@ -75,8 +115,7 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         what = f"{error}" if unexpected else f"{type(error).__name__}: {error}"
         place = None if unexpected else _place(error.__traceback__, type(component))
         where = f" ({place})" if place else ""
-        name = f"{_kind(component)} {component.name!r}"
-        raise self._told_as(f"{name}, {doing}: {what}{where}") from error
+        raise self._told_as(f"{names([component])}, {doing}: {what}{where}") from error
 
 
 @contextmanager
@@ -93,20 +132,22 @@ def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[Non
         ComponentError: names the component in whose code it was raised, else all of the users'.
     """
     try:
-        yield
+        with asking(components, doing):
+            yield
     except (SimflError, MemoryError):
         raise
-    except Exception as error:
-        own = [one for one in components if not type(one).__module__.startswith("simfl.")]
+    except (Exception, SystemExit) as error:
+        own = users_own(components)
         place = _place(error.__traceback__, type((own or components)[0]))
         if is_out_of_memory(error) or not (own or place):
             raise
         raised = traceback.walk_tb(error.__traceback__)
         callers = [frame.f_locals.get("self") for frame, _ in raised]
         blamed = [one for one in own if any(one is it for it in callers)] or own or components[:1]
-        who = " or ".join(f"{_kind(one)} {one.name!r}" for one in blamed)
         where = f" ({place})" if place else ""
-        raise ComponentError(f"{who}, {doing}: {type(error).__name__}: {error}{where}") from error
+        raise ComponentError(
+            f"{names(blamed)}, {doing}: {type(error).__name__}: {error}{where}"
+        ) from error
 
 
 def check_vector(vector: object, like: Params) -> Params:
@@ -123,6 +164,17 @@ def check_vector(vector: object, like: Params) -> Params:
     odd = np.flatnonzero(~np.isfinite(vector))
     expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
     return vector
+
+
+def users_own(components: Sequence[Component]) -> list[Component]:
+    """Return those that are not simfl's but its users'."""
+    return [one for one in components if not type(one).__module__.startswith("simfl.")]
+
+
+def names(components: Sequence[Component]) -> str:
+    """Return what messages call them: the users' among them, else the first."""
+    named = users_own(components) or components[:1]
+    return " or ".join(f"{_kind(component)} {component.name!r}" for component in named)
 
 
 def _kind(component: Component) -> str:

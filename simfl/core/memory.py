@@ -34,7 +34,7 @@ def require_memory(n_bytes: int, what: str) -> None:
         )
 
 
-def is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory ran out; PyTorch has no error of its own for it on a CPU."""
     words = "can't allocate memory", "out of memory"
     return isinstance(error, MemoryError) or (

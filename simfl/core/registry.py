@@ -164,7 +164,7 @@ class Registry(Generic[C]):
             named = named_class(name)
         except InputError as error:
             raise InputError(f"{self.kind} {name!r} {error}") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
         component = self.adopt(name, named)
         if not (isinstance(component, type) and issubclass(component, Component)):
@@ -241,6 +241,6 @@ def _home(component: type) -> str:
     return f"{component.__module__}:{component.__qualname__}"
 
 
-def _failure(error: Exception) -> str:
+def _failure(error: BaseException) -> str:
     kind = "" if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: "
     return f"can't be imported: {kind}{error}"

@@ -106,8 +106,18 @@ def finite(value: Any) -> Any:
 
 
 def decode(line: str) -> dict[str, Any]:
-    """Return the event of a log line."""
-    event: dict[str, Any] = json.loads(line)
+    """Return the event of a log line.
+
+    Raises:
+        RunError: it is none.
+    """
+    try:
+        event: dict[str, Any] = json.loads(line)
+        sound = isinstance(event["event"], str) and isinstance(event["t"], int | float)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        sound = False
+    if not sound:
+        raise RunError(f"the event log is damaged: {line[:80]!r} is no event")
     return event
 
 
@@ -169,25 +179,23 @@ class GrowingFile:
     Lines are kept until `flush` hands them to the operating system in one piece, so that a killed
     run leaves no half line; as a frame of its own if the file's name says that it is compressed.
     Lines that the file had before (of a run being resumed) are not written again: what is replayed
-    must equal them byte for byte.
+    must equal them byte for byte.  They are read once more as they are needed.
+
+    Attributes:
+        count: how many lines were added, or checked.
+        before: how many it had when it was opened.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.count = 0
-        self._before: list[str] = []
-        self._end = 0
+        self.count = self.before = self._end = 0
         for block, self._end in _blocks(path):
-            self._before += _lines(path, block)
+            self.before += len(_lines(path, block))
+        self._recorded = lines_of(path)
         self._digest = sha256()
         self._waiting: list[str] = []
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
         os.ftruncate(self._descriptor, self._end)
-
-    @property
-    def before(self) -> int:
-        """How many lines it had when it was opened."""
-        return len(self._before)
 
     def append(self, line: str) -> None:
         """Add one line, or check it against the one that is there.
@@ -197,13 +205,13 @@ class GrowingFile:
         """
         self._digest.update(line.encode() + b"\n")
         self.count += 1
-        if self.count > len(self._before):
+        if self.count > self.before:
             self._waiting.append(line)
-        elif line != self._before[self.count - 1]:
+        elif line != (recorded := next(self._recorded)):
             raise RunError(
                 f"{self.path}: line {self.count} differs from the recorded one; the code, the "
                 f"data or the scenario has changed since\n"
-                f"  recorded: {self._before[self.count - 1][:300]}\n  replayed: {line[:300]}"
+                f"  recorded: {recorded[:300]}\n  replayed: {line[:300]}"
             )
 
     def flush(self) -> None:

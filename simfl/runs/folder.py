@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,29 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     write_atomically(path, (json.dumps(value, indent=2) + "\n").encode())
 
 
+class _Content(dict[str, Any]):
+    """An object of a JSON file, which is damaged if it lacks what somebody looks up."""
+
+    def __init__(self, path: Path, content: dict[str, Any]) -> None:
+        super().__init__(content)
+        self._path = path
+
+    def __missing__(self, key: str) -> Any:
+        raise InputError(f"{self._path} is damaged: it has no {key!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Content, (self._path, dict(self))
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Return what a JSON file holds.
 
     Raises:
-        InputError: it is missing or damaged.
+        InputError: it is missing or damaged; also later, when what it lacks is looked up.
     """
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content: dict[str, Any] = json.loads(text, object_hook=partial(_Content, path))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} can't be read: {error}") from None
     if not isinstance(content, dict):

@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import Any
 
+from simfl.core.guard import at_work
 from simfl.sim.server.server import Server
 
 EVERY_S = 0.25
 """Host seconds between two reports, at least."""
+MOST_TEXT = 120
+"""Characters about what a run waits for."""
 SILENCE_S = 2.0
 """Host seconds without a round before it is told what the run waits for."""
 
@@ -44,16 +48,21 @@ class Reporter:
     """Follows one run, in its process.
 
     Args:
-        server: whose.
         tell: is told, now and then.
     """
 
-    def __init__(self, server: Server, tell: Tell) -> None:
-        self._server, self._tell = server, tell
+    def __init__(self, tell: Tell) -> None:
+        self._server: Server | None = None
+        self._tell, self._thread = tell, threading.get_ident()
         self._progress = Progress()
         self._began = self._moved = time.perf_counter()
         self._told = 0.0
         self._over = threading.Event()
+
+    def follow(self, server: Server) -> None:
+        """Tell how far `server` is from now on."""
+        self._server = server
+        server.timeline.listen(self.listen)
 
     def listen(self, _time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Take note of one event."""
@@ -71,7 +80,11 @@ class Reporter:
             now = time.perf_counter()
             if now - self._moved >= SILENCE_S:
                 with contextlib.suppress(RuntimeError):  # what it looks at changes meanwhile
-                    self._report(waits_for=self._server.waiting_for)
+                    waits_for = at_work(self._thread) or self._waits_for()
+                    self._report(waits_for=shorten(waits_for, MOST_TEXT, placeholder="..."))
+
+    def _waits_for(self) -> str:
+        return "" if self._server is None else self._server.waiting_for
 
     def end(self, ended: bool) -> None:
         """Tell the last of it."""
@@ -83,7 +96,7 @@ class Reporter:
         self._tell(
             replace(
                 self._progress,
-                time_s=self._server.timeline.now,
+                time_s=0.0 if self._server is None else self._server.timeline.now,
                 host_s=self._told - self._began,
                 waits_for=waits_for,
                 ended=ended,
@@ -92,18 +105,17 @@ class Reporter:
 
 
 @contextmanager
-def reporting(server: Server, tell: Tell | None) -> Iterator[None]:
-    """Tell how far the run of `server` is while the body runs."""
+def reporting(tell: Tell | None) -> Iterator[Reporter | None]:
+    """Tell how far a run is, and whose code keeps it waiting, while the body runs."""
     if tell is None:
-        yield
+        yield None
         return
-    reporter = Reporter(server, tell)
-    server.timeline.listen(reporter.listen)
+    reporter = Reporter(tell)
     thread = threading.Thread(target=reporter.look, daemon=True)
     thread.start()
     ended = False
     try:
-        yield
+        yield reporter
         ended = True
     finally:
         reporter.end(ended)

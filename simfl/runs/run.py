@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from simfl.runs.job import Job, jobs
 from simfl.runs.lock import locked
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
-from simfl.runs.progress import Progress, Tell
+from simfl.runs.progress import Progress, Tell, reporting
 from simfl.runs.provenance import provenance
 from simfl.runs.result import RunResult
 from simfl.runs.reuse import keeps, prepare, refuse_foreign
@@ -175,14 +176,12 @@ def run_one(
     """
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
-    builder = (build or _builder)(job.scenario, options, executor)
-    try:
+    with closing(executor), reporting(tell) as reporter:
+        builder = (build or _builder)(job.scenario, options, executor)
         builder.check()  # before anything is written
         with locked(job.folder):
             prepare(job.folder, job.scenario.to_yaml(), provenance(job, options, executor))
-            return simulate(job.folder, builder, listeners, options.checkpoint_every_s, tell)
-    finally:
-        executor.close()
+            return simulate(job.folder, builder, listeners, options.checkpoint_every_s, reporter)
 
 
 def resume(
@@ -212,15 +211,13 @@ def resume(
         options or Options(), time_only=recorded["time_only"], device=recorded["device"]
     )
     options = replace(options, device=options.torch_device())
-    executor = options.make_executor()
-    (_, scenario), *later = stages(folder)
-    builder = _builder(scenario, options, executor)
-    forks = [(at_s, builder.under(stage)) for at_s, stage in later]
-    try:
+    executor, every_s = options.make_executor(), options.checkpoint_every_s
+    with closing(executor), reporting(tell) as reporter:
+        (_, scenario), *later = stages(folder)
+        builder = _builder(scenario, options, executor)
+        forks = [(at_s, builder.under(stage)) for at_s, stage in later]
         with locked(folder):
-            return simulate(folder, builder, listeners, options.checkpoint_every_s, tell, forks)
-    finally:
-        executor.close()
+            return simulate(folder, builder, listeners, every_s, reporter, forks)
 
 
 def _builder(scenario: Scenario, options: Options, executor: Executor) -> Builder:

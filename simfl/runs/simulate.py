@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.runs.forks import rule_changes
-from simfl.runs.progress import Tell, reporting
+from simfl.runs.progress import Reporter
 from simfl.runs.recorder import Recorder
 from simfl.runs.result import RunResult
 from simfl.runs.summary import Summary
@@ -40,7 +41,7 @@ def simulate(
     builder: Builder,
     listeners: Sequence[Listener],
     every_s: float,
-    tell: Tell | None = None,
+    reporter: Reporter | None = None,
     forks: Sequence[tuple[float, Builder]] = (),
 ) -> RunResult:
     """Run the clock to the end and write what came of it.
@@ -52,7 +53,7 @@ def simulate(
         builder: makes its parts.
         listeners: told of everything, what is replayed included.
         every_s: host seconds between checkpoints, at least.
-        tell: is told now and then how far it is.
+        reporter: tells now and then how far it is.
         forks: from when on other builders' rules are in force, in their order.
 
     Raises:
@@ -66,7 +67,9 @@ def simulate(
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
             for listener in (summary.listen, *listeners):
                 timeline.listen(listener)
-            with _few_collections(), reporting(server, tell):
+            if reporter is not None:
+                reporter.follow(server)
+            with _few_collections():
                 policy = scenario.rounds.policy.fresh()
                 changes = list(rule_changes([(0.0, builder), *forks], server, answers))
                 timeline.run(until=timeline.process(main(server, policy, changes)))
@@ -106,9 +109,8 @@ def _recorded_server(
             )  # fmt: skip
         timeline.listen(recorder.listen)
         return builder.server(timeline, coordinator), coordinator
-    recorded = list(event_lines(folder))
-    checkpoint = checkpoints.load(folder, len(recorded))
-    answers = _coordinator(coordinator, checkpoint, recorded)
+    checkpoint = checkpoints.load(folder, recorder.events.before)
+    answers = _coordinator(coordinator, checkpoint, event_lines(folder))
     server = builder.server(timeline, answers)
     timeline.listen(recorder.listen)
     skip = 0 if checkpoint is None else checkpoint["events"]
@@ -139,12 +141,12 @@ def _summary(
 
 
 def _coordinator(
-    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Sequence[str]
+    coordinator: BaseCoordinator, checkpoint: Mapping[str, Any] | None, recorded: Iterator[str]
 ) -> Coordinator:
     """Return who answers the server: the records up to the checkpoint, if there is one, first."""
     if checkpoint is None:
         return coordinator
-    past = map(decode, recorded[: checkpoint["events"]])
+    past = map(decode, islice(recorded, checkpoint["events"]))
 
     def take_over() -> None:
         try:

@@ -1,6 +1,6 @@
 """Tables of a run folder as data frames; what a crash cut short is left out."""
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,10 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
         table = pd.read_csv(whole, dtype=kinds, keep_default_na=False, na_values=empty)
     except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be read: {error}") from None
-    for name, kind in kinds.items():
+    for column in fields(row):
+        name, kind = column.name, kinds[column.name]
+        if name not in table and kind is int and column.default is MISSING:
+            raise InputError(f"{path} is damaged: it has no column {name!r}")
         if name not in table:
             table[name] = "" if kind is str else np.nan
     return table

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from simfl.coordinators.base import MODEL
-from simfl.errors import InputError
+from simfl.errors import InputError, RunError
 from simfl.runs.eventlog import decode, lines_of
 from simfl.runs.folder import (
     CLIENTS,
@@ -95,7 +95,7 @@ def _in_event(number: int, recorded: str | None, repeated: str | None) -> Differ
 def _facts(line: str) -> dict[str, Any]:
     try:
         return decode(line)
-    except ValueError:
+    except RunError:
         return {"line": line}
 
 

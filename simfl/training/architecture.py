@@ -5,7 +5,7 @@ from torch import nn
 
 from simfl.components.models.base import Model
 from simfl.core.circumstances import Architecture
-from simfl.core.guard import blaming
+from simfl.core.guard import asking, blaming
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build, example_input, takes_tokens
@@ -22,11 +22,11 @@ def architecture_of(model: Model, shape: tuple[int, ...], classes: int) -> Archi
         InputError: it can't be built or trained for such inputs, or its own code raises.
     """
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), asking([model], "being tried"):
             return _look(model, shape, classes)
     except InputError:
         raise
-    except Exception:  # not all that a module may do goes without numbers
+    except (Exception, SystemExit):  # not all that a module may do goes without numbers
         pass
     with blaming(model, "being tried", told_as=InputError):
         return _look(model, shape, classes)

@@ -1,5 +1,6 @@
 """Modules that scenarios name: found beside them, imported only if that is allowed."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -82,9 +83,71 @@ def test_describe_imports_nothing(
     assert main([*words, "--allow-code"]) == 0
 
 
-def test_run_imports_what_lies_beside_the_scenario(scenario: Path) -> None:
-    words = ["run", str(scenario), "--time-only", "--quiet", "--no-report"]
-    assert main([*words, "--out", "out"]) == 0
+def test_what_lies_beside_is_allowed_once_for_all_commands(scenario: Path) -> None:
+    words = ["run", str(scenario), "--time-only", "--quiet", "--no-report", "--out"]
+    run = Path("out/default/seed-0").resolve()
+    assert main([*words, "out"]) == 2
+    assert not was_imported(scenario)
+    assert main([*words, "out", "--allow-code"]) == 0
+    assert main([*words, "again"]) == 0
+    assert main(["validate", str(scenario)]) == 0
+    (run / "summary.json").unlink()
+    assert main(["resume", str(run), "-q", "--no-report"]) == 0
+    assert main(["verify", str(run)]) == 0
+
+
+@pytest.mark.parametrize("changed", ["strangers_code.py", "another.py", "package/inner.py"])
+def test_other_code_is_another_question(scenario: Path, changed: str) -> None:
+    package = scenario.parent / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    assert main(["validate", str(scenario), "--allow-code"]) == 0
+    assert main(["validate", str(scenario)]) == 0
+    with (scenario.parent / changed).open("a") as file:
+        file.write("\n# something else\n")
+    assert main(["validate", str(scenario)]) == 2
+    (scenario.parent / changed).write_text(MINE)
+    (scenario.parent / "notes.txt").write_text("no code")
+    assert main(["validate", str(scenario), "--allow-code"]) == 0
+    assert main(["validate", str(scenario)]) == 0
+
+
+def test_a_home_where_nobody_may_write_forgets(
+    scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (scenario.parent / "file").touch()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(scenario.parent / "file"))
+    assert main(["validate", str(scenario), "--allow-code"]) == 0
+    assert main(["validate", str(scenario)]) == 2
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2), ("", 2)])
+def test_at_a_terminal_it_is_asked(
+    scenario: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    near, far = os.openpty()
+    with (
+        open(near, "r+b", buffering=0) as person,
+        open(far) as reads,
+        open(os.dup(far), "w") as said,
+    ):
+        monkeypatch.setattr(sys, "stdin", reads)
+        monkeypatch.setattr(sys, "stderr", said)
+        person.write(f"{answer}\n".encode())
+        assert main(["validate", str(scenario)]) == code
+        shown = person.read(4096).decode()
+    assert f"imports code from {scenario.parent / 'strangers_code.py'}" in shown
+    assert was_imported(scenario) == (code == 0)
+
+
+def test_what_looks_like_simfl_brings_no_folder_along(scenario: Path) -> None:
+    """Whatever is imported later would be looked for there."""
+    (scenario.parent / "simfl").mkdir()
+    (scenario.parent / "simfl/evil.py").write_text(MINE)
+    text = scenario.read_text().split("selection:")[0]
+    scenario.write_text(text + "selection: simfl.evil:Mine\n")
+    assert main(["validate", str(scenario)]) == 2
+    assert str(scenario.parent) not in sys.path
 
 
 @pytest.fixture
@@ -106,7 +169,8 @@ def with_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_model_beside_the_scenario_is_trained_from_anywhere(
     with_model: Path, monkeypatch: pytest.MonkeyPatch, workers: list[str]
 ) -> None:
-    assert main(["run", str(with_model), "--out", "out", "-q", "--no-report", *workers]) == 0
+    words = ["run", str(with_model), "--out", "out", "-q", "--no-report", "--allow-code"]
+    assert main([*words, *workers]) == 0
     run = Path("out/default/seed-0").resolve()
     before = (run / "model.pt").read_bytes()
     for file in ("summary.json", "model.pt"):
@@ -159,8 +223,15 @@ def test_every_command_wants_permission(
 
 def test_modules_from_elsewhere_need_permission(scenario: Path) -> None:
     moved = elsewhere(scenario)
-    with importing("beside"), pytest.raises(ScenarioError, match="--allow-code"):
-        Scenario.load(moved)
-    assert not was_imported(scenario)
-    with importing("anything"):
+    asked = list[object]()
+
+    def allows(_folder: Path, file: Path | None) -> bool:
+        asked.append(file)
+        return len(asked) > 1
+
+    with importing(allows):
+        with pytest.raises(ScenarioError, match="--allow-code"):
+            Scenario.load(moved)
+        assert not was_imported(scenario)
         assert type(Scenario.load(moved).selection).__name__ == "Mine"
+    assert asked == [None, None]

@@ -18,6 +18,7 @@ from simfl.core.fetch import fetch
 from simfl.core.origins import ORIGINS, Download, Origin
 from simfl.core.unpack import gunzip, mlab_ndt, untar, untouched
 from simfl.errors import InputError
+from tests.reliability.disks import Disk, full
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -188,6 +189,29 @@ def test_the_command(
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["thing"]["where"] == str(tmp_path)
     assert len(rows["fashion_mnist"]["downloads"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "words"),
+    [(full, 1, "No space left on device"), (KeyboardInterrupt, 130, "interrupted")],
+)
+def test_a_download_is_whole_or_not_there(
+    thing: Download, tmp_path: Path, capsys: Any, fault: Any, code: int, words: str
+) -> None:
+    """On a full disk, or interrupted, at each write; and the same command goes on."""
+    disk = Disk(10**9)
+    with disk.installed():
+        assert main(["data", "fetch", "thing", "--to", str(tmp_path / "whole")]) == 0
+    assert disk.writes > 1
+    for room in range(-1, disk.writes):
+        words_ = ["data", "fetch", "thing", "--to", str(tmp_path / f"{room}")]
+        file = tmp_path / f"{room}" / "thing.bin"
+        with Disk(room, fault).installed():
+            assert main(words_) == code
+        assert words in capsys.readouterr().err
+        assert not file.exists()
+        assert main(words_) == 0
+        assert [path.read_bytes() for path in file.parent.iterdir()] == [CONTENT]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from analysis.reproduction import DOCS, OURS, findings, page, results_of, verdict
@@ -16,6 +18,7 @@ from simfl.runs.find import find_runs
 from simfl.runs.result import RunResult
 from simfl.runs.statistics import Figure, Ratio
 from tests.made_runs import made_run, reaches
+from tests.reliability.disks import Disk, full
 
 ITEMS = items()
 LINKS = Path(__file__).parents[2] / "simfl" / "papers" / "scenarios"
@@ -254,6 +257,31 @@ def test_repeating_an_item(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "4.7 * FedCore-30 < FedAvg-30: so ordered, one seed" in capsys.readouterr().out
     assert main([*words, "--collect", "--out", str(tmp_path)]) == 0
     assert file.read_bytes() == first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "code", "words"),
+    [(full, 1, "No space left on device"), (KeyboardInterrupt, 130, "interrupted")],
+)
+def test_repeating_goes_on_after_a_full_disk_or_an_interruption(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Any, code: int, words: str
+) -> None:
+    command = ["reproduce", "fedcore/table1-synthetic-times", "--quick", "--quiet", "--jobs", "1"]
+    disk, table = Disk(10**9), "quick/fedcore/table1-synthetic-times.csv"
+    with disk.installed():
+        assert main([*command, "--out", str(tmp_path / "whole")]) == 0
+    whole = (tmp_path / "whole" / table).read_bytes()
+    for room in [*np.linspace(-1, disk.writes - 2, 5).astype(int).tolist(), disk.writes - 1]:
+        out = tmp_path / f"{room}"
+        with Disk(room, fault).installed():
+            assert main([*command, "--out", str(out)]) == code
+        told = capsys.readouterr().err
+        assert words in told
+        assert "internal" not in told
+        assert not (out / table).exists()
+        assert main([*command, "--out", str(out)]) == 0
+        assert (out / table).read_bytes() == whole
 
 
 def test_a_contradicted_claim_is_told_by_the_exit_code(

@@ -79,9 +79,14 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 OTHERS = (signal.SIGTERM, signal.SIGINT)
 """Signals of every fourth case; all others are killed."""
 
-# Children are forked off a process that has imported everything already.
+# Children are forked off a process that has imported everything already, so that what is hit is the
+# run and not its imports, which would take many times longer.
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([__name__, "simfl.components", "simfl.build.builder"])
+_CONTEXT.set_forkserver_preload([
+    __name__, "simfl.components", "simfl.build.builder", "simfl.coordinators.training",
+    "simfl.training.local", "simfl.training.evaluate", "torch._dynamo", "torch.utils.serialization",
+    "scipy.special", "scipy.linalg", "scipy.spatial.distance", "scipy.cluster.hierarchy",
+])  # fmt: skip
 
 
 def scenario(name: str, rounds: int = 12) -> Scenario:

@@ -95,17 +95,18 @@ PREVIEWS = (
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("place", ["beside", "elsewhere"])
 @pytest.mark.parametrize("words", PREVIEWS, ids=" ".join)
-def test_a_preview_imports_no_more_than_a_run(
+def test_no_command_imports_code_without_a_word(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture,
     words: list[str],
+    place: str,
 ) -> None:
-    """Code that does not lie beside the scenario."""
     monkeypatch.chdir(tmp_path)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
+    elsewhere = tmp_path if place == "beside" else tmp_path / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
     (elsewhere / "evil_code.py").write_text(EVIL)
     monkeypatch.setattr(sys, "path", [*sys.path, str(elsewhere)])
     file = tmp_path / "s.yaml"

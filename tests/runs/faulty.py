@@ -1,13 +1,19 @@
 """Components that do what they must not, from round 2 on, until they are mended."""
 
+import math
+import sys
+import time
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
+from torch import nn
 
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.components.compressors.none import NoCompression
+from simfl.components.datasets.synthetic_images import SyntheticImages
 from simfl.components.losses.cross_entropy import CrossEntropy
+from simfl.components.models.logistic_regression import LogisticRegression
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.constant import Constant
 from simfl.components.selectors.uniform import Uniform
@@ -21,6 +27,15 @@ class Mended:
     """Whether they behave."""
 
     yes: ClassVar[bool] = False
+
+
+def forever():
+    """Return only once it is mended, or nobody has interrupted it for long."""
+    for _ in range(3000):
+        if Mended.yes:
+            return
+        time.sleep(0.01)
+    raise TimeoutError
 
 
 class FaultySelector(Uniform):
@@ -40,6 +55,8 @@ class FaultySelector(Uniform):
             "fractions": lambda: chosen + 0.5,
             "none": lambda: None,
             "nobody": lambda: [],
+            "forever": forever,
+            "exits": lambda: sys.exit(0),
         }[self.fault]()
 
 
@@ -59,6 +76,8 @@ class FaultyAggregator(FedAvg):
             "shape": lambda: new[:-1],
             "type": lambda: new.astype(np.float64),
             "list": lambda: new.tolist(),
+            "forever": forever,
+            "exits": lambda: sys.exit(0),
         }[self.fault]()
 
 
@@ -106,6 +125,10 @@ class FaultyOptimizer(Sgd):
             {
                 "raises": lambda: dict[str, Any]()["nothing"],
                 "shape": lambda: params.add_(gradient.new_zeros(3, 3, 3, 3)),
+                "forever": forever,
+                "exits": lambda: sys.exit(0),
+                "nan": lambda: params.mul_(float("nan")),
+                "infinite": lambda: params.add_(float("inf")),
             }[self.fault]()
         params.sub_(gradient)
 
@@ -128,13 +151,15 @@ class FaultyLoss(CrossEntropy):
             "none": lambda: None,
             "shape": lambda: outputs,
             "constant": lambda: rows.detach(),
+            "nan": lambda: rows * float("nan"),
         }.get(self.fault, lambda: rows)()
 
     def hits(self, outputs, targets):
         hits = super().hits(outputs, targets)
         if Mended.yes:
             return hits
-        return {"no judge": lambda: 1 / 0, "7 out of 1": lambda: 0 * hits + 7}[self.fault]()
+        faults = {"no judge": lambda: 1 / 0, "7 out of 1": lambda: 0 * hits + 7}
+        return faults.get(self.fault, lambda: hits)()
 
 
 class FaultySchedule(Constant):
@@ -152,6 +177,48 @@ class FaultySchedule(Constant):
             "text": lambda: "1.0",
             "none": lambda: None,
         }[self.fault]()
+
+
+class Endless(Synchronous):
+    """Loops where it should wait for events."""
+
+    def run(self, server):
+        server.open_round()
+        forever()
+        yield from super().run(server)
+
+
+class FaultyData(SyntheticImages):
+    """Is made as `fault` says."""
+
+    fault: str = Field("forever", description="what it does wrong")
+
+    def load(self, folder, seeds):
+        if not Mended.yes:
+            {"forever": forever, "exits": lambda: sys.exit(0)}[self.fault]()
+        return super().load(folder, seeds)
+
+
+class FaultyModel(LogisticRegression):
+    """Does what `fault` says, in its forward pass."""
+
+    fault: str = Field("forever", description="what it does wrong")
+
+    def build(self, shape, classes):
+        return nn.Sequential(super().build(shape, classes), _Faulty(self.fault))
+
+
+class _Faulty(nn.Module):
+    def __init__(self, fault):
+        super().__init__()
+        self.fault = fault
+
+    def forward(self, x):
+        if not Mended.yes and x.device.type != "meta":
+            return {"forever": forever, "exits": lambda: sys.exit(0), "nan": lambda: x * math.nan}[
+                self.fault
+            ]()
+        return x
 
 
 class EndsEarly(Synchronous):

@@ -283,3 +283,22 @@ def test_a_compressed_log_can_be_forked_one_that_leaves_out_events_can_not(tmp_p
     some = ran(tmp_path / "some", options=Options(log="rounds"))
     with pytest.raises(InputError, match="its past is not known"):
         fork(some, 0.5, [])
+
+
+@pytest.mark.parametrize(
+    "line", ['{"t":1,"event":', "[]", '{"event":"round"}', '{"t":"1","event":"x"}']
+)
+@pytest.mark.parametrize("command", [["fork", "--at", "1 s"], ["resume"]], ids=" ".join)
+def test_a_damaged_log_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture, line: str, command: list[str]
+) -> None:
+    folder = run_one(
+        Job("default", Scenario.from_dict(TINY), tmp_path / "a" / "seed-0"), EAGER
+    ).folder
+    (folder / "summary.json").unlink()
+    log = (folder / "events.jsonl").read_text().splitlines(keepends=True)
+    (folder / "events.jsonl").write_text("".join([*log[:3], f"{line}\n", *log[4:]]))
+    assert main([command[0], str(folder), *command[1:], "-q", "--no-report"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert "damaged" in told or "differs from the recorded one" in told

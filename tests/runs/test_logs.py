@@ -2,6 +2,7 @@
 
 import json
 import logging
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,29 @@ def test_long_files_grow_by_whole_lines(tmp_path: Path, suffix: str) -> None:
         again.append(line)
     again.close()
     assert list(lines_of(path)) == [*lines, "one more"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".zst"])
+def test_memory_of_a_replay_does_not_grow_with_the_log(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"log{suffix}"
+    lines = [f"{number:0200}" for number in range(20_000)]
+    file = GrowingFile(path)
+    for number, line in enumerate(lines):
+        file.append(line)
+        if number % 100 == 0:
+            file.flush()
+    file.close()
+    tracemalloc.start()
+    try:
+        again = GrowingFile(path)
+        for line in lines:
+            again.append(line)
+        again.close()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert again.before == len(lines)
+    assert peak < sum(map(len, lines)) / 4
 
 
 def test_an_unknown_log_is_refused(tmp_path: Path) -> None:

@@ -1,19 +1,26 @@
 """User code that raises or returns nonsense: told by name, round and time; and it can be mended."""
 
+import signal
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simfl import Scenario, load
+from simfl import Options, Scenario, load
 from simfl.cli import main
-from simfl.errors import ComponentError, RunError
-from simfl.runs.run import resume, run
+from simfl.errors import ComponentError, InputError, RunError
+from simfl.runs import progress
+from simfl.runs.folder import is_run
+from simfl.runs.job import Job
+from simfl.runs.progress import Progress
+from simfl.runs.run import resume, run, run_one
+from tests.reliability.soak import ENDED, broken, ended
 from tests.runs import faulty
 from tests.tiny import TINY
 
 MODULE = faulty.__name__
-ENDED = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
 
 
 def scenario(path: str, name: str, fault: str | None = None) -> Scenario:
@@ -46,6 +53,13 @@ CASES = [
     ("training.optimizer", "FaultyOptimizer", "shape", "in round 1: RuntimeError: .*faulty.py:"),
     ("training.optimizer", "FaultyOptimizer", "fractions", "a whole number of `buffers`.*got 1.5"),
     ("training.optimizer", "FaultyOptimizer", "less than none", "zero or more, got -1"),
+    ("training.optimizer", "FaultyOptimizer", "nan", "clients .* in round 1: expected finite par"),
+    ("training.optimizer", "FaultyOptimizer", "infinite", "in round 1: expected finite parameters"),
+    ("training.optimizer", "FaultyOptimizer", "exits", "in round 1: SystemExit: 0 .*faulty.py:"),
+    ("training.loss", "FaultyLoss", "nan", "training clients .* in round 1: expected finite"),
+    ("model", "FaultyModel", "nan", "training clients .* in round 1: expected finite parameters"),
+    ("aggregation", "FaultyAggregator", "exits", "aggregating in round 1: SystemExit: 0"),
+    ("selection", "FaultySelector", "exits", "clients in round 2: SystemExit: 0 .*faulty.py:"),
     ("training.loss", "FaultyLoss", "raises", "training clients .* in round 1: KeyError: .*py:"),
     ("training.loss", "FaultyLoss", "none", "training clients .* in round 1: TypeError"),
     ("training.loss", "FaultyLoss", "shape", "training clients .* in round 1: RuntimeError"),
@@ -94,6 +108,69 @@ def test_an_impossible_size_is_told_before_anything_is_written(tmp_path: Path, f
     with pytest.raises(ComponentError, match=r"size of an update: expected a whole number of byte"):
         run(scenario("training.compression", "FaultyCompressor", fault), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("path", "name"), [("model", "Model"), ("data.dataset", "Data")])
+def test_what_exits_before_anything_is_written_is_told(
+    tmp_path: Path, path: str, name: str
+) -> None:
+    with pytest.raises(InputError, match=rf"'{MODULE}:Faulty{name}'.*SystemExit: 0 .*faulty.py"):
+        run(scenario(path, f"Faulty{name}", "exits"), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+ENDLESS = [
+    ("selection", "FaultySelector", "selector '{}', choosing clients in round 2"),
+    ("aggregation", "FaultyAggregator", "aggregator '{}', aggregating in round 1"),
+    ("training.optimizer", "FaultyOptimizer", "optimizer '{}', training clients ["),
+    ("rounds.policy", "Endless", "round policy '{}', in round 1"),
+    ("data.dataset", "FaultyData", "dataset '{}', being loaded"),
+    ("model", "FaultyModel", "model '{}', being measured"),
+]
+
+
+@pytest.mark.parametrize(("path", "name", "words"), ENDLESS)
+def test_code_that_never_ends_is_told_and_what_was_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, name: str, words: str
+) -> None:
+    """Who watches is told whose it is; a Ctrl-C leaves a run that ends the same once mended."""
+    monkeypatch.setattr(progress, "SILENCE_S", 0.02)
+    told, words = threading.Event(), words.format(f"{MODULE}:{name}")
+
+    def tell(report: Progress) -> None:
+        if report.waits_for.startswith(words) and not told.is_set():
+            told.set()
+            signal.raise_signal(signal.SIGINT)
+
+    endless = scenario(path, name, None if name == "Endless" else "forever")
+    job = Job("default", endless, tmp_path / "cut")
+    with pytest.raises(KeyboardInterrupt):
+        run_one(job, Options(), tell=tell)
+    assert told.is_set()
+    monkeypatch.setattr(faulty.Mended, "yes", True)
+    whole = run_one(replace(job, folder=tmp_path / "whole"), Options())
+    if is_run(job.folder):
+        assert broken(job.folder) == []
+        assert ended(resume(job.folder).folder) == ended(whole.folder)
+    else:
+        assert path in ("data.dataset", "model")
+
+
+@pytest.mark.parametrize("selection", ["uniform", "clustered", "divfl", "k_dpp", "fedcor", "oort"])
+@pytest.mark.parametrize("compression", ["none", "{name: quantize, bits: 4, error_feedback: true}"])
+def test_a_learning_rate_that_is_too_large_is_recorded_not_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], selection: str, compression: str
+) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(Scenario.from_dict(TINY).to_yaml())
+    changes = ["training.optimizer.lr=1e38", f"selection={selection}"]
+    changes += [f"training.compression={compression}"]
+    words = [word for change in changes for word in ("--set", change)]
+    assert main(["run", str(file), "--out", str(tmp_path / "o"), *words, "--no-report"]) == 0
+    assert "default, seed 0: training diverged, " in capsys.readouterr().out
+    [row, *_] = load(tmp_path / "o/default/seed-0").rounds.to_dict("records")
+    assert row["discarded"] > 0
+    assert broken(tmp_path / "o/default/seed-0") == []
 
 
 def test_a_policy_that_is_no_generator(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from simfl.components.selectors.base import Report
-from simfl.core.guard import blaming_code_of
+from simfl.core.guard import asking, blaming_code_of
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Params
 from simfl.core.work import MiniBatch, OrderBatch, WorkResult
@@ -50,6 +51,15 @@ class Executor(Component, ABC):
     @abstractmethod
     def train(self, batch: OrderBatch) -> list[WorkResult]:
         """Return the results of the batch's orders, in their order."""
+
+    def _asking(self, batch: OrderBatch) -> AbstractContextManager[None]:
+        """Let it be told, while others train `batch`, whose code that is."""
+
+        def doing() -> str:
+            clients = sorted({order.client for order in batch.orders})
+            return f"training clients {clients} in round {batch.orders[0].round}"
+
+        return asking(self.task.code, doing)
 
     def measure(
         self,

@@ -100,7 +100,8 @@ class Processes(Executor):
         """
         task = self.task
         try:
-            return self._train(task, batch)
+            with self._asking(batch):
+                return self._train(task, batch)
         except BaseException:
             self._dismiss()  # whoever is still busy would answer the next call with old results
             raise
@@ -178,8 +179,9 @@ class Processes(Executor):
                 if group.failures + 1 >= DEATHS:
                     raise RunError(
                         f"{DEATHS} worker processes died, the last while it trained clients "
-                        f"{[batch.orders[at].client for at in group.at]} (killed, stopped, out of "
-                        "memory, or started by a script without `if __name__ == '__main__':`?)"
+                        f"{[batch.orders[at].client for at in group.at]} in round "
+                        f"{batch.orders[0].round} (killed, stopped, out of memory, in code that "
+                        "never ends, or started by a script without `if __name__ == '__main__':`?)"
                     )
                 gone, self._pool[slot] = self._pool[slot], self._hire()
                 gone.stop()

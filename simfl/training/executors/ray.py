@@ -96,11 +96,10 @@ class Ray(Executor):
         asked = [self._ask(ray, batch, group) for group in groups]
         results: dict[int, WorkResult] = {}
         try:
-            for place, group in enumerate(groups):
-                answer = self._answer(ray, batch, group, asked, place)
-                if isinstance(answer, SimflError):
-                    raise answer
-                results.update(zip(group, answer, strict=True))
+            with self._asking(batch):
+                for place, group in enumerate(groups):
+                    answer = self._answer(ray, batch, group, asked, place)
+                    results.update(zip(group, answer, strict=True))
         except ray.exceptions.RayError as error:
             _cancel(ray, asked)
             clients = [batch.orders[at].client for at in group]
@@ -120,15 +119,31 @@ class Ray(Executor):
 
     def _answer(
         self, ray: Any, batch: OrderBatch, group: Sequence[int], asked: list[Any], place: int
-    ) -> Any:
-        """Return the answer of a group, handed out anew whenever it takes much too long.
+    ) -> Sequence[WorkResult]:
+        """Return the results of a group, handed out anew whenever it takes much too long.
 
         How long it has waited for a CPU is not known, so the limit doubles and there is no last.
+        If its workers die again and again, one half after the other is tried: for want of memory.
+
+        Raises:
+            SimflError: training failed in a worker.
         """
         work = sum(work_of(self.task, batch.part(group).orders))
         for failures in count():
             try:
-                return ray.get(asked[place], timeout=self._patience.limit_s(work, failures))
+                answer = ray.get(asked[place], timeout=self._patience.limit_s(work, failures))
+                if isinstance(answer, SimflError):
+                    raise answer
+                return list(answer)
+            except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError):
+                if len(group) < 2:
+                    raise
+                halves = group[: len(group) // 2], group[len(group) // 2 :]
+                answers = list[WorkResult]()
+                for half in halves:
+                    asked[place] = self._ask(ray, batch, half)
+                    answers += self._answer(ray, batch, half, asked, place)
+                return answers
             except ray.exceptions.GetTimeoutError:
                 _cancel(ray, [asked[place]])
                 asked[place] = self._ask(ray, batch, group)

@@ -1,12 +1,14 @@
 """A Ray cluster computes what one process computes, even when it loses a node on the way."""
 
 import builtins
+import inspect
 import os
 import signal
 import sys
 import threading
 import time
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from simfl.runs.options import Options
 from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.executors import patience
+from simfl.training.executors import ray as ray_executor
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
@@ -207,19 +210,21 @@ def test_not_started():
     Ray().close()
 
 
+def in_worker() -> bool:
+    ray = sys.modules.get("ray")
+    return bool(
+        ray and ray.is_initialized() and ray.get_runtime_context().worker.mode == ray.WORKER_MODE
+    )
+
+
 class Stopped(Logistic):
     """Stops the worker that builds it, once."""
 
     mark: str
 
     def build(self, shape, classes):
-        ray, file = sys.modules.get("ray"), Path(self.mark)
-        if (
-            ray
-            and ray.is_initialized()
-            and ray.get_runtime_context().worker.mode == ray.WORKER_MODE
-            and not file.exists()
-        ):
+        file = Path(self.mark)
+        if in_worker() and not file.exists():
             file.touch()
             os.kill(os.getpid(), signal.SIGSTOP)
         return super().build(shape, classes)
@@ -241,6 +246,36 @@ def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch):
         results = executor.train(OrderBatch(bases, orders))
         assert (tmp_path / "mark").exists()
         same(results, by_inline(task, bases, orders))
+    finally:
+        executor.close()
+        ray.shutdown()
+
+
+class Large(Logistic):
+    """Kills the worker that trains more than a few samples at a time, as a full memory does."""
+
+    def build(self, shape, classes):
+        if in_worker():
+            frame: FrameType | None = inspect.currentframe()
+            while frame is not None and "batch" not in frame.f_locals:
+                frame = frame.f_back
+            if frame is not None and len(frame.f_locals["batch"].orders) > 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().build(shape, classes)
+
+
+@slow
+@quiet
+def test_a_group_whose_workers_die_is_tried_in_halves(monkeypatch):
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path, str(ROOT)]))
+    monkeypatch.setattr(ray_executor, "RETRIES", 0)
+    task = make_task(Large(), SIZES)
+    bases, orders = {0: initial(task)}, make_orders(SIZES)
+    executor = Ray(workers=2)
+    try:
+        executor.start(task)
+        same(executor.train(OrderBatch(bases, orders)), by_inline(task, bases, orders))
     finally:
         executor.close()
         ray.shutdown()
