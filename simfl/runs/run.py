@@ -147,7 +147,7 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reus
     if overwrite:
         refuse_foreign(job.folder)
         return False
-    kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
+    kept = keeps(job.folder, job.text, options.time_only, go_on)
     if kept and tell_reuse and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished: its results are reused; --overwrite computes them "
@@ -179,7 +179,7 @@ def run_one(
     try:
         builder.check()  # before anything is written
         with locked(job.folder):
-            prepare(job.folder, job.scenario.to_yaml(), provenance(job, options, executor))
+            prepare(job.folder, job.text, provenance(job, options, executor))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, tell)
     finally:
         executor.close()
