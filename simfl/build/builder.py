@@ -135,6 +135,7 @@ class Builder:
                 training=scenario.training.local(scenario.data.dataset.black or ()),
                 coreset=getattr(scenario.training.workload, "method", None),
                 wants=tuple(scenario.selection.wants),
+                metrics=scenario.evaluation.metrics,
                 device=self._device,
                 seed=self.seeds.number("coresets") % 2**62,
             )

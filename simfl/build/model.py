@@ -131,7 +131,7 @@ def judge(
         with blaming(task.training.loss, "judging the model"):
             sound = quality.accuracy is None or 0 <= quality.accuracy <= 1
             expect(sound, "hits from 0 to 1", f"an accuracy of {quality.accuracy}")
-        return Evaluation(quality.accuracy, quality.loss)
+        return Evaluation(quality.accuracy, quality.loss, quality.metrics)
 
     return evaluate
 

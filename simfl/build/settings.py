@@ -22,6 +22,7 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         ),
         evaluate_every=scenario.evaluation.every,
         targets=scenario.evaluation.targets,
+        metrics=scenario.evaluation.labels,
         prices=_prices(scenario, model),
         wants=tuple(scenario.selection.wants),
         filters_updates=training.filter.stage == "client",

@@ -23,7 +23,9 @@ def plot_command(
     ] = "time",
     y: Annotated[
         str,
-        typer.Option("--y", help=", ".join(YS), autocompletion=_complete.one_of(*YS)),
+        typer.Option(
+            "--y", help=f"{', '.join(YS)}, or a metric.", autocompletion=_complete.one_of(*YS)
+        ),
     ] = "accuracy",
     band: Annotated[
         str,

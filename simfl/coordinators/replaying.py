@@ -19,6 +19,9 @@ from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
 
 _DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated", "forked"}
 
+_EVALUATED = {"t", "event", "round", "accuracy", "loss"}
+"""What every evaluation has; all else are metrics that the scenario asks for."""
+
 
 class ReplayingCoordinator(Coordinator):
     """A coordinator that repeats recorded answers, then hands over to a real one.
@@ -141,4 +144,5 @@ class ReplayingCoordinator(Coordinator):
         record = self._recorded("evaluated")
         if record is None:
             return self._live.evaluate(round_)
-        return Evaluation(record["accuracy"], record["loss"])
+        metrics = {k: v for k, v in record.items() if k not in _EVALUATED}
+        return Evaluation(record["accuracy"], record["loss"], metrics)

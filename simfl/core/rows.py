@@ -1,8 +1,8 @@
 """One dataclass per output table: what is in `rounds.csv` and `clients.csv`, with units."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, make_dataclass
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -74,6 +74,14 @@ class RoundRow:
     the differences of shares, from 0 (alike) to below 2 (FL-DP3S, Eq. 15)."""
 
 
+def round_row(metrics: Sequence[str]) -> type[RoundRow]:
+    """Return the rows of a run whose evaluations also measure `metrics`: a column more for each."""
+    if not metrics:
+        return RoundRow
+    columns = [(name, float | None, None) for name in metrics]
+    return make_dataclass(RoundRow.__name__, columns, bases=(RoundRow,), slots=True)
+
+
 @dataclass(slots=True)
 class ClientRow:
     """One participation of one client."""
@@ -127,5 +135,13 @@ class Columns:
         """Returns what is in a row, in the order of its columns."""
 
 
-COLUMNS: dict[type, Columns] = {row: Columns(row) for row in (RoundRow, ClientRow)}
+class _ColumnsOf(dict[type, Columns]):
+    """What is known of the rows of each class, looked up once."""
+
+    def __missing__(self, row: type) -> Columns:
+        self[row] = Columns(row)
+        return self[row]
+
+
+COLUMNS = _ColumnsOf()
 """By the class of a row."""

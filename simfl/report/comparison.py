@@ -74,8 +74,9 @@ def _head(column: Column) -> str:
 
 
 def name_of(column: Column) -> str:
-    """Return what a column is called; a loss names its own error."""
-    return NAMES.get(column.metric.name, column.metric.name.upper())
+    """Return what a column is called; losses and metrics bring names of their own."""
+    name = column.metric.name
+    return NAMES.get(name, name.replace("_", " ") if "_" in name else name.upper())
 
 
 def cell_text(column: Column, cell: Cell) -> str:

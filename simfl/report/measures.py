@@ -47,6 +47,15 @@ DURATION = Measure(
 DONE = Measure("done", "rounds done", lambda run: run.column("round").astype(np.float64))
 
 
+def of_metric(name: str) -> Measure:
+    """Return what a scenario's own metric says of rounds; runs without it say nothing."""
+
+    def column(run: RunResult) -> Floats:
+        return run.column(name) if name in run.rounds else np.full(run.n_rounds, np.nan)
+
+    return Measure(name, name.replace("_", " "), column)
+
+
 def on_grid(runs: Sequence[RunResult], x: Measure, y: Measure) -> tuple[Floats, Floats] | None:
     """Return `(points,)` places along `x` where every run has been, and `(runs, points)` their `y`.
 

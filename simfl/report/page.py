@@ -141,7 +141,8 @@ def learning(groups: Groups) -> Drawing | None:
     xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
     marks = [("accuracy", target, target_text(target)) for target in all_targets(groups)]
     about = "Dashed lines across are the targets." if marks else ""
-    ys = [measures.ACCURACY, measures.LOSS]
+    own = dict.fromkeys(name for run in all_runs(groups) for name in run.metrics)
+    ys = [measures.ACCURACY, measures.LOSS, *map(measures.of_metric, own)]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
     return drawing or curves.curves(
         "progress",

@@ -20,6 +20,7 @@ from simfl.report.measures import (
     ROUNDS,
     TIME,
     Measure,
+    of_metric,
     on_grid,
 )
 from simfl.runs.find import by_variant
@@ -80,7 +81,7 @@ def plot(
     Args:
         results: runs, finished or not.
         x: one of `XS`.
-        y: one of `YS`.
+        y: one of `YS`, or a metric of the scenario's.
         band: around the mean: the 95% interval of the mean (Student's t below six seeds, BCa
             bootstrap from there on), the sample standard deviation, from the lowest to the highest
             seed; or `runs`: each seed a line of its own, without a mean.
@@ -92,10 +93,11 @@ def plot(
     Raises:
         InputError: there is no such measure, band or style, or nothing to draw.
     """
-    across, up = _known("x", x, XS), _known("y", y, YS)
-    _known("band", band, {name: name for name in BANDS})
     for run in results:
         run.read()
+    own = {name: of_metric(name) for run in results for name in run.metrics}
+    across, up = _known("x", x, XS), _known("y", y, {**YS, **own})
+    _known("band", band, {name: name for name in BANDS})
     drawn = [run for run in results if _there(run, up) and _there(run, across)]
     if not drawn:
         raise InputError(f"none of the runs has any {up.label} over {across.label}")

@@ -184,6 +184,8 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
     if errors:
         evaluated = any(len(run.evaluated) for run in results)
         judged = [*(judged if evaluated else []), *(Metric(e, "number", _error(e)) for e in errors)]
+    own = dict.fromkeys(name for run in results for name in run.metrics)
+    judged += [Metric(name, "number", _of_the_scenario(name)) for name in own]
     metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
     if any(run.total_energy_j for run in results):
         metrics.append(ENERGY)
@@ -199,6 +201,10 @@ def _error(name: str) -> Callable[[RunResult], float]:
         return run.error[1] if run.error is not None and run.error[0] == name else math.nan
 
     return of
+
+
+def _of_the_scenario(name: str) -> Callable[[RunResult], float]:
+    return lambda run: run.metrics.get(name, math.nan)
 
 
 def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Figure:

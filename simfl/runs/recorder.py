@@ -1,7 +1,7 @@
 """Writes a run's event log and tables as it goes on."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,13 @@ class Recorder:
     """Writes the event log and the tables of one run; every table is a fold over all events.
 
     What the log leaves out and whether it is compressed is in the folder's provenance.
+
+    Args:
+        folder: of the run.
+        metrics: what its evaluations measure beside accuracy and loss.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, metrics: Sequence[str] = ()) -> None:
         provenance = read_json(folder / PROVENANCE)
         self.log: str = provenance.get("log", "full")
         self._kinds = LOGS[self.log]
@@ -35,7 +39,7 @@ class Recorder:
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)
         self._csv = _Csv()
-        self._rounds.append(",".join(COLUMNS[RoundRow].names))
+        self._rounds.append(",".join((*COLUMNS[RoundRow].names, *metrics)))
         self._clients.append(",".join(COLUMNS[ClientRow].names))
         self.flush()
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import Outcome
+from simfl.core.rows import Outcome, RoundRow, header
 from simfl.core.types import Floats, Ids
 from simfl.runs.files import RunFiles
 from simfl.runs.summary import TERMINAL_ROUNDS, gini
@@ -93,6 +93,13 @@ class RunResult(RunFiles):
             return None
         loss = losses.parse(written)
         return (loss.error, loss.error_of(float(values[-1]))) if loss.error else None
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """What the last evaluation measured beside accuracy and loss, by column (NaN: nothing)."""
+        known = set(header(RoundRow))
+        own = self.rounds[[name for name in self.rounds.columns if name not in known]].dropna()
+        return {str(k): float(v) for k, v in own.iloc[-1].items()} if len(own) else {}
 
     @property
     def best_accuracy(self) -> float:
@@ -230,6 +237,7 @@ class RunResult(RunFiles):
             "variant": self.variant,
             "seed": self.seed,
             **judged,
+            **self.metrics,
             "rounds": self.n_rounds,
             "virtual time (s)": self.end_s,
             "bytes": self.total_bytes,

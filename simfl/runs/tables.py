@@ -17,7 +17,7 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
     Args:
         path: the CSV file.
         row: the dataclass of its rows, which says the type of each column; one that an older file
-            lacks is empty (NaN, or "" for text).
+            lacks is empty (NaN, or "" for text), and what else there is are numbers.
 
     Raises:
         InputError: the file is missing or damaged.
@@ -26,11 +26,13 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
     import pandas as pd
 
     kinds = {column.name: _kind(column.type) for column in fields(row)}
-    empty = {name: [""] for name, kind in kinds.items() if kind is float}
     try:
         data = path.read_bytes()
         # A killed run may leave half a line.
         whole = BytesIO(data[: data.rfind(b"\n") + 1] or ",".join(kinds).encode())
+        names = whole.readline().decode().strip().split(",")
+        whole.seek(0)
+        empty = {name: [""] for name in names if kinds.get(name, float) is float}
         table = pd.read_csv(whole, dtype=kinds, keep_default_na=False, na_values=empty)
     except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be read: {error}") from None

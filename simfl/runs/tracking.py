@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.components.trackers.base import Record, Step, TrackedRun, Tracker
-from simfl.core.rows import RoundRow
+from simfl.core.rows import RoundRow, header
 from simfl.runs.result import MOVED, RunResult
 from simfl.scenario.place import leaves
 from simfl.sim.timeline import Listener
@@ -98,7 +98,8 @@ class Follower:
     def _step(self, row: RoundRow) -> Step:
         self._moved += sum(getattr(row, name) for name in MOVED)
         self._spent_j += row.energy_j
-        numbers = {name: getattr(row, name) for name in MEASURED}
+        metrics = header(type(row))[len(header(RoundRow)) :]
+        numbers = {name: getattr(row, name) for name in (*MEASURED, *metrics)}
         numbers |= {"bytes": self._moved, "energy_j": self._spent_j}
         finite = {
             name: float(value)
@@ -117,6 +118,7 @@ def totals_of(result: RunResult) -> dict[str, float]:
         "wasted_bytes": result.wasted_bytes,
         "energy_j": result.total_energy_j,
         "final_accuracy": result.final_accuracy,
+        **result.metrics,
     }
     return {name: float(value) for name, value in totals.items() if math.isfinite(value)}
 

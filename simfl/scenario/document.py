@@ -178,4 +178,6 @@ def file_names(data: object) -> Iterator[str]:
             yield from file_names(value)
     elif isinstance(data, Sequence) and not isinstance(data, str):
         for value in data:
+            if isinstance(value, str) and is_code(value):
+                yield value
             yield from file_names(value)

@@ -13,6 +13,7 @@ KINDS: dict[str, str] = {
     "optimizers": "simfl.components.optimizers.base:optimizers",
     "schedules": "simfl.components.schedules.base:schedules",
     "losses": "simfl.components.losses.base:losses",
+    "metrics": "simfl.components.metrics.base:quality_metrics",
     "availability": "simfl.components.availability.base:availabilities",
     "networks": "simfl.sim.networks.base:networks",
     "policies": "simfl.sim.policies.base:policies",

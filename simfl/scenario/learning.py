@@ -1,5 +1,6 @@
 """What is learned: the data, how clients train, how the result is judged."""
 
+from keyword import iskeyword
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -9,10 +10,12 @@ from simfl.components.datasets.base import Dataset, datasets
 from simfl.components.filters.base import UpdateFilter, filters
 from simfl.components.local_training import Augmentation, LocalTraining
 from simfl.components.losses.base import Loss, losses
+from simfl.components.metrics.base import QualityMetric, quality_metrics
 from simfl.components.optimizers.base import Optimizer, optimizers
 from simfl.components.partitions.base import Partition, partitions
 from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.workloads.base import Workload, workloads
+from simfl.core.rows import RoundRow, header
 from simfl.core.units import Percent
 from simfl.scenario.part import Count, Part
 
@@ -130,3 +133,21 @@ class Evaluation(Part):
     targets: tuple[Annotated[Percent, Field(gt=0)], ...] = Field(
         (), description="accuracies whose first crossing is reported, in (0, 1]"
     )
+    metrics: tuple[Annotated[QualityMetric, quality_metrics], ...] = Field(
+        (), description="what is measured beside accuracy and loss, a column of `rounds.csv` each"
+    )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The columns of `metrics`."""
+        return tuple(metric.label for metric in self.metrics)
+
+    @model_validator(mode="after")
+    def _own_columns(self) -> Self:
+        columns = {"t", "event", *header(RoundRow)}
+        for place, label in enumerate(self.labels):
+            if not label.isidentifier() or iskeyword(label):
+                raise ValueError(f"metrics: {label!r} is no name for a column")
+            if label in columns or label in self.labels[:place]:
+                raise ValueError(f"metrics: there is a column {label!r} already")
+        return self

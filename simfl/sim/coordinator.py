@@ -48,10 +48,14 @@ class Aggregated:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Quality of the global model: its loss, and its accuracy in [0, 1] if there is one."""
+    """Quality of the global model: its loss, and its accuracy in [0, 1] if there is one.
+
+    `metrics` has further measures that the scenario asks for, by their labels (None: no number).
+    """
 
     accuracy: float | None
     loss: float
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
 
 
 class Coordinator(Protocol):

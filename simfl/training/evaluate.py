@@ -5,13 +5,15 @@ every batch has the same shape, so the last one is filled up with copies of its 
 the model normalises by what is in a batch.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
 from simfl.components.losses.base import Loss
+from simfl.core.guard import blaming, expect
 from simfl.core.types import Floats, Params
 from simfl.training.flat import load
 from simfl.training.program import Program, program_of
@@ -33,10 +35,12 @@ class Evaluation:
         accuracy: share of right answers (weighted if weights were given); None: the loss knows no
             right ones.
         loss: its mean.
+        metrics: what else the task asks for, by label.
     """
 
     accuracy: float | None
     loss: float
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
 
 
 def evaluate(
@@ -52,7 +56,7 @@ def evaluate(
         weights: `(n,)` weight of each row in both means; None: all equal.
     """
     outputs = logits_of(task, params, x, slice(0, len(x)))
-    return judge(task.training.loss, outputs, y, weights)
+    return judge(task, outputs, y, weights)
 
 
 def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch.Tensor:
@@ -71,17 +75,33 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
 
 
 def judge(
-    loss: Loss, outputs: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
+    task: Task, outputs: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
 ) -> Evaluation:
     """Return how right `outputs` `(n, c)` are about targets `y` `(n, ...)`."""
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
-    targets = y.to(outputs.device)
+    loss, targets = task.training.loss, y.to(outputs.device)
     mean = float(np.average(row_losses(loss, outputs, targets), weights=weights))
     hits = loss.hits(outputs, targets)
-    if hits is None:
-        return Evaluation(None, mean)
-    return Evaluation(float(np.average(hits.double().cpu().numpy(), weights=weights)), mean)
+    accuracy = None
+    if hits is not None:
+        accuracy = float(np.average(hits.double().cpu().numpy(), weights=weights))
+    return Evaluation(accuracy, mean, _metrics(task, outputs, y))
+
+
+def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, float | None]:
+    """Return what `task` measures beside accuracy and loss, by label (None: it gives nothing)."""
+    if not task.metrics:
+        return {}
+    given, true = outputs.double().cpu().numpy(), y.cpu().numpy()
+    numbers: dict[str, float | None] = {}
+    for metric in task.metrics:
+        with blaming(metric, "judging the model"):
+            number = metric.of(given, true)
+            sound = isinstance(number, float | int) and not math.isinf(number)
+            expect(sound, "a finite number, or NaN", repr(number))
+            numbers[metric.label] = None if math.isnan(number) else float(number)
+    return numbers
 
 
 def hold(program: Program, params: torch.Tensor) -> None:

@@ -7,6 +7,7 @@ import torch
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import ClientData
 from simfl.components.local_training import LocalTraining
+from simfl.components.metrics.base import QualityMetric
 from simfl.components.models.base import Model
 from simfl.core.registry import Component
 from simfl.core.types import Floats, Ids
@@ -26,6 +27,7 @@ class Task:
         coreset: how a coreset is chosen where a plan asks for one.
         wants: extra measurements that participants make, see `Selector.wants`: `gradient` `(p,)`,
             `loss` and `squared_loss` `()`.
+        metrics: what evaluations measure beside accuracy and loss.
         device: torch device that computes.
         seed: of what is drawn once per run, such as the start of a static coreset.
         static_coresets: (client, size) -> rows and weights, filled in as they are chosen: coresets
@@ -39,6 +41,7 @@ class Task:
     training: LocalTraining
     coreset: Coreset | None = None
     wants: tuple[str, ...] = ()
+    metrics: tuple[QualityMetric, ...] = ()
     device: str = "cpu"
     seed: int = 0
     static_coresets: dict[tuple[int, int], tuple[Ids, Floats]] = field(

@@ -2,18 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
+from simfl.components.targets import Targets, unfit
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Targets = Literal["classes", "labels", "numbers"]
-"""What a data set's targets are: a class each, yes or no for each of several labels, or numbers."""
 
 
 class Loss(Component, ABC):
@@ -46,13 +44,7 @@ class Loss(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        targets = circumstances.targets
-        if targets not in self.takes:
-            others = [name for name in losses.names() if targets in losses.get(name).takes]
-            yield (
-                f"loss {self.name!r} is for {' or '.join(self.takes)}, but the targets of data set "
-                f"{circumstances.dataset!r} are {targets}; use {' or '.join(others)}"
-            )
+        yield from unfit(self, losses, circumstances)
         if circumstances.awaits_accuracy and not self.has_accuracy:
             yield (
                 f"loss {self.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "

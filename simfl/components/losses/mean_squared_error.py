@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
-from simfl.components.losses.base import Loss, Targets, losses
+from simfl.components.losses.base import Loss, losses
+from simfl.components.targets import Targets
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import get_args
 
-from simfl.core.rows import ClientRow, Outcome, RoundRow, header
+from simfl.core.rows import ClientRow, Outcome, RoundRow, header, round_row
 from simfl.sim.coordinator import Evaluation
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
@@ -34,7 +34,8 @@ class Accounting:
         self._fleet = fleet
         self.total_bytes = 0
         self.total_energy_j = 0.0
-        self.row = RoundRow(0, 0.0)
+        self._new_row = round_row(state.settings.metrics)
+        self.row = self._new_row(0, 0.0)
         self._idle = IdleEnergy(state, fleet)
 
     def open(self, deadline_s: float | None) -> None:
@@ -112,7 +113,9 @@ class Accounting:
         row.end_s, row.train_loss, row.gemd = now_s, train_loss, gemd
         if evaluation is not None:
             row.accuracy, row.loss = evaluation.accuracy, evaluation.loss
-        self.row = RoundRow(row.round + 1, now_s)
+            for name, value in evaluation.metrics.items():
+                setattr(row, name, value)
+        self.row = self._new_row(row.round + 1, now_s)
         self._state.note("round_end", row=row)
 
     def _spend(self, moved: int, energy_j: float) -> None:

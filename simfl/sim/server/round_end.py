@@ -69,6 +69,7 @@ class RoundEnd:
                 round=self._round,
                 accuracy=evaluation.accuracy,
                 loss=evaluation.loss,
+                **evaluation.metrics,
             )
         return evaluation
 

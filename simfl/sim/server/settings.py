@@ -64,6 +64,7 @@ class Settings:
         stop: when to end.
         evaluate_every: rounds between evaluations.
         targets: accuracies whose first crossing is noted.
+        metrics: what evaluations measure beside accuracy and loss.
         prices: what everything costs.
         wants: what participants measure beside their update.
         filters_updates: whether clients decide after training if their update is worth an upload.
@@ -81,6 +82,7 @@ class Settings:
     targets: Sequence[float]
     prices: Prices
     wants: Sequence[str] = ()
+    metrics: Sequence[str] = ()
     memory_bytes: int = 0
     forward_units: float = 1 / 3
     min_clients: int | None = None

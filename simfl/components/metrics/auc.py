@@ -1,0 +1,46 @@
+"""The area under the receiver operating characteristic."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from simfl.components.metrics.answers import Flags, truth
+from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.components.targets import Targets
+from simfl.core.types import Floats
+
+
+@quality_metrics.register("auc")
+class Auc(QualityMetric):
+    """How often a sample of a class scores higher in it than one of another class; a tie is a half.
+
+    Mean over classes, each against all others, of their softmax shares, or over labels
+    (``sklearn.metrics.roc_auc_score`` with ``multi_class="ovr"``).  A class or label that all or
+    none of the samples have is left out; if none is left, there is no number.
+    """
+
+    takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
+
+    @override
+    def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
+        true, scores = truth(outputs, targets), outputs
+        if scores.shape[1] == 1:
+            scores = np.hstack([-outputs, outputs]) if targets.ndim == 1 else outputs
+        elif targets.ndim == 1:
+            from scipy.special import softmax
+
+            scores = softmax(outputs, axis=1)
+        areas = [_area(scores[:, c], true[:, c]) for c in range(true.shape[1])]
+        known = [area for area in areas if not np.isnan(area)]
+        return float(np.mean(known)) if known else float("nan")
+
+
+def _area(scores: Floats, true: Flags) -> float:
+    """Return the area of one class, by ranks (Mann and Whitney, 1947)."""
+    from scipy.stats import rankdata
+
+    n = int(true.sum())
+    pairs = n * (len(true) - n)
+    return (float(rankdata(scores)[true].sum()) - n * (n + 1) / 2) / pairs if pairs else np.nan

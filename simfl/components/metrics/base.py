@@ -1,0 +1,43 @@
+"""The seam of metrics: what a model says of all samples it is judged on -> one number."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from simfl.components.targets import Targets, unfit
+from simfl.core.circumstances import Circumstances
+from simfl.core.registry import Component, Registry
+from simfl.core.types import Floats
+
+
+class QualityMetric(Component, ABC):
+    """What evaluations measure beside accuracy and loss; no decision of a run hangs on it."""
+
+    takes: ClassVar[tuple[Targets, ...]] = ("classes",)
+    """Which targets it can be computed for."""
+
+    @property
+    def label(self) -> str:
+        """Its column of `rounds.csv`: the class's name in small letters, macro_f1 of MacroF1."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from unfit(self, quality_metrics, circumstances)
+
+    @abstractmethod
+    def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
+        """Return the measure; NaN: these samples give none.
+
+        Args:
+            outputs: `(n, c)` what the model says of each sample, such as logits; one column, the
+                logit of the second class, under `binary_cross_entropy` with two classes.
+            targets: `(n,)` classes, or `(n, c)` as the data set has them.
+        """
+
+
+quality_metrics: Registry[QualityMetric] = Registry("metric", "simfl.components.metrics")

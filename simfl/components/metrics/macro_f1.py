@@ -1,0 +1,37 @@
+"""The F1 score, all classes alike: rare ones count as much as common ones."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from simfl.components.metrics.answers import no_answers, said, truth
+from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.components.targets import Targets
+from simfl.core.circumstances import Circumstances
+from simfl.core.types import Floats
+
+
+@quality_metrics.register("macro_f1")
+class MacroF1(QualityMetric):
+    """The mean over classes (or labels) of 2 hits / (samples of the class + times it was said).
+
+    A class that no sample has and that is never said is left out (``sklearn.metrics.f1_score`` with
+    ``average="macro"``).
+    """
+
+    takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        yield from no_answers(self.name, circumstances)
+
+    @override
+    def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
+        given, true = said(outputs, targets), truth(outputs, targets)
+        counted = given.sum(0) + true.sum(0)
+        scores = 2.0 * (given & true).sum(0)[counted > 0] / counted[counted > 0]
+        return float(np.mean(scores)) if len(scores) else float("nan")

@@ -1,0 +1,30 @@
+"""Accuracy where the right class need only be among the likeliest."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import override
+
+from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.core.types import Floats
+
+
+@quality_metrics.register("top_k")
+class TopK(QualityMetric):
+    """The share of samples of whose classes fewer than k score higher than the right one."""
+
+    k: int = Field(5, ge=1, description="classes that may be said of one sample")
+
+    @property
+    @override
+    def label(self) -> str:
+        return f"top_{self.k}"
+
+    @override
+    def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
+        if outputs.shape[1] == 1:
+            outputs = np.hstack([-outputs, outputs])
+        right = np.take_along_axis(outputs, targets[:, None], axis=1)
+        return float(((~(outputs <= right)).sum(1) < self.k).mean())

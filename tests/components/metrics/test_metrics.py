@@ -1,0 +1,90 @@
+"""Metrics against their definitions, counted out sample by sample."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import softmax
+
+from simfl.components.metrics.auc import Auc
+from simfl.components.metrics.balanced_accuracy import BalancedAccuracy
+from simfl.components.metrics.macro_f1 import MacroF1
+from simfl.components.metrics.mean_absolute_error import MeanAbsoluteError
+from simfl.components.metrics.top_k import TopK
+
+CLASSES = 4
+CLASS = st.integers(0, CLASSES - 1)
+ANSWERS = st.lists(st.tuples(CLASS, CLASS), min_size=1, max_size=30)
+"""What is said and what is true, sample by sample."""
+SCORES = arrays(np.float64, (12, CLASSES), elements=st.integers(-2, 2).map(float))
+
+
+def judged(answers: list[tuple[int, int]]) -> tuple[Any, Any]:
+    said, true = np.array(answers).T
+    return np.eye(CLASSES)[said], true
+
+
+@given(ANSWERS)
+def test_macro_f1_is_the_mean_of_precision_and_recall_taken_harmonically(
+    answers: list[tuple[int, int]],
+) -> None:
+    scores = []
+    for c in range(CLASSES):
+        hits = sum(said == true == c for said, true in answers)
+        said, true = (sum(pair[i] == c for pair in answers) for i in (0, 1))
+        if said or true:
+            precision, recall = hits / max(said, 1), hits / max(true, 1)
+            scores.append(2 * precision * recall / ((precision + recall) or 1))
+    assert MacroF1().of(*judged(answers)) == pytest.approx(sum(scores) / len(scores))
+
+
+@given(ANSWERS)
+def test_balanced_accuracy_is_the_mean_recall(answers: list[tuple[int, int]]) -> None:
+    classes = {true for _, true in answers}
+    recalls = [np.mean([said == true for said, true in answers if true == c]) for c in classes]
+    assert BalancedAccuracy().of(*judged(answers)) == pytest.approx(np.mean(recalls))
+
+
+@given(SCORES, st.lists(CLASS, min_size=12, max_size=12))
+def test_auc_counts_pairs(scores: Any, true: list[int]) -> None:
+    shares, areas = softmax(scores, axis=1), []
+    for c in range(CLASSES):
+        ins = [s[c] for s, t in zip(shares, true, strict=True) if t == c]
+        outs = [s[c] for s, t in zip(shares, true, strict=True) if t != c]
+        if ins and outs:
+            areas.append(np.mean([[(i > o) + (i == o) / 2 for i in ins] for o in outs]))
+    found = Auc().of(scores, np.array(true))
+    assert found == pytest.approx(np.mean(areas)) if areas else np.isnan(found)
+
+
+def test_one_logit_is_that_of_the_second_of_two_classes() -> None:
+    logits, true = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 1, 0, 1])
+    assert Auc().of(logits, true) == 0.75
+    assert BalancedAccuracy().of(logits, true) == 0.5
+    assert TopK(k=1).of(logits, true) == 0.5
+    assert TopK(k=2).of(logits, true) == 1
+
+
+def test_labels_count_one_by_one() -> None:
+    outputs = np.array([[3.0, -1.0], [1.0, 2.0], [-1.0, 1.0]])
+    labels = np.array([[1, 0], [0, 1], [0, 1]], dtype=np.float32)
+    assert MacroF1().of(outputs, labels) == pytest.approx((2 / 3 + 1) / 2)
+    assert Auc().of(outputs, labels) == 1
+
+
+@given(SCORES, st.lists(CLASS, min_size=12, max_size=12), st.integers(1, CLASSES))
+def test_top_k_by_sorting(scores: Any, true: list[int], k: int) -> None:
+    ranks = [sum(row > row[t]) for row, t in zip(scores, true, strict=True)]
+    assert TopK(k=k).of(scores, np.array(true)) == np.mean([rank < k for rank in ranks])
+
+
+def test_a_model_that_has_diverged_is_never_right() -> None:
+    nothing = np.full((3, CLASSES), np.nan)
+    assert TopK(k=3).of(nothing, np.array([0, 1, 2])) == 0
+
+
+def test_mean_absolute_error() -> None:
+    assert MeanAbsoluteError().of(np.array([[1.0], [4.0]]), np.array([2.0, 2.0])) == 1.5

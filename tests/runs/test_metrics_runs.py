@@ -1,0 +1,123 @@
+"""Metrics of a scenario's own: measured, recorded, shown, the same however the run is computed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simfl import Options, RunResult, compare, resume
+from simfl.errors import InputError, RunError
+from simfl.report import write_report
+from simfl.report.comparison_forms import render
+from simfl.report.plot import plot
+from simfl.runs.check import check
+from simfl.runs.verify import verify
+from tests.tiny import RunTiny
+
+CHANGES = {
+    "evaluation.metrics": ["macro_f1", "auc", {"name": "top_k", "k": 3}],
+    "evaluation.every": 2,
+}
+LABELS = ["macro_f1", "auc", "top_3"]
+"""As columns."""
+OWN = """
+from simfl.components.metrics.base import QualityMetric
+
+class {name}(QualityMetric):
+    def of(self, outputs, targets):
+        return {value}
+"""
+
+
+@pytest.fixture
+def judged(run_tiny: RunTiny) -> RunResult:
+    return run_tiny(CHANGES)
+
+
+def test_each_has_a_column_of_rounds(judged: RunResult) -> None:
+    rounds = judged.rounds[LABELS]
+    assert rounds.notna().to_numpy().tolist() == [[False] * 3, [True] * 3] * 2
+    assert ((rounds.dropna() >= 0) & (rounds.dropna() <= 1)).all().all()
+    assert (rounds["top_3"].dropna() >= judged.rounds["accuracy"].dropna()).all()
+    assert judged.metrics == pytest.approx(dict(rounds.iloc[-1]))
+
+
+def test_they_change_nothing_else(judged: RunResult, run_tiny: RunTiny) -> None:
+    plain = run_tiny({"evaluation.every": 2})
+    assert plain.rounds.equals(judged.rounds.drop(columns=LABELS))
+    assert plain.metrics == {}
+
+
+def test_the_folder_holds_together(judged: RunResult) -> None:
+    assert [finding for finding in check(judged.folder) if finding.violation] == []
+    assert verify(judged.folder) is None
+
+
+def test_comparisons_and_reports_show_them(judged: RunResult, tmp_path: Path) -> None:
+    comparison = compare([judged])
+    [row] = json.loads(render(comparison, "json"))
+    assert row["auc"]["mean"] == judged.metrics["auc"]
+    table = render(comparison, "table")
+    assert all(head in table for head in ("macro f1", "AUC", "top 3"))
+    page = write_report([judged], tmp_path / "report.html").read_text()
+    assert "macro f1" in page
+    axes = plot([judged], y="auc").axes[0]
+    assert axes.get_ylabel() == "auc"
+
+
+def test_by_processes_and_gone_on_with_they_are_the_same(
+    judged: RunResult, run_tiny: RunTiny
+) -> None:
+    other = run_tiny(CHANGES, Options(executor="processes", workers=2))
+    assert other.rounds.equals(judged.rounds)
+    (other.folder / "summary.json").unlink()
+    assert resume(other.folder).rounds.equals(judged.rounds)
+
+
+def test_code_of_the_users_own(run_tiny: RunTiny, tmp_path: Path) -> None:
+    (tmp_path / "own_metrics.py").write_text(OWN.format(name="Share", value="0.25"))
+    name = f"{tmp_path / 'own_metrics.py'}:Share"
+    run = run_tiny({"evaluation.metrics": [name]})
+    assert run.column("share").tolist() == [0.25] * 4
+    assert verify(run.folder) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("float('inf')", "expected a finite number, or NaN, got inf"),
+        ("outputs", "expected a finite number, or NaN, got array"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_what_users_code_does_wrong_is_told_as_its_own(
+    value: str, message: str, run_tiny: RunTiny, tmp_path: Path
+) -> None:
+    module = f"metric_{abs(hash(value))}"
+    (tmp_path / f"{module}.py").write_text(OWN.format(name="Wrong", value=value))
+    with pytest.raises(RunError, match=rf"metric '.*Wrong', judging the model: {message}"):
+        run_tiny({"evaluation.metrics": [f"{tmp_path / module}.py:Wrong"]})
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        (["macro_f2"], "unknown metric 'macro_f2'; did you mean 'macro_f1'"),
+        (["auc", "auc"], "there is a column 'auc' already"),
+        (["mean_absolute_error"], "is for numbers, but the targets .* are classes"),
+    ],
+)
+def test_what_does_not_fit_is_refused(metrics: list[str], message: str, run_tiny: RunTiny) -> None:
+    with pytest.raises(InputError, match=message):
+        run_tiny({"evaluation.metrics": metrics})
+
+
+def test_regression_has_no_right_answers(run_tiny: RunTiny) -> None:
+    changes = {
+        "data.dataset": {"name": "synthetic_regression", "clients": 8},
+        "training.loss": "mean_squared_error",
+    }
+    run = run_tiny({**changes, "evaluation.metrics": ["mean_absolute_error"]})
+    assert run.metrics["mean_absolute_error"] > 0
+    with pytest.raises(InputError, match="is for classes or labels"):
+        run_tiny({**changes, "evaluation.metrics": ["macro_f1"]})
