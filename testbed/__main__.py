@@ -15,8 +15,9 @@ from typing import Any
 from benchmarks.environments import NotInstalled
 from simfl import Options
 from simfl.errors import SimflError
-from testbed.compare import VARIANTS, compare, repeated, variants
+from testbed.compare import VARIANTS, compare, variants
 from testbed.namespaces import NoQuotas, Refused, check
+from testbed.orders import repeated
 from testbed.tables import tables
 
 HERE = Path(__file__).parent

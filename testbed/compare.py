@@ -1,7 +1,7 @@
 """Measured against simulated: the same scenario, run for real and on simfl's clock."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,14 @@ from testbed.flower import federation as flower
 from testbed.journals import Run
 from testbed.measure import measure, shares
 from testbed.namespaces import Loopback, Namespaces
+from testbed.orders import PHASES, first_swap, orders, outcomes, participations, updates
 from testbed.wire import PER_BYTE, composition, wire_errors
 
-NOISE_S = 0.03
-"""Arrivals no further apart than this are ties: what rounds scatter by on a busy machine."""
 VARIANTS = ("", "deep-queue", "fair-queue", "cpu-quota", "flower")
 """The testbed's own federation; with a queue at the server that never overflows; with a queue for
 each client, served in turn; with shares of a core instead of training and waiting; Flower instead.
 """
 SPECIAL = {"cpu_quota": ("cpu-quota",), "flower": ("", "flower")}
-PHASES = ("download", "compute", "upload")
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) ->
     """
     mine, theirs = (_times(each, rounds) for each in (simulated, real))
     wrong = np.abs(mine - theirs) / theirs.mean()
-    a, b = (_table(each, rounds) for each in (simulated, real))
+    a, b = (participations(each, rounds) for each in (simulated, real))
     both = _both(a, b)
     down, up = wire_errors(real, simulated, overhead)
     # With Flower a simulated update has arrived when the server looks, a measured one when it came.
@@ -90,8 +88,8 @@ def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) ->
         float(wrong.mean()),
         float(wrong.max()),
         {phase: _phase(both, phase) for phase in phases},
-        float(np.mean([_same_order(a, b, number) for number in rounds])),
-        float(np.mean([_outcomes(a, number) == _outcomes(b, number) for number in rounds])),
+        orders(a, b, rounds),
+        outcomes(a, b, rounds),
         float((both.staleness_s == both.staleness_r).mean()) if len(both) else float("nan"),
         down,
         up,
@@ -104,17 +102,6 @@ def _times(each: Run, rounds: Sequence[int]) -> np.ndarray:
     return np.diff(ends)[list(rounds)]
 
 
-def _table(each: Run, rounds: Sequence[int]) -> pd.DataFrame:
-    """Return the participations of `rounds` by client and how many it had before."""
-    table = each.clients.sort_values("selected_s", kind="stable")
-    first = each.rounds["round"].min()
-    table = table.assign(round=table["round"] - first, turn=table.groupby("client").cumcount())
-    ends = [table.selected_s, *(table[f"{phase}_end_s"] for phase in PHASES)]
-    for phase, begun, ended in zip(PHASES, ends, ends[1:], strict=False):
-        table[f"{phase}_s"] = ended - begun
-    return table[table["round"].isin(list(rounds))].set_index(["client", "turn"])
-
-
 def _both(simulated: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame:
     """Return the participations that are in both, columns ending in `_s` and `_r`."""
     return simulated.merge(real, left_index=True, right_index=True, suffixes=("_s", "_r"))
@@ -124,24 +111,6 @@ def _phase(both: pd.DataFrame, phase: str) -> float:
     done = both[[f"{phase}_s_s", f"{phase}_s_r"]].dropna()
     mine, theirs = done.mean()
     return float(mine / theirs - 1)
-
-
-def _arrivals(table: pd.DataFrame, number: int) -> dict[tuple[int, int], float]:
-    counted = table[(table["round"] == number) & (table.outcome == "arrived")]
-    return dict(zip(counted.index, counted.upload_end_s, strict=True))
-
-
-def _same_order(a: pd.DataFrame, b: pd.DataFrame, number: int) -> bool:
-    mine, theirs = _arrivals(a, number), _arrivals(b, number)
-    if set(mine) != set(theirs):
-        return False
-    pairs = [(i, j) for i in mine for j in mine if mine[j] - mine[i] > NOISE_S]
-    return all(theirs[j] > theirs[i] for i, j in pairs)
-
-
-def _outcomes(table: pd.DataFrame, number: int) -> dict[tuple[int, int], str]:
-    outcome = table[table["round"] == number].outcome
-    return dict(zip(outcome.index.tolist(), outcome.tolist(), strict=True))
 
 
 def _server(scenario: Scenario) -> tuple[float, float]:
@@ -222,6 +191,7 @@ def told(
         "arrivals": [] if "received_s" in real.clients else _pairs(real, stated, every),
         "waits": waits(real),
         "swap": first_swap(real, stated),
+        "updates": updates(real),
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),
     }
@@ -229,42 +199,6 @@ def told(
         again = simulate(fitted, data_dir, False, 0.0)
         result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
     return result
-
-
-def repeated(result: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return how far the rounds of two real runs are apart: mean absolute, in mean rounds.
-
-    Args:
-        result: of a scenario.
-        earlier: results of another day; one with other shares of a core is another scenario.
-    """
-    rounds_s = np.diff([0.0, *result["ends_s"]["measured"]])
-    for other in earlier:
-        if other["name"] == result["name"] and not other.get("shares"):
-            before_s = np.diff([0.0, *other["ends_s"]["measured"]])
-            return float(np.abs(rounds_s - before_s).mean() / rounds_s.mean())
-    return None
-
-
-def first_swap(real: Run, simulated: Run) -> dict[str, float]:
-    """Return where updates first arrive in another order than simulated; nothing if nowhere.
-
-    Returns:
-        after how many arrivals, and how many seconds apart the two were measured and simulated;
-        those that are simulated to arrive at the same instant may come as they like.
-    """
-    every = range(len(real.rounds))
-    mine, theirs = (
-        table[table.outcome == "arrived"].upload_end_s.sort_values(kind="stable")
-        for table in (_table(each, every) for each in (simulated, real))
-    )
-    for place, (first, other) in enumerate(zip(mine.index, theirs.index, strict=False)):
-        if first not in theirs or other not in mine:
-            continue
-        measured_s, simulated_s = theirs[first] - theirs[other], mine[other] - mine[first]
-        if min(measured_s, simulated_s) > 0:
-            return {"after": place, "measured_s": measured_s, "simulated_s": simulated_s}
-    return {}
 
 
 def waits(real: Run) -> dict[str, float]:
@@ -296,7 +230,7 @@ def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | Non
         return None
     units = builder.settings.nominal.units
     samples = [units(int(n), builder.settings.batch_size) for n in builder.fleet.samples]
-    pilot = _table(real, range(len(real.rounds) // 2)).reset_index()
+    pilot = participations(real, range(len(real.rounds) // 2)).reset_index()
     if "received_s" in pilot:  # what Flower polls for is no transfer
         pilot["download_s"] = pilot.download_end_s - pilot.received_s
     table = pilot.assign(
@@ -329,7 +263,7 @@ def _between(real: Run) -> float:
 
 def _pairs(real: Run, simulated: Run, rounds: Sequence[int]) -> list[list[float]]:
     """Return (simulated, measured) seconds of each update from its order to its arrival."""
-    a, b = (_table(each, rounds) for each in (simulated, real))
+    a, b = (participations(each, rounds) for each in (simulated, real))
     both = _both(a, b)
     mine, theirs = (both[f"upload_end_s_{x}"] - both[f"selected_s_{x}"] for x in "sr")
     return [[round(x, 4), round(y, 4)] for x, y in zip(mine, theirs, strict=True) if x * y > 0]

@@ -1,5 +1,6 @@
 """What the comparison tells of two runs of which it is known how they differ."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ import pytest
 
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
-from testbed.compare import NOISE_S, errors, first_swap, repeated
+from testbed.compare import errors
 from testbed.journals import Run
+from testbed.orders import NOISE_S, first_swap, repeated, updates
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
     HEADERS,
@@ -56,6 +58,11 @@ def test_arrivals_are_in_order_unless_nearly_tied(apart_s: float, agrees: int) -
     assert errors(real, simulated, 0.0, [0]).orders == agrees
 
 
+def test_what_was_measured_nearly_at_once_is_a_tie_too() -> None:
+    simulated, real = made(last_s=3.5), made(last_s=2.9 - NOISE_S / 2)
+    assert errors(real, simulated, 0.0, [0]).orders == 1
+
+
 def test_where_the_order_first_differs_is_told_with_how_far_apart_they_were() -> None:
     simulated, real = made(last_s=2.94), made(last_s=2.88)
     swap = first_swap(real, simulated)
@@ -93,19 +100,38 @@ def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[
     found = asdict(errors(made(), made(), 0.0, [0])) | {"mean_round": given, "down": down, "up": 0}
     fitted = {"calibrated": found | {"mean_round": calibrated}}
     kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0, "load": [0.1, 2.4]}
-    return {"name": name, "plain": found, "stated": found, "repeated": given} | fitted | kept
+    again = {"repeated": {"mean_round": given, "orders": 1.0, "outcomes": 0.5}}
+    return {"name": name, "plain": found, "stated": found} | again | fitted | kept
 
 
 def test_two_real_runs_are_compared_round_by_round_but_not_other_shares_of_a_core() -> None:
     result = {"name": "a", "ends_s": {"measured": [1.0, 3.0]}}
     before = {"name": "a", "ends_s": {"measured": [1.5, 3.0]}}
-    assert repeated(result, [{**before, "name": "b"}, before]) == pytest.approx(0.5 / 1.5)
+    apart = repeated(result, [{**before, "name": "b"}, before])
+    assert apart is not None
+    assert list(apart) == ["mean_round"]
+    assert apart["mean_round"] == pytest.approx(0.5 / 1.5)
     assert repeated(result, [{**before, "shares": [0.1]}]) is None
+
+
+def test_and_update_by_update() -> None:
+    def kept(run: Run) -> dict[str, Any]:
+        ends_s = {"measured": run.rounds.end_s.tolist()}
+        return json.loads(json.dumps({"name": "a", "ends_s": ends_s, "updates": updates(run)}))
+
+    first, swapped, late = made(last_s=3.1), made(last_s=2.7), made(outcome="late")
+    assert repeated(kept(first), [kept(first)]) == {"mean_round": 0, "orders": 1, "outcomes": 1}
+    apart = repeated(kept(first), [kept(swapped)])
+    assert apart is not None
+    assert (apart["orders"], apart["outcomes"]) == (0, 1)
+    apart = repeated(kept(first), [kept(late)])
+    assert apart is not None
+    assert (apart["orders"], apart["outcomes"]) == (0, 0)
 
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
-    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 0 to 2 |" in text
+    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 100% | 50% | 0 to 2 |" in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
     assert "further apart than 5%: 1 of 1. In the mean 1.0%, within 2%." in text
     assert "rounds within 2%: 1 of 2; not far (3.0%). In the mean 1.6%, not within 1%." in text

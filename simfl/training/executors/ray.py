@@ -8,6 +8,8 @@ again wherever it likes when a worker or a node is lost: no bit changes.
 
 import logging
 import os
+import pickle
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
@@ -64,7 +66,7 @@ class Ray(Executor):
         self.close()
         torch.set_num_threads(1)
         ray = connect(self.address, self.workers)
-        self._parcel = ray.put(pack_arrays(task))
+        self._parcel = ray.put((sys.path, pack_arrays(task)))
         super().start(task)
 
     @property
@@ -193,7 +195,7 @@ def at_once(
     try:
         while waiting or under_way:
             while waiting and len(under_way) < (os.cpu_count() or 1):
-                under_way.append(make.remote(waiting.pop()))
+                under_way.append(make.remote(sys.path, pickle.dumps(waiting.pop())))
             done, under_way = ray.wait(under_way)
             for reference in done:
                 failure = ray.get(reference)
@@ -205,12 +207,18 @@ def at_once(
         _cancel(ray, under_way)
 
 
-def _call(call: Callable[[], object]) -> SimflError | None:
+def _call(path: Sequence[str], call: bytes) -> SimflError | None:
+    _find_code(path)
     try:
-        call()
+        pickle.loads(call)()
     except SimflError as error:
         return error
     return None
+
+
+def _find_code(path: Sequence[str]) -> None:
+    """Let this worker import what the user's process can: code may lie beside a scenario."""
+    sys.path += [folder for folder in path if folder not in sys.path]
 
 
 def _cpus(ray: Any) -> int:
@@ -257,7 +265,9 @@ def _task(reference: Any) -> "Task":
 
         from simfl.training.executors.sharing import unpack_arrays
 
-        task = unpack_arrays(*ray.get(reference))
+        path, packed = ray.get(reference)
+        _find_code(path)
+        task = unpack_arrays(*packed)
     _tasks[reference] = task
     while len(_tasks) > TASKS_KEPT:
         del _tasks[next(iter(_tasks))]

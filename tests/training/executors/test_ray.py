@@ -49,6 +49,15 @@ class Patient(Logistic):
         return super().build(shape, classes)
 
 
+NET = """
+from torch import nn
+
+def net(shape, classes):
+    return nn.Sequential(nn.Linear(*shape, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, classes))
+"""
+"""Code beside a scenario, with batch norm."""
+
+
 @pytest.fixture
 def cluster(monkeypatch):
     """Two nodes of one CPU each; `cluster.second` can be killed."""
@@ -149,16 +158,19 @@ def test_a_run_that_loses_a_node_ends_with_the_same_digest(cluster, tmp_path):
 @quiet
 def test_variants_and_seeds_run_at_once_into_the_same_folders(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "net_of_ours.py").write_text(NET)
     scenario = Scenario.from_dict(
         {
             "name": "spread",
             "data": {"dataset": "synthetic"},
-            "model": "logistic_regression",
+            "model": "net_of_ours.py:net",
             "fleet": {"count": 30},
             "rounds": {"stop": {"rounds": 2}},
             "variants": {"short": {}, "long": {"training.epochs": 2}},
             "seeds": [0, 1],
-        }
+        },
+        folder=tmp_path / "code",
     )
     options = Options(executor="ray", executor_options={"address": cluster.address})
     spread = run(scenario, Path("spread"), options)
