@@ -137,11 +137,11 @@ def _told_apart(standing: Standing) -> bool:
 
 def _time_taken(standing: Standing) -> str:
     figure = standing.time_s
-    some = f"{figure.seeds - figure.missing} of {figure.seeds} seeds"
-    took = f"{standing.name} got there with {some}"
+    seeds = f"{figure.seeds - figure.missing} of {figure.seeds} seeds"
+    took = f"{standing.name} got there with {seeds}"
     if math.isfinite(figure.middle):
         took = f"{standing.name} took {formats.duration(figure.middle)}"
-        took += f" with {some}" if figure.missing else ""
+        took += f" with {seeds}" if figure.missing else ""
     ratio = standing.ratio
     if ratio is None:
         return took
