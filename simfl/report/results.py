@@ -36,11 +36,11 @@ def results(groups: Groups) -> tuple[list[Table], list[str]]:
     comparison = compare(all_runs(groups))
     evaluated = any(len(run.evaluated) for run in all_runs(groups))
     several = len({run.n_rounds for run in all_runs(groups)}) > 1
-    errors = [c for c in comparison.columns if c.metric.unit == "number"]
+    own = [c for c in comparison.columns if c.metric.unit == "number"]  # of losses and metrics
     wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]
     whole = [c for c in comparison.columns if c.target is None and c.metric in wanted]
     to = [c for c in comparison.columns if c.target is not None and c.metric is not ENERGY]
-    first = [Column(ACCURACY), *to] if evaluated else errors
+    first = [*([Column(ACCURACY)] if evaluated else []), *own, *to]
     seeded = any(len(runs) > 1 for runs in groups.values())
     both = len(first) + len(whole)
     parts = [first, whole] if first and both > FITTING else [[*first, *whole]]

@@ -60,6 +60,7 @@ def test_comparisons_and_reports_show_them(judged: RunResult, tmp_path: Path) ->
     table = render(comparison, "table")
     assert all(head in table for head in ("macro f1", "AUC", "top 3"))
     page = write_report([judged], tmp_path / "report.html").read_text()
+    assert f"{judged.metrics['macro_f1']:.4g}" in page
     assert "macro f1" in page
     axes = plot([judged], y="auc").axes[0]
     assert axes.get_ylabel() == "auc"
