@@ -1,7 +1,6 @@
 """What tests of the whole share: tiny scenarios, run in a temporary folder."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,6 @@ from hypothesis import settings
 from simfl import Options, RunResult, Scenario, run
 from simfl.errors import InputError, RunError
 from tests.tiny import TINY, RunTiny
-
-# Hundreds of processes are started, each of which would compile the whole package anew.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 # The same examples every time: what explores is `make soak`.
 settings.register_profile("same", derandomize=True)

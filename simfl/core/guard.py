@@ -97,16 +97,14 @@ def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[Non
     except (SimflError, MemoryError):
         raise
     except Exception as error:
-        own = [part for part in components if not type(part).__module__.startswith("simfl.")]
+        own = [one for one in components if not type(one).__module__.startswith("simfl.")]
         place = _place(error.__traceback__, type((own or components)[0]))
         if is_out_of_memory(error) or not (own or place):
             raise
         raised = traceback.walk_tb(error.__traceback__)
         callers = [frame.f_locals.get("self") for frame, _ in raised]
-        blamed = [part for part in own if any(part is caller for caller in callers)]
-        who = " or ".join(
-            f"{_kind(part)} {part.name!r}" for part in blamed or own or components[:1]
-        )
+        blamed = [one for one in own if any(one is it for it in callers)] or own or components[:1]
+        who = " or ".join(f"{_kind(one)} {one.name!r}" for one in blamed)
         where = f" ({place})" if place else ""
         raise ComponentError(f"{who}, {doing}: {type(error).__name__}: {error}{where}") from error
 

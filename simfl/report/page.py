@@ -71,7 +71,9 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
     return render(
         "page.html",
         title=_title(runs),
-        about=[text for text in dict.fromkeys(map(_description, runs)) if text],
+        about=[
+            text for text in dict.fromkeys(run.scenario.get("description") for run in runs) if text
+        ],
         facts=_facts(runs, groups),
         answer=headline(groups),
         notes=notes(groups),
@@ -112,10 +114,6 @@ def _title(runs: Sequence[RunResult]) -> str:
         return title
     only = "" if runs[0].variant == "default" else f", {runs[0].variant}"
     return f"{title}{only}, seed {runs[0].seed}"
-
-
-def _description(run: RunResult) -> str:
-    return str(run.scenario.get("description", ""))
 
 
 def _facts(runs: Sequence[RunResult], groups: Groups) -> str:

@@ -112,7 +112,7 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     level = [
         standing
         for standing in others
-        if standing.ratio and standing.ratio.interval and not _told_apart(standing)
+        if (ratio := standing.ratio) and ratio.interval and not ratio.distinguishable
     ]
     if level:
         names = formats.listed([first.name, *(standing.name for standing in level)])
@@ -129,10 +129,6 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     if never := [standing.name for standing in ranked if standing.never]:
         sentences.append(f"{formats.listed(never)} never did.")
     return sentences
-
-
-def _told_apart(standing: Standing) -> bool:
-    return standing.ratio is not None and standing.ratio.distinguishable
 
 
 def _time_taken(standing: Standing) -> str:

@@ -179,7 +179,7 @@ def run_one(
     try:
         builder.check()  # before anything is written
         with locked(job.folder):
-            prepare(job.folder, job.text, provenance(job, options, executor))
+            prepare(job.folder, job.scenario.to_yaml(), provenance(job, options, executor))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, tell)
     finally:
         executor.close()
