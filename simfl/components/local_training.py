@@ -3,12 +3,18 @@
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from simfl.components.losses.base import Loss
 from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.schedules.base import Schedule
 from simfl.components.schedules.constant import Constant
 from simfl.core.guard import blaming, expect
+from simfl.core.types import Floats
+
+MOST_KEPT = 1000
+"""Rounds whose learning rates are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,24 @@ class LocalTraining:
     proximal: float = 0.0
     lr_epochs: int = 1
     augmentation: Augmentation | None = None
+    _rates: dict[tuple[int, range], Floats] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def rates(self, round_: int, epochs: range) -> Floats:
+        """Return the learning rates of some epochs of `round_`; a whole cohort asks for the same.
+
+        Args:
+            round_: 1-based.
+            epochs: 0-based.
+        """
+        if (rates := self._rates.get((round_, epochs))) is None:
+            if len(self._rates) > MOST_KEPT:
+                self._rates.clear()
+            rates = np.array([self.rate(round_, epoch) for epoch in epochs])
+            rates.flags.writeable = False
+            self._rates[round_, epochs] = rates
+        return rates
 
     def rate(self, round_: int, epoch: int = 0) -> float:
         """Return the learning rate in `epoch` (0-based) of `round_` (1-based)."""

@@ -5,6 +5,7 @@ padding)`` and ``RandomHorizontalFlip``, drawn anew for each sample of each epoc
 before it normalises, so the border is black; here images are normalised once, black is a number.
 """
 
+import numpy as np
 import torch
 
 from simfl.components.local_training import Augmentation
@@ -17,25 +18,32 @@ class Augmenter:
     Args:
         how: the paddings and whether images are mirrored.
         segment: whose samples.
+
+    Attributes:
+        border: `(channels)` or `(1,)` what images are padded with.
+        shifts: `(2, r)` how far down and right in the padded image each row's window begins.
+        flips: `(r,)` whether it is mirrored.
     """
 
     def __init__(self, how: Augmentation, segment: Segment) -> None:
         rng = stream(segment.seed, segment.augmentation)
         n = len(segment.rows)
-        self._padding, self._border = how.crop, torch.tensor(how.border or (0.0,))
-        self._shifts = torch.from_numpy(rng.integers(0, 2 * how.crop, (2, n), endpoint=True))
-        self._flips = torch.from_numpy((rng.random(n) < 0.5) & how.flip)
+        self._padding = how.crop
+        self.border = np.array(how.border or (0.0,), dtype=np.float32)
+        self.shifts = rng.integers(0, 2 * how.crop, (2, n), endpoint=True)
+        self.flips = (rng.random(n) < 0.5) & how.flip
 
     def __call__(self, images: torch.Tensor, first: int) -> torch.Tensor:
         """Return the images `(b, c, h, w)` of the segment's samples from `first` on, changed."""
         b, _, height, width = images.shape
-        part = slice(first, first + b)
-        down, right = self._shifts[:, part, None].to(images.device)
-        columns = torch.arange(width, device=images.device).expand(b, width)
-        columns = torch.where(self._flips[part, None].to(images.device), columns.flip(1), columns)
-        rows = torch.arange(height, device=images.device) + down
+        part, device = slice(first, first + b), images.device
+        down, right = torch.from_numpy(self.shifts[:, part, None]).to(device)
+        flips = torch.from_numpy(self.flips[part, None]).to(device)
+        columns = torch.arange(width, device=device).expand(b, width)
+        columns = torch.where(flips, columns.flip(1), columns)
+        rows = torch.arange(height, device=device) + down
         padded = self._padded(images)
-        sample = torch.arange(b, device=images.device)[:, None, None]
+        sample = torch.arange(b, device=device)[:, None, None]
         moved = padded[sample, :, rows[:, :, None], (columns + right)[:, None, :]]
         return moved.permute(0, 3, 1, 2)
 
@@ -43,6 +51,6 @@ class Augmenter:
         b, channels, height, width = images.shape
         pad = self._padding
         padded = images.new_empty(b, channels, height + 2 * pad, width + 2 * pad)
-        padded[:] = self._border.to(images)[:, None, None]
+        padded[:] = torch.from_numpy(self.border).to(images)[:, None, None]
         padded[:, :, pad : pad + height, pad : pad + width] = images
         return padded

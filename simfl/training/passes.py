@@ -86,7 +86,7 @@ def full_segment(order: WorkOrder, rows: Ids, training: LocalTraining) -> Segmen
     else:
         epochs, steps = plan.full_epochs, plan.full_epochs * per_pass
     steps = steps if plan.stop_after is None else min(steps, plan.stop_after)
-    return _passes(order, rows, None, training, (0, epochs), steps, Purpose.BATCHES)
+    return _passes(order, rows, None, training, range(epochs), steps, Purpose.BATCHES)
 
 
 def coreset_segment(
@@ -102,7 +102,7 @@ def coreset_segment(
         done: steps made so far, counted by `plan.stop_after`.
     """
     plan = order.plan
-    epochs = plan.full_epochs, plan.full_epochs + plan.coreset_epochs
+    epochs = range(plan.full_epochs, plan.full_epochs + plan.coreset_epochs)
     steps = plan.coreset_epochs * -(-len(rows) // training.batch_size)
     steps = steps if plan.stop_after is None else min(steps, max(plan.stop_after - done, 0))
     return _passes(order, rows, weights, training, epochs, steps, Purpose.CORESET_BATCHES)
@@ -113,23 +113,21 @@ def _passes(
     rows: Ids,
     weights: Floats | None,
     training: LocalTraining,
-    epochs: tuple[int, int],
+    epochs: range,
     steps: int,
     purpose: Purpose,
 ) -> Segment:
-    first, last = epochs
-    n, passes = len(rows), max(last - first, 0)
-    sizes = _sizes(n, training.batch_size, passes)[:steps]
-    rates = np.array([training.rate(order.round, e) for e in range(first, first + passes)])
+    n, passes = len(rows), len(epochs)
+    sizes, total = _sizes(n, training.batch_size, passes, steps)
     shuffled = np.empty((passes, n), dtype=np.int64)
-    shuffled[:] = np.arange(n)
+    shuffled[:] = rows if weights is None else np.arange(n)
     stream(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
-    used = shuffled.ravel()[: int(sizes.sum())]
+    used = shuffled.ravel()[:total]
     full = purpose is Purpose.BATCHES
     return Segment(
-        rows[used],
+        used if weights is None else rows[used],
         sizes,
-        np.repeat(rates, -(-n // training.batch_size))[:steps],
+        np.repeat(training.rates(order.round, epochs), -(-n // training.batch_size))[:steps],
         None if weights is None else np.asarray(weights, dtype=np.float64)[used],
         order.seed,
         Purpose.DROPOUT if full else Purpose.CORESET_DROPOUT,
@@ -138,11 +136,14 @@ def _passes(
 
 
 @lru_cache(maxsize=4096)
-def _sizes(n: int, batch: int, passes: int) -> Ids:
-    """Return the batch sizes of so many passes; the short last batch is kept."""
+def _sizes(n: int, batch: int, passes: int, steps: int) -> tuple[Ids, int]:
+    """Return the batch sizes of the first `steps` of so many passes, and their sum.
+
+    The short last batch of a pass is kept.
+    """
     once = np.full(-(-n // batch), batch, dtype=np.int64)
     if n % batch:
         once[-1] = n % batch
-    sizes = np.tile(once, passes)
+    sizes = np.tile(once, passes)[:steps]
     sizes.flags.writeable = False
-    return sizes
+    return sizes, int(sizes.sum())

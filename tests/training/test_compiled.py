@@ -1,6 +1,7 @@
 """The compiled kernel: it equals PyTorch, on every instruction set, and reads nothing amiss."""
 
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from simfl.components.local_training import LocalTraining
+from simfl.components.local_training import Augmentation, LocalTraining
 from simfl.components.models.base import Model, models
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
 from simfl.errors import InputError
+from simfl.training.augment import Augmenter
 from simfl.training.flat import build
 from simfl.training.kernels import choose_kernel, library
 from simfl.training.kernels.compiled import CompiledKernel, compiled_kernel
@@ -136,6 +138,46 @@ def test_every_instruction_set_computes_the_same_bits(model, monkeypatch):
         progress = kernel.run(lanes, task.data.x, task.data.y, task.training)
         found.append((torch.stack(progress.params).numpy().tobytes(), *progress.losses))
     assert len(set(found)) == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    pictures=st.sampled_from(
+        [(Perceptron(), (1, 9, 12)), (Perceptron(), (3, 5, 4)), (Convolutional(), (3, 8, 8))]
+    ),
+    crop=st.integers(0, 20),
+    flip=st.booleans(),
+    border=st.sampled_from([(), (0.7,), (0.5, -1.5, 2.0)]),
+)
+def test_pictures_changed_on_their_way_in_train_as_if_they_were_changed_before(
+    pictures, crop, flip, border
+):
+    model, shape = pictures
+    how = Augmentation(crop, flip, border[: shape[0]])
+    as_it_is = LocalTraining(4, Sgd(lr=0.1))
+    training = replace(as_it_is, augmentation=how)
+    task = make_task(model, SIZES, shape, training=training)
+    lanes = lanes_of(task, make_orders(SIZES, Plan(full_epochs=2)), initial(task))
+    kernel = compiled(build(model, shape, task.classes), shape)
+    found = kernel.run(lanes, task.data.x, task.data.y, training)
+    for index, lane in enumerate(lanes):
+        rows = torch.from_numpy(lane.segment.rows)
+        changed = Augmenter(how, lane.segment)(task.data.x[rows], 0)
+        segment = replace(lane.segment, rows=np.arange(len(rows)))
+        [expected] = kernel.run(
+            [replace(lane, segment=segment)], changed, task.data.y[rows], as_it_is
+        ).params
+        assert torch.equal(found.params[index], expected)
+
+
+def test_a_library_of_another_version_is_refused(monkeypatch):
+    class More(ctypes.Structure):
+        _fields_ = (("more", library.Clients), ("field", ctypes.c_void_p))
+
+    monkeypatch.setattr(library, "Clients", More)
+    library.library.cache_clear()
+    with pytest.raises(ImportError, match="another version: run `pip install"):
+        library.library()
 
 
 @pytest.mark.parametrize("label", [-1, 5])

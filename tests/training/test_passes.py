@@ -70,6 +70,10 @@ def test_rates_follow_rounds_and_epochs():
     training = LocalTraining(8, Sgd(lr=1.0), Exponential(decay=0.9, per="epoch"), lr_epochs=2)
     segment = full_segment(order(Plan(full_epochs=2), round_=3), np.arange(10), training)
     assert segment.rates == pytest.approx([0.9**4, 0.9**4, 0.9**5, 0.9**5])
+    for round_, length in [(4, 2), (3, 1), (3, 2), (4, 2)]:  # kept for others who ask for the same
+        again = full_segment(order(Plan(full_epochs=length), round_=round_), np.arange(8), training)
+        expected = [0.9 ** (2 * (round_ - 1) + epoch) for epoch in range(length)]
+        assert again.rates == pytest.approx(expected)
 
 
 def test_streams_differ_by_purpose():

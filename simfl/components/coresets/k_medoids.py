@@ -18,6 +18,8 @@ from simfl.core.apportion import apportion_seats
 from simfl.core.types import Floats, Ids
 
 _CLARA_SAMPLES = 5  # as in the book
+FEW = 4
+"""A medoid for so many rows or more: the solver then spends its time in looking for swaps."""
 
 
 @coresets.register("k_medoids")
@@ -109,12 +111,15 @@ class KMedoids(Coreset):
         import kmedoids
 
         start = rng.choice(len(distances), size=b, replace=False)
+        # The solver reads a column where it looks for a swap and a row where it makes one.
+        columns = distances.T
         # Without a random state and on one thread the solver makes no random choice of its own.
-        clustering = kmedoids.fasterpam(distances, start, self.max_passes, n_cpu=1)
+        matrix = columns if b <= len(distances) // FEW else distances
+        clustering = kmedoids.fasterpam(matrix, start, self.max_passes, n_cpu=1)
         # Where distances tie it sometimes stops too early (kmedoids 0.5.5); FastPAM1 begins with an
         # exact look at all swaps, so that if it finds none there is none.
         for _ in range(self.max_passes):
-            better = kmedoids.fastpam1(distances, clustering.medoids, self.max_passes)
+            better = kmedoids.fastpam1(columns, clustering.medoids, self.max_passes)
             if not better.loss < clustering.loss * (1 - 1e-12):
                 break
             clustering = better

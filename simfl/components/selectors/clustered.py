@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._urns import draw, fill
-from simfl.components.selectors._vectors import Metric, distances
+from simfl.components.selectors._vectors import Metric, condensed, distances, row_distances
 from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
 from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids
@@ -28,8 +28,9 @@ class Clustered(Selector):
     aggregation (`weighting: uniform`) that is unbiased, with less variance than independent draws.
     A client that never took part counts as a zero update.
 
-    Cost: nothing beyond the round itself.  Server: O(k N p) to compare a round's updates with all
-    others, O(N^3) for Ward's linkage of the rows (`condensed`: O(N^2)) before each choice.
+    Cost: nothing beyond the round itself.  Server, with U clients whose updates are known: O(k U p)
+    to compare a round's updates with these; before each choice O(N^2) and 8 N^2 bytes for Ward's
+    linkage, O(U^3) for the distances of rows.
     """
 
     needs_updates: ClassVar[bool] = True
@@ -47,6 +48,7 @@ class Clustered(Selector):
 
     _updates: dict[int, NDArray[np.float32]] = PrivateAttr(default_factory=dict)
     _distances: Floats | None = PrivateAttr(default=None)
+    """Of the zero update, which all others have, and of the updates in their order."""
     _order: Ids | None = PrivateAttr(default=None)
 
     @override
@@ -74,43 +76,40 @@ class Clustered(Selector):
             return
         fresh = dict(zip(changed.tolist(), vectors, strict=True))
         self._updates = {**self._updates, **fresh}
-        known = np.array(sorted(self._updates), dtype=np.int64)
-        table = np.stack([self._updates[client] for client in known.tolist()])
-        metric = METRICS[self.similarity]
-        rows = np.repeat(distances(vectors, 0 * vectors[:1], metric), len(self._distances), axis=1)
-        rows[:, known] = distances(vectors, table, metric)
-        rows[np.arange(len(changed)), changed] = 0.0
-        matrix = self._distances.copy()
-        matrix[changed] = rows
-        matrix[:, changed] = rows.T
+        table = np.stack([0 * vectors[0], *self._updates.values()])
+        rows = distances(vectors, table, METRICS[self.similarity])
+        places = self._places(changed)
+        rows[np.arange(len(changed)), places] = 0.0
+        matrix = np.zeros((len(table), len(table)))
+        before = len(self._distances)
+        matrix[:before, :before] = self._distances
+        matrix[places] = rows
+        matrix[:, places] = rows.T
         self._distances = matrix
 
     def _prepare(self, n: int, rng: np.random.Generator) -> None:
-        """Make room for `n` clients; those not there before have zero updates."""
+        """Put clients not there before, of `n`, into the order."""
         if self._distances is None or self._order is None:
-            self._distances, self._order = np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
+            self._distances, self._order = np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
         known = len(self._order)
-        if known == n:
-            return
-        self._order = np.append(self._order, known + rng.permutation(n - known))
-        # The distances, a changed copy of them, those of who is there, and the linkage's own.
-        require_memory(4 * 8 * n**2, f"selector 'clustered' with {n:,} clients")
-        matrix = np.zeros((n, n))
-        matrix[:known, :known] = self._distances
-        if self._updates:
-            clients = np.array(sorted(self._updates), dtype=np.int64)
-            table = np.stack([self._updates[client] for client in clients.tolist()])
-            lengths = distances(table, 0 * table[:1], METRICS[self.similarity])
-            matrix[clients, known:] = lengths
-            matrix[known:, clients] = lengths.T
-        self._distances = matrix
+        if known < n:
+            # The linkage's distances and its own copy of them.
+            require_memory(8 * n**2, f"selector 'clustered' with {n:,} clients")
+            self._order = np.append(self._order, known + rng.permutation(n - known))
+
+    def _places(self, ids: Ids) -> Ids:
+        """Return `(n,)` which row of the distances is that of each client."""
+        places = {client: place for place, client in enumerate(self._updates, start=1)}
+        return np.array([places.get(client, 0) for client in ids.tolist()], dtype=np.int64)
 
     def _linkage(self, ids: Ids) -> Floats:
+        """Return Ward's linkage of clients; those whose updates are not known are all alike."""
         from scipy.cluster.hierarchy import linkage
-        from scipy.spatial.distance import pdist, squareform
 
         assert self._distances is not None
-        block = self._distances[np.ix_(ids, ids)]
-        rows = self.linkage_input == "rows"
-        merges: Floats = linkage(pdist(block) if rows else squareform(block, checks=False), "ward")
+        rows, members, sizes = np.unique(self._places(ids), return_inverse=True, return_counts=True)
+        between = self._distances[np.ix_(rows, rows)]
+        if self.linkage_input == "rows":
+            between = row_distances(between, sizes)
+        merges: Floats = linkage(condensed(between, members), "ward")
         return merges

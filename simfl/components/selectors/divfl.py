@@ -18,20 +18,23 @@ from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids
 
 
-def cover(distance: Floats, k: int, candidates: Ids) -> list[int]:
-    """Return `k` candidates, greedily minimising the sum of everybody's distance to the nearest.
+def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None) -> list[int]:
+    """Return `k` candidates, greedily minimising the sum of clients' distances to the nearest.
 
     Lazy greedy (Minoux, 1978): what a candidate could still gain only shrinks, so most need not be
     looked at again.  O(n^2) for the first one, then about O(n) for each look.
 
     Args:
-        distance: `(n, n)` symmetric distances between clients.
+        distance: `(n, n)` symmetric distances between clients, 0 to those not `counted`.
         k: how many, at most the number of candidates.
         candidates: `(c,)` positions that may be chosen, ascending; ties go to the first.
+        counted: `(m,)` positions of those whose distances are summed; None: of all.
     """
     far = float(distance.max(initial=0.0))
-    nearest = np.full(len(distance), far)
-    gains = len(distance) * far - distance.sum(axis=1)[candidates]
+    counted = np.arange(len(distance)) if counted is None else counted
+    nearest = np.zeros(len(distance))
+    nearest[counted] = far
+    gains = len(counted) * far - distance.sum(axis=1)[candidates]
     heap = [(-gain, int(i), 0) for gain, i in zip(gains.tolist(), candidates, strict=True)]
     heapq.heapify(heap)
     chosen: list[int] = []
@@ -105,10 +108,8 @@ class DivFl(Selector):
         if len(known) <= k:
             extra = rng.choice(others, size=k - len(known), replace=False)
             return np.sort(np.concatenate([known, extra]))
-        rows, block = np.flatnonzero(everybody), self._matrix(view.clients)
-        if len(rows) < len(block):
-            block = block[np.ix_(rows, rows)]
-        return np.sort(rows[cover(block, k, np.searchsorted(rows, known))])
+        chosen = cover(self._matrix(view.clients), k, known, np.flatnonzero(everybody))
+        return np.sort(np.array(chosen))
 
     @override
     def observe(self, outcome: RoundOutcome) -> None:
@@ -128,11 +129,11 @@ class DivFl(Selector):
             self._measure(self._matrix(n), clients)
 
     def _matrix(self, n: int) -> Floats:
-        """Return the distances `(n, n)`; changed from then on whenever vectors are renewed."""
+        """Return the distances `(n, n)`, 0 where unknown; changed whenever vectors are renewed."""
         if self._distances is None or len(self._distances) < n:
-            # Besides them those that are known.
+            # Besides them those that are measured.
             require_memory(2 * 8 * n**2, f"selector 'divfl' with {n:,} clients")
-            self._distances = np.full((n, n), np.nan)
+            self._distances = np.zeros((n, n))
             self._measure(self._distances, np.arange(n))
         return self._distances
 
@@ -146,7 +147,8 @@ class DivFl(Selector):
             matrix[:] = rows
         else:
             matrix[np.ix_(changed, known)] = rows
-            matrix[np.ix_(known, changed)] = rows.T
+            if len(changed) < len(known):
+                matrix[np.ix_(known, changed)] = rows.T
 
     @override
     def state_dict(self) -> dict[str, Any]:

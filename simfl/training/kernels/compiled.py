@@ -26,12 +26,20 @@ from simfl.errors import InputError
 from simfl.training.augment import Augmenter
 from simfl.training.flat import Layout
 from simfl.training.kernels.base import Kernel, Lane, Progress
-from simfl.training.kernels.library import Clients, Network, Settings, library, pointer, pointers
+from simfl.training.kernels.library import (
+    Clients,
+    Crops,
+    Network,
+    Settings,
+    library,
+    pointer,
+    pointers,
+)
 from simfl.training.kernels.network import NetworkSpec, network_of
 from simfl.training.passes import Segment, stream
 
 BLOCK_BYTES = 64 * 2**20
-"""Dropout masks and augmented pictures that are there at once, at most."""
+"""Dropout masks that are there at once, at most."""
 
 
 class CompiledKernel(Kernel):
@@ -65,7 +73,7 @@ class CompiledKernel(Kernel):
             return progress
         inputs, labels = x.to(torch.float32).contiguous(), y.to(torch.int64).contiguous()
         self._make_room(max(int(lanes[index].segment.sizes.max()) for index in busy))
-        for some in self._blocks(busy, lanes, x, training):
+        for some in self._blocks(busy, lanes):
             chosen = [lanes[index] for index in some]
             params, losses, squares = self._train(chosen, inputs, labels, training)
             progress.losses[some], progress.squares[some] = losses, squares
@@ -91,14 +99,9 @@ class CompiledKernel(Kernel):
         start = self._memory.ctypes.data
         return ctypes.c_void_p(start + -start % 64)
 
-    def _blocks(
-        self, busy: list[int], lanes: Sequence[Lane], x: torch.Tensor, training: LocalTraining
-    ) -> Iterator[list[int]]:
-        """Yield lanes whose masks and augmented pictures fit together."""
-        of_row = 4 * self.spec.masks
-        if training.augmentation is not None:
-            of_row += 4 * x[0].numel()
-        sizes = [of_row * len(lanes[index].segment.rows) for index in busy]
+    def _blocks(self, busy: list[int], lanes: Sequence[Lane]) -> Iterator[list[int]]:
+        """Yield lanes whose masks fit together."""
+        sizes = [4 * self.spec.masks * len(lanes[index].segment.rows) for index in busy]
         block: list[int] = []
         room = BLOCK_BYTES
         for index, size in zip(busy, sizes, strict=True):
@@ -116,15 +119,11 @@ class CompiledKernel(Kernel):
         segments = [lane.segment for lane in lanes]
         rows = np.concatenate([segment.rows for segment in segments])
         self._check(y.numpy()[rows])
-        if training.augmentation is not None:
-            y = y[torch.from_numpy(rows)]
-            x = torch.cat([_augmented(x, segment, training) for segment in segments]).contiguous()
-            rows = np.arange(len(rows))
         steps = np.array([segment.steps for segment in segments], dtype=np.int32)
         sizes = np.concatenate([segment.sizes for segment in segments])
         rates = np.concatenate([segment.rates for segment in segments]).astype(np.float32)
         weights = _weights(segments, sizes)
-        masks = self._masks(segments)
+        masks, crops = self._masks(segments), _crops(segments, x.shape[1:], training)
         params = torch.empty(len(lanes), self._size)
         losses, squares = np.zeros(len(lanes)), np.zeros(len(lanes))
         starts = pointers(_address_of(lane.start) for lane in lanes)
@@ -136,7 +135,8 @@ class CompiledKernel(Kernel):
         results = pointers(model.data_ptr() for model in params.unbind())
         arrays = (x.numpy(), y.numpy(), steps, sizes, rates, rows, weights, masks)
         more = (starts, bases, offsets, results, losses, squares)
-        clients = Clients(len(lanes), x[0].numel(), *map(pointer, (*arrays, *more)))
+        where = crops and ctypes.addressof(crops)
+        clients = Clients(len(lanes), x[0].numel(), where, *map(pointer, (*arrays, *more)))
         library().train(
             ctypes.byref(self._network),
             ctypes.byref(settings_of(training)),
@@ -235,13 +235,14 @@ def _weights(segments: Sequence[Segment], sizes: Ids) -> NDArray[np.float32]:
     return np.concatenate([segment.normalised for segment in segments]).astype(np.float32)
 
 
-def _augmented(x: torch.Tensor, segment: Segment, training: LocalTraining) -> torch.Tensor:
-    """Return the pictures that `segment` trains on, in its order."""
-    assert training.augmentation is not None
-    augment = Augmenter(training.augmentation, segment)
-    pictures = x[torch.from_numpy(segment.rows)]
-    first, parts = 0, []
-    for batch in torch.split_with_sizes(pictures, segment.sizes.tolist()):
-        parts.append(augment(batch, first))
-        first += len(batch)
-    return torch.cat(parts)
+def _crops(
+    segments: Sequence[Segment], shape: Sequence[int], training: LocalTraining
+) -> Crops | None:
+    """Return what becomes of pictures of `shape`, row by row; None: they stay as they are."""
+    how = training.augmentation
+    if how is None:
+        return None
+    draws = [Augmenter(how, segment) for segment in segments]
+    shifts = np.concatenate([draw.shifts for draw in draws], axis=1)
+    flips = np.concatenate([draw.flips for draw in draws])
+    return Crops.of(shape, how.crop, (np.full(shape[0], draws[0].border), *shifts, flips))

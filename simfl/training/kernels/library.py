@@ -1,7 +1,7 @@
 """The compiled kernel's library, and what its functions take (native/network.h)."""
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -12,6 +12,7 @@ from torch import nn
 
 from simfl.training.kernels.network import ELEMENTWISE, MOST_AFTER, MOST_LAYERS, NetworkSpec
 
+_BUILD = "run `pip install -e .` in its folder"
 _INT, _FLOAT, _POINTER = ctypes.c_int, ctypes.c_float, ctypes.c_void_p
 
 
@@ -79,13 +80,32 @@ class Settings(ctypes.Structure):
     ]
 
 
+class Crops(ctypes.Structure):
+    """See network.h."""
+
+    _fields_ = [
+        *_fields("channels height width padding", _INT),
+        *_fields("border down right mirrored", _POINTER),
+    ]
+    arrays: tuple[NDArray[np.generic], ...]
+
+    @classmethod
+    def of(
+        cls, shape: Sequence[int], padding: int, arrays: tuple[NDArray[np.generic], ...]
+    ) -> "Crops":
+        """Return it for pictures of `shape`; it keeps the `arrays` that it points to."""
+        crops = cls(*shape, padding, *map(pointer, arrays))
+        crops.arrays = arrays
+        return crops
+
+
 class Clients(ctypes.Structure):
     """See network.h."""
 
     _fields_ = [
         ("count", _INT),
         ("row_size", ctypes.c_long),
-        *_fields("x labels steps sizes rates rows weights masks", _POINTER),
+        *_fields("crops x labels steps sizes rates rows weights masks", _POINTER),
         *_fields("starts bases offsets results losses squares", _POINTER),
     ]
 
@@ -103,8 +123,15 @@ class Library:
 
 @cache
 def library() -> Library:
-    """Return the library for this processor; every level computes the same bits."""
+    """Return the library for this processor; every level computes the same bits.
+
+    Raises:
+        ImportError: it is not there, or was built from other sources than these.
+    """
     found = ctypes.CDLL(path())
+    size = sum(map(ctypes.sizeof, (Network, Settings, Crops, Clients)))
+    if not hasattr(found, "simfl_bytes") or found.simfl_bytes() != size:
+        raise ImportError(f"simfl's compiled kernel is of another version: {_BUILD}")
     return Library(found, levels(found)[0])
 
 
@@ -117,7 +144,7 @@ def path() -> str:
     for suffix in EXTENSION_SUFFIXES:
         if (file := Path(__file__).with_name(f"_native{suffix}")).exists():
             return str(file)
-    raise ImportError("simfl's compiled kernel is not built: run `pip install -e .` in its folder")
+    raise ImportError(f"simfl's compiled kernel is not built: {_BUILD}")
 
 
 def levels(found: ctypes.CDLL) -> list[str]:

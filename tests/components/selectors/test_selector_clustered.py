@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist, squareform
 
 from simfl.components.selectors._urns import cut, draw, fill
-from simfl.components.selectors._vectors import distances
+from simfl.components.selectors._vectors import condensed, distances, row_distances
 from simfl.components.selectors.clustered import Clustered
 from simfl.core.types import Floats, Ids
 from simfl.testing.fake_server import FakeServer
@@ -123,12 +124,21 @@ def test_only_participants_rows_change() -> None:
         server.finish(selector, np.unique(server.choose(selector, 3, rng)))
         server.vectors = server.vectors + rng.normal(size=server.vectors.shape)
         state = selector.state_dict()
-        known = sorted(state["_updates"])
-        table = np.zeros((10, 6), dtype=np.float32)
-        table[known] = [state["_updates"][client] for client in known]
+        table = np.stack([np.zeros(6, dtype=np.float32), *state["_updates"].values()])
         expected = distances(table, table, "arccos")
         np.fill_diagonal(expected, 0)
         assert state["_distances"] == pytest.approx(expected, abs=1e-9)
+
+
+@settings(deadline=None)
+@given(members=st.lists(st.integers(0, 5), min_size=2, max_size=30), seed=st.integers(0, 10**6))
+def test_clients_that_are_alike_are_compared_once(members: list[int], seed: int) -> None:
+    groups, group, sizes = np.unique(members, return_inverse=True, return_counts=True)
+    between = squareform(pdist(np.random.default_rng(seed).random((len(groups), 3))))
+    everybody = between[np.ix_(group, group)]
+    np.testing.assert_array_equal(condensed(between, group), squareform(everybody))
+    found = condensed(row_distances(between, sizes), group)
+    np.testing.assert_allclose(found, pdist(everybody), rtol=1e-12, atol=1e-12)
 
 
 def test_draws_follow_the_masses() -> None:

@@ -10,8 +10,8 @@ from simfl.testing.fake_server import FakeServer
 
 ALLOWED_S = {"clustered": 1.0}
 """Beyond 50 ms: Ward's linkage of everybody in each round."""
-CUBIC = {"k_dpp", "clustered"}
-"""Their preparation alone takes minutes for ten thousand clients."""
+CUBIC = {"k_dpp"}
+"""Its preparation alone takes minutes for ten thousand clients."""
 
 
 def seconds(name: str, n: int, k: int) -> float:

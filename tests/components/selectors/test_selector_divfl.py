@@ -41,6 +41,10 @@ def test_lazy_equals_plain_greedy(seed: int, n: int, data: st.DataObject) -> Non
         plain.append(min(left, key=lambda i: (cost(distance, [*plain, i]), i)))
     lazy = cover(distance, k, np.arange(n))
     assert lazy == plain
+    known = np.flatnonzero(np.arange(2 * n) % 3 != 2)[:n]  # with strangers in between
+    wide = np.zeros((2 * n, 2 * n))
+    wide[np.ix_(known, known)] = distance
+    assert cover(wide, k, known, known) == known[lazy].tolist()
     optimum = min(cost(distance, list(S)) for S in combinations(range(n), k))
     far = n * float(distance.max())
     assert far - cost(distance, lazy) >= (1 - 1 / np.e) * (far - optimum) - 1e-9

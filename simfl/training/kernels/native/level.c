@@ -1,4 +1,9 @@
-/* Which of the compiled levels this processor can run; compiled for any processor. */
+/* Which of the compiled levels this processor can run, and what they are given; compiled for any processor. */
+
+#include "network.h"
+
+/* Bytes of the structures that callers fill: those of another version have others. */
+int simfl_bytes(void) { return (int)(sizeof(Network) + sizeof(Settings) + sizeof(Crops) + sizeof(Clients)); }
 
 #ifdef __x86_64__
 #include <cpuid.h>

@@ -149,12 +149,13 @@ static void pool(const Memory *m, const Convolution *c, float *into, long skip, 
             for (int o = 0; o < columns; o += 8) {
                 narrow best = *(const narrow *)(corner + o);
                 choices winner = {0};
-                for (int s = 1; s < side * side; s++) {
-                    narrow other = *(const narrow *)(corner + ((long)(s / side) * width + s % side) * columns + o);
-                    choices wins = other > best;
-                    best = choose(wins, other, best);
-                    winner = (wins & s) | (~wins & winner);
-                }
+                for (int dy = 0, s = 0; dy < side; dy++)
+                    for (int dx = 0; dx < side; dx++, s++) {
+                        narrow other = *(const narrow *)(corner + ((long)dy * width + dx) * columns + o);
+                        choices wins = other > best;
+                        best = choose(wins, other, best);
+                        winner = (wins & s) | (~wins & winner);
+                    }
                 if (c->relu) best = choose(best > 0.0f, best, (narrow){0});
                 winner |= NOBODY & (places >= c->outputs - o);
                 *(bytes *)(winners + o) = __builtin_convertvector(winner, bytes);
@@ -178,19 +179,22 @@ static void unpool(Memory *m, const Convolution *c, const float *value, long ski
                 choices winner = __builtin_convertvector(*(const bytes *)(winners + o), choices);
                 choices lives = c->relu ? best > 0.0f : ~(choices){0};
                 float *corner = m->deltas + ((long)y * side * width + x * side) * columns + o;
-                for (int s = 0; s < side * side; s++) {
-                    narrow *to = (narrow *)(corner + ((long)(s / side) * width + s % side) * columns);
-                    *to = choose((winner == s) & lives, from, (narrow){0});
-                }
+                for (int dy = 0, s = 0; dy < side; dy++)
+                    for (int dx = 0; dx < side; dx++, s++) {
+                        narrow *to = (narrow *)(corner + ((long)dy * width + dx) * columns);
+                        *to = choose((winner == s) & lives, from, (narrow){0});
+                    }
             }
 }
 
 /* Add `rows` deltas `(columns)` to the gradient of the biases; `fresh`: there is none yet. */
 static void bias_gradient(const float *deltas, long rows, int outputs, int fresh, float *gradient) {
     int columns = padded(outputs);
-    if (fresh) memset(gradient, 0, sizeof(float) * columns);
-    for (long r = 0; r < rows; r++)
-        for (int o = 0; o < outputs; o++) gradient[o] += deltas[r * columns + o];
+    for (int o = 0; o < columns; o += 8) {
+        narrow sum = fresh ? (narrow){0} : *(const narrow *)(gradient + o);
+        for (long r = 0; r < rows; r++) sum += *(const narrow *)(deltas + r * columns + o);
+        *(narrow *)(gradient + o) = sum;
+    }
 }
 
 static void convolution_gradient(Memory *m, const Convolution *c, const float *input, int fresh,
@@ -208,6 +212,7 @@ static void convolve_back(Memory *m, const Convolution *c, float *below) {
     int run = c->kernel * c->channels;
     long line = (long)framed_width(c) * c->channels;
     Window window = {1, c->outputs, 0};
+    const choices places = {0, 1, 2, 3, 4, 5, 6, 7};
     memset(below, 0, sizeof(float) * framed_size(c));
     for (int y = 0; y < out_height(c); y++) {
         point(m, m->deltas + (long)y * width * columns, columns, width);
@@ -216,7 +221,9 @@ static void convolve_back(Memory *m, const Convolution *c, float *below) {
             for (int k = 0; k < c->kernel; k++) {
                 float *restrict to = below + (y + k) * line + (long)x * c->channels;
                 const float *restrict from = m->columns + (long)x * terms + k * run;
-                for (int i = 0; i < run; i++) to[i] += from[i];
+                int i = 0;
+                for (; i + 8 <= run; i += 8) *(narrow *)(to + i) += *(const narrow *)(from + i);
+                if (i < run) *(narrow *)(to + i) += choose(places < run - i, *(const narrow *)(from + i), (narrow){0});
             }
     }
 }
@@ -269,14 +276,49 @@ static void undo(Memory *m, const Linear *l, int layer, long count, int rows, co
 
 /* Forward and back -------------------------------------------------------------------------------- */
 
-/* Copy one picture, channel by channel, into the first layer's input, pixel by pixel. */
-static void picture(const Convolution *c, const float *x, float *into) {
-    for (int i = 0; i < c->channels; i++)
-        for (int y = 0; y < c->height; y++) {
-            float *to = into + ((long)(y + c->padding) * framed_width(c) + c->padding) * c->channels + i;
-            const float *from = x + ((long)i * c->height + y) * c->width;
-            for (int p = 0; p < c->width; p++) to[(long)p * c->channels] = from[p];
+static long clamped(long p, long most) { return p < 0 ? 0 : p > most ? most : p; }
+
+/* Where pixels, lines and channels of a picture lie: so many floats apart. */
+typedef struct { long pixel, line, channel; } Strides;
+
+ALWAYS void spread(const float *from, const long step, float *to, const long pixel, long first, long last) {
+    for (long p = first; p < last; p++) to[p * pixel] = from[step * p];
+}
+
+/* Copy the window of one picture, channel by channel, and what of the border is in it. */
+static void cut(const Crops *c, int row, const float *x, float *into, Strides s) {
+    long down = c->padding ? c->down[row] - c->padding : 0, right = c->padding ? c->right[row] - c->padding : 0;
+    int mirrored = c->mirrored && c->mirrored[row];
+    long step = mirrored ? -1 : 1, begin = mirrored ? c->width - 1 + right : right;
+    long first = clamped(mirrored ? right : -right, c->width), last = clamped(c->width - step * right, c->width);
+    for (long y = 0; y < c->height; y++)
+        for (int i = 0; i < c->channels; i++) {
+            float *to = into + i * s.channel + y * s.line;
+            const float *from = x + ((long)i * c->height + y + down) * c->width;
+            int inside = y + down >= 0 && y + down < c->height;
+            long head = inside ? first : c->width;
+            for (long p = 0; p < head; p++) to[p * s.pixel] = c->border[i];
+            if (step == 1 && s.pixel == 3) spread(from + begin, 1, to, 3, head, last);
+            else if (step == 1 && s.pixel == 1) spread(from + begin, 1, to, 1, head, last);
+            else spread(from + begin, step, to, s.pixel, head, last);
+            for (long p = largest(head, last); p < c->width; p++) to[p * s.pixel] = c->border[i];
         }
+}
+
+/* Bring the picture of a row into the first layer's input; return where a linear layer finds it. */
+static const float *picture(Memory *m, const Network *n, const Crops *crops, int row, const float *x) {
+    float *flat = m->flat[0] + row * m->pitch[0];
+    const Convolution *c = &n->convolution[0];
+    if (!n->convolutions && !crops) return x;
+    if (!n->convolutions) {
+        cut(crops, row, x, flat, (Strides){1, crops->width, (long)crops->width * crops->height});
+        return flat;
+    }
+    const Crops whole = {.channels = c->channels, .height = c->height, .width = c->width};
+    Strides strides = {c->channels, (long)framed_width(c) * c->channels, 1};
+    float *frame = m->inputs[0] + row * framed_size(c), *corner = frame + c->padding * (strides.line + strides.pixel);
+    cut(crops ? crops : &whole, row, x, corner, strides);
+    return flat;
 }
 
 /* Where the pooled output of convolution `i` goes for row `r`, and how far its lines are apart. */
@@ -306,15 +348,14 @@ static const float *coming_back(const Memory *m, const Network *n, int i, int r,
 }
 
 static const float *forward(Memory *m, const Network *n, const float *params, const float *x, long row_size,
-                            const int64_t *rows, int count, const float *masks) {
+                            const int64_t *rows, int count, const float *masks, const Crops *crops) {
     for (int r = 0; r < count; r++) {
-        const float *row = x + rows[r] * row_size, *at = params;
-        m->first[r] = n->convolutions ? m->flat[0] + r * m->pitch[0] : row;
+        const float *at = params;
+        m->first[r] = picture(m, n, crops, r, x + rows[r] * row_size);
         for (int i = 0; i < n->convolutions; i++) {
             const Convolution *c = &n->convolution[i];
             float *input = m->inputs[i] + r * framed_size(c);
             long skip;
-            if (!i) picture(c, row, input);
             convolve(m, c, input, at);
             float *into = destination(m, n, i, r, &skip);
             pool(m, c, into, skip, m->winners[i] + r * pooled_size(c));
@@ -505,6 +546,11 @@ static void hand_out(const Network *n, const float *here, float *flat, const int
     exchange_all(n, (float *)here, flat, index, 1);
 }
 
+/* Leave `rows` rows behind. */
+static void advance(Crops *crops, int rows) {
+    if (crops->mirrored) crops->down += rows, crops->right += rows, crops->mirrored += rows;
+}
+
 /* Train clients one after the other: see `Clients`. */
 void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memory, int batch,
                                 const int32_t *index, const Clients *all) {
@@ -513,6 +559,7 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
     lay_out(&m, n, batch, memory);
     const int64_t *rows = all->rows, *sizes = all->sizes;
     const float *weights = all->weights, *rates = all->rates, *masks = all->masks;
+    Crops crops = all->crops ? *all->crops : (Crops){0};
     for (int client = 0; client < all->count; client++) {
         double loss = 0.0, square = 0.0;
         State state = {m.kept[0], m.kept[1]};
@@ -526,7 +573,8 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
         }
         for (int step = 0; step < all->steps[client]; step++) {
             int count = (int)*sizes++;
-            const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks);
+            const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks,
+                                          all->crops ? &crops : NULL);
             cross_entropy(&m, n, logits, all->labels, rows, weights, count, s->smoothing);
             double mean = 0.0, mean_square = 0.0;
             for (int r = 0; r < count; r++) {
@@ -540,6 +588,7 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
             rows += count;
             weights += count;
             masks = masks ? masks + (long)count * n->masks : NULL;
+            advance(&crops, count);
         }
         hand_out(n, m.params, all->results[client], index);
         all->losses[client] = loss;
@@ -557,7 +606,7 @@ void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const
     int outputs = n->linear[n->linears - 1].outputs, columns = padded(outputs);
     for (long done = 0; done < count; done += batch) {
         int now = count - done < batch ? (int)(count - done) : batch;
-        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL);
+        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL, NULL);
         for (int r = 0; r < now; r++)
             memcpy(logits + (done + r) * outputs, some + (long)r * columns, sizeof(float) * outputs);
     }

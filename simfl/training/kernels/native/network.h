@@ -36,10 +36,20 @@ typedef struct {
     float momentum, weight_decay, proximal, clip, beta1, beta2, epsilon, smoothing;
 } Settings;
 
+/* What becomes of pictures `(channels, height, width)` before a step: a border, then a window of
+ * their own size cut out again, and mirrored or not. */
+typedef struct {
+    int channels, height, width, padding;
+    const float *border;          /* (channels) */
+    const int64_t *down, *right;  /* of each row: where in the bordered picture the window begins */
+    const uint8_t *mirrored;
+} Crops;
+
 /* Some clients' training.  What is said of rows, and of steps, lies one client behind the other. */
 typedef struct {
     int count;
     long row_size;
+    const Crops *crops;     /* or NULL */
     const float *x;         /* (n, row_size) inputs */
     const int64_t *labels;  /* (n) */
     const int32_t *steps;   /* (count) */

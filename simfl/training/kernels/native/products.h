@@ -103,9 +103,9 @@ static void add_terms(int n, Window some, const float *const *a, long shift, con
 static void multiply(int n, Window w, const float *const *a, const float *weights, int columns,
                      const float *bias, float *out, long skip) {
     long terms = (long)w.runs * w.length;
-    int runs = w.length < NEAR ? NEAR / w.length : 1, length = smaller(w.length, NEAR);
     for (int panel = 0; panel < columns; panel += PANEL) {
-        int pitch = smaller(columns - panel, PANEL);
+        int pitch = smaller(columns - panel, PANEL), near = NEAR * PANEL / pitch;
+        int runs = w.length < near ? near / w.length : 1, length = smaller(w.length, near);
         for (int done = 0, V; done < pitch; done += V ? V * 16 : 8) {
             const float *at = weights + terms * panel + done, *first = bias ? bias + panel + done : NULL;
             V = vectors(pitch - done);
@@ -137,12 +137,12 @@ static void accumulate(int n, Window w, const float *const *a, const float *delt
                        float *gradient) {
     long terms = (long)w.runs * w.length;
     for (int panel = 0; panel < columns; panel += PANEL) {
-        int pitch = smaller(columns - panel, PANEL);
+        int pitch = smaller(columns - panel, PANEL), near = NEAR * PANEL / pitch;
         for (int done = 0, V; done < pitch; done += V ? V * 16 : 8) {
             V = vectors(pitch - done);
-            for (int i = 0; i < n; i += NEAR)
+            for (int i = 0; i < n; i += near)
                 for (int run = 0; run < w.runs; run++)
-                    add_rows(smaller(n - i, NEAR), w.length, a + i, run * w.stride,
+                    add_rows(smaller(n - i, near), w.length, a + i, run * w.stride,
                              deltas + (long)i * columns + panel + done, columns, V, fresh && !i,
                              gradient + terms * panel + (long)run * w.length * pitch + done, pitch);
         }
