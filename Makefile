@@ -42,9 +42,9 @@ test-pythons: ## the default tests on Python 3.11 to 3.13, as far as they are he
 	@for version in 3.11 3.12 3.13; do \
 	  if ! python$$version -c '' 2>/dev/null; then echo "python$$version is not here: skipped"; continue; fi; \
 	  echo "python$$version" && python$$version -m venv build/python$$version && \
-	  build/python$$version/bin/$(PIP) --constraint constraints.txt torch torchvision && \
-	  build/python$$version/bin/$(PIP) --editable '.[dev]' && \
-	  build/python$$version/bin/python -m pytest -n auto || exit 1; \
+	  build/python$$version/bin/$(PIP) --constraint constraints.txt $(CPU_BUILDS) torch torchvision && \
+	  build/python$$version/bin/$(PIP) --constraint constraints.txt --editable '.[dev]' && \
+	  build/python$$version/bin/python -m pytest -n auto --dist worksteal || exit 1; \
 	done
 
 MINIMA := import re, tomllib; wants = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
@@ -52,9 +52,9 @@ MINIMA := import re, tomllib; wants = tomllib.load(open("pyproject.toml", "rb"))
 test-minimum: ## the default tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv build/minimum
 	$(PYTHON) -c '$(MINIMA)' > build/minimum.txt
-	@if build/minimum/bin/$(PIP) --requirement build/minimum.txt; then \
+	@if build/minimum/bin/$(PIP) $(CPU_BUILDS) --requirement build/minimum.txt; then \
 	  build/minimum/bin/$(PIP) --requirement build/minimum.txt --editable '.[dev]' && \
-	  build/minimum/bin/python -m pytest -n auto; \
+	  build/minimum/bin/python -m pytest -n auto --dist worksteal; \
 	else echo "the oldest versions can't be had from this index: skipped"; fi
 
 coverage: .venv/ready ## the default tests, and which lines none of them reaches

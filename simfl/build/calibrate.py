@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
 
+from simfl.core.table import open_csv
 from simfl.core.types import Floats
 from simfl.errors import InputError
 
@@ -74,17 +75,14 @@ def measurements(path: Path) -> pd.DataFrame:
     Raises:
         InputError: naming the line and the column of what is wrong.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} can't be read: {error}") from None
-    reader = csv.DictReader(text.splitlines())
-    if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-        raise InputError(
-            f"{path}:1: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, and group "
-            "if devices have any"
-        )
-    rows = [_row(path, reader.line_num, row) for row in reader]
+    with open_csv(path) as text:
+        reader = csv.DictReader(text)
+        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+            raise InputError(
+                f"{path}:1: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, and "
+                "group if devices have any"
+            )
+        rows = [_row(path, reader.line_num, row) for row in reader]
     if not rows:
         raise InputError(f"{path}: no row of measurements")
     return pd.DataFrame(rows)

@@ -47,6 +47,20 @@ def federate(
         corpus = sound(dataset, dataset.load(folder, seeds))
     if partition.pools_test:
         corpus = _pooled(corpus)
+    dealt = _deal(dataset, partition, corpus, clients, seeds)
+    if partition.pools_test:
+        corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
+    held = [int(len(rows) * local_validation) for rows in dealt]
+    held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
+    train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
+    validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
+    return _client_by_client(corpus, train, validation), corpus.test
+
+
+def _deal(
+    dataset: Dataset, partition: Partition, corpus: Corpus, clients: int, seeds: Seeds
+) -> list[Ids]:
+    """Return each client's rows of the training set."""
     source = Source(corpus.train.y, corpus.classes, corpus.natural)
     if dataset.targets != "classes":
         if partition.reads_labels:
@@ -59,13 +73,7 @@ def federate(
         dealt = partition.deal(source, clients, seeds.stream("partition"))
     if len(dealt) != clients:
         raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
-    if partition.pools_test:
-        corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
-    held = [int(len(rows) * local_validation) for rows in dealt]
-    held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
-    train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
-    validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
-    return _client_by_client(corpus, train, validation), corpus.test
+    return dealt
 
 
 def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -> ClientData:

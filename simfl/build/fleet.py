@@ -56,14 +56,7 @@ def draw_fleet(
             drawing.correlate(correlations, ranks)
         for number, column in columns.items():
             column.append(drawing.numbers(number))
-        power = Power() if group.power is None else Power(**group.power.model_dump())
-        schedule = group.availability.schedule(group.count, group.name, seeds, scenario.root)
-        batteries = drawing.batteries(power.idle, scenario.root)
-        groups.append(
-            DeviceGroup(
-                group.name, first, group.count, schedule, group.on_offline, power, batteries
-            )
-        )
+        groups.append(drawing.devices(first, scenario.root))
         first += group.count
     joined = {number: np.concatenate(parts) for number, parts in columns.items()}
     return Fleet(
@@ -114,7 +107,7 @@ class _Drawing:
         draw: Draw | None = getattr(group, number)
         if draw is None:
             return np.full(group.count, np.inf)
-        values = self.drawn(draw, number)
+        values = self._drawn(draw, number)
         if len(odd := values[~_is_possible(number, values)]):
             raise InputError(
                 f"fleet group {group.name!r}: a {number} of {odd[0]:g} was drawn, which is not "
@@ -122,13 +115,23 @@ class _Drawing:
             )
         return values
 
-    def batteries(self, idle_w: float, folder: Path) -> Batteries | None:
-        """Return the devices' batteries, None if they are on mains.
+    def devices(self, first: int, folder: Path) -> DeviceGroup:
+        """Return what the group's devices have in common.
 
         Args:
-            idle_w: what an idle device draws.
+            first: id of the first of them.
             folder: where relative file names of the scenario are looked up.
         """
+        group = self._group
+        power = Power() if group.power is None else Power(**group.power.model_dump())
+        schedule = group.availability.schedule(group.count, group.name, self._seeds, folder)
+        batteries = self._batteries(power.idle, folder)
+        return DeviceGroup(
+            group.name, first, group.count, schedule, group.on_offline, power, batteries
+        )
+
+    def _batteries(self, idle_w: float, folder: Path) -> Batteries | None:
+        """Return the devices' batteries, None if they are on mains; idle they draw `idle_w`."""
         battery = self._group.battery
         if battery is None:
             return None
@@ -142,10 +145,10 @@ class _Drawing:
             # Not the addresses of the group's availability, which is a matter of its own.
             name = f"{self._group.name}/battery"
             plugged = battery.plugged.schedule(self._group.count, name, self._seeds, folder)
-        capacity = self.drawn(battery.capacity, "battery")
+        capacity = self._drawn(battery.capacity, "battery")
         return Batteries(capacity, shares, battery.minimum, battery.charge, idle_w, plugged)
 
-    def drawn(self, draw: Draw, number: str) -> Floats:
+    def _drawn(self, draw: Draw, number: str) -> Floats:
         """Return `(count,)` what `draw` makes of the devices' uniform numbers for `number`."""
         uniforms = np.full(len(self._samples), 0.5)
         own = self._correlated.get(number)

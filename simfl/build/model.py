@@ -119,17 +119,7 @@ def judge(
     """
     import torch
 
-    if not len(samples):
-        raise InputError(
-            f"data set {scenario.data.dataset.name!r} leaves no test samples to evaluate the model "
-            "on"
-        )
-    if facts.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
-        takes = "tokens, not measurements" if facts.takes_tokens else "no tokens"
-        raise InputError(
-            f"model {scenario.model.name!r} takes {takes}, so it can't be trained on data set "
-            f"{scenario.data.dataset.name!r}"
-        )
+    _refuse_unfit(samples, facts, scenario)
     if facts.batch_norm:  # files are often sorted by class
         order = seeds.stream("judged").permutation(len(samples))
         samples = Samples(samples.x[order], samples.y[order])
@@ -144,6 +134,20 @@ def judge(
         return Evaluation(quality.accuracy, quality.loss, quality.metrics)
 
     return evaluate
+
+
+def _refuse_unfit(samples: Samples, facts: ModelFacts, scenario: Scenario) -> None:
+    if not len(samples):
+        raise InputError(
+            f"data set {scenario.data.dataset.name!r} leaves no test samples to evaluate the model "
+            "on"
+        )
+    if facts.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
+        takes = "tokens, not measurements" if facts.takes_tokens else "no tokens"
+        raise InputError(
+            f"model {scenario.model.name!r} takes {takes}, so it can't be trained on data set "
+            f"{scenario.data.dataset.name!r}"
+        )
 
 
 def model_file(scenario: Scenario, params: Params) -> bytes:

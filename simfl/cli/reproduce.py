@@ -12,8 +12,6 @@ from simfl.cli.app import app
 if TYPE_CHECKING:
     from simfl.papers.item import Item
     from simfl.papers.measures import Record
-    from simfl.runs.estimate import Estimate
-    from simfl.runs.job import Job
 
 ALL = "all"
 
@@ -79,24 +77,16 @@ def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
         wanted = seeds or parse_seeds(item.seeds)
         jobs = item.jobs(Path(), wanted[:1])  # seeds cost the same
         costs = [estimate(job.scenario, item.time_only) for job in jobs]
-        rounds, host_s = (
-            len(wanted) * sum(numbers) for numbers in zip(*map(_cost, costs), strict=True)
-        )
-        needs = {job.scenario.data.dataset.name for job in jobs if _needs_files(job)}
+        rounds = len(wanted) * sum(cost.rounds for cost in costs)
+        host_s = len(wanted) * sum(cost.host_s for cost in costs)
+        datasets = [job.scenario.data.dataset for job in jobs]
+        needs = {dataset.name for dataset in datasets if dataset.needs_files}
         typer.echo(
             f"{item.id}: {item.title}\n"
             f"  {formats.plural(len(jobs), 'row')}, {formats.plural(len(wanted), 'seed')}, "
             f"{rounds:,} rounds, about {host_s / 3600:.2g} core-hours; reading: {item.reading}"
             f"{'; needs ' if needs else ''}{', '.join(sorted(needs))}"
         )
-
-
-def _cost(cost: "Estimate") -> tuple[int, float]:
-    return cost.rounds, cost.host_s
-
-
-def _needs_files(job: "Job") -> bool:
-    return job.scenario.data.dataset.needs_files
 
 
 def _tell(item: "Item", records: "Sequence[Record]", file: Path) -> bool:

@@ -1,15 +1,17 @@
 """The model that is learnt, and what becomes of updates on their way to it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simfl.components.aggregators.base import Contribution
 from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.core.guard import blaming, check_vector
 from simfl.core.seeds import generator
 from simfl.core.types import Params
+from simfl.core.work import WorkOrder, WorkResult
 from simfl.sim.coordinator import Evaluation
 
 
@@ -20,12 +22,27 @@ class UpdatePath:
         compressor: how they are compressed.
         filter: which of them count.
         owed: per client `(p,)` what compression lost so far, with error feedback.
+        last_change: `(p,)` what the last aggregation changed in the model (None: nothing yet).
     """
 
     def __init__(self, compressor: Compressor, update_filter: UpdateFilter) -> None:
         self.compressor = compressor
         self.filter = update_filter
         self.owed: dict[int, Params] = {}
+        self.last_change: Params | None = None
+
+    def keeps(self, update: Params, order: WorkOrder) -> bool:
+        """Return whether a client sends its `update`, as its filter has it."""
+        with blaming(self.filter, f"judging the update of client {order.client}"):
+            return bool(self.filter.keep(update, self.last_change, order.round))
+
+    def received(self, result: WorkResult, base: Params) -> WorkResult:
+        """Return `result`, which began at the model `base`, as the server receives it."""
+        if self.compressor.name == "none":
+            return result
+        order = result.order
+        received = self.send(order.client, result.params - base, order.seed)
+        return replace(result, params=base + received)
 
     def send(self, client: int, update: Params, seed: int) -> Params:
         """Return what the server receives of `update`, drawn from the participation's `seed`."""
@@ -37,6 +54,15 @@ class UpdatePath:
         if self.compressor.error_feedback:
             self.owed[client] = update - received
         return received
+
+    def let_through(self, contributions: list[Contribution], round_: int) -> list[Contribution]:
+        """Return those that the server's filter keeps."""
+        if self.filter.stage != "server":
+            return contributions
+        updates = [contribution.update for contribution in contributions]
+        with blaming(self.filter, f"judging updates in round {round_}"):
+            kept = self.filter.choose(updates, self.last_change, round_)
+            return [contributions[index] for index in kept]
 
 
 @dataclass(frozen=True)

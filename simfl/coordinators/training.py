@@ -3,7 +3,6 @@
 import io
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -55,7 +54,6 @@ class TrainingCoordinator(BaseCoordinator):
         self._nominal = nominal
         self._path = path
         self._early: dict[tuple[int, int], tuple[WorkOrder, WorkResult | None]] = {}
-        self._last_change: Params | None = None
 
     @property
     def model(self) -> Params:
@@ -118,7 +116,8 @@ class TrainingCoordinator(BaseCoordinator):
         if discarded:
             self._refuse_nonsense([client for client, _ in discarded], round_)
         if good:
-            contributions = self._kept([self._received(r, by_key) for r in good], round_)
+            contributions = [self._contribution(r, by_key[r.order.key]) for r in good]
+            contributions = self._path.let_through(contributions, round_)
             with blaming(self._aggregator, f"aggregating in round {round_}"):
                 if summed is None:
                     model = self._aggregator.aggregate(self.model, contributions)
@@ -126,7 +125,7 @@ class TrainingCoordinator(BaseCoordinator):
                     model = self.model if summed.total is None else summed.total.astype(np.float32)
                 model = check_vector(model, self.model)
             self._observe(round_, selected, contributions, by_key)
-            self._last_change = model - self.model
+            self._path.last_change = model - self.model
             self.version += 1
             self._models[self.version] = model
         self._forget_old_models()
@@ -158,9 +157,7 @@ class TrainingCoordinator(BaseCoordinator):
         """Trains now, for the decision needs the update."""
         [result] = self.ledger.collect([order])
         self._early[order.key] = order, result
-        update = result.params - self._models[order.base]
-        with blaming(self._path.filter, f"judging the update of client {order.client}"):
-            return bool(self._path.filter.keep(update, self._last_change, order.round))
+        return self._path.keeps(result.params - self._models[order.base], order)
 
     @override
     def drop(self, order: WorkOrder) -> None:
@@ -184,6 +181,7 @@ class TrainingCoordinator(BaseCoordinator):
             rules._aggregator.load_state_dict(self._aggregator.state_dict())
         if "compression" in same:
             rules._path.owed = self._path.owed
+        rules._path.last_change = self._path.last_change
         self._aggregator, self._path = rules._aggregator, rules._path
         self._nominal = rules._nominal
         self._asked.clear()  # whoever was answering has been called off
@@ -226,25 +224,11 @@ class TrainingCoordinator(BaseCoordinator):
         fresh = self.ledger.collect(order for order in orders if order.key not in taken)
         return sorted([*known, *fresh], key=lambda result: result.order.key)
 
-    def _received(
-        self, result: WorkResult, arrivals: Mapping[tuple[int, int], Arrival]
-    ) -> Contribution:
-        """Return `result` as the server receives it."""
-        order, base = result.order, self._models[result.order.base]
-        if self._path.compressor.name != "none":
-            received = self._path.send(order.client, result.params - base, order.seed)
-            result = replace(result, params=base + received)
-        arrival = arrivals[order.key]
-        return Contribution(result, base, arrival.staleness, arrival.copies, arrival.tier)
-
-    def _kept(self, contributions: list[Contribution], round_: int) -> list[Contribution]:
-        """Return those that the server's update filter lets through."""
-        if self._path.filter.stage != "server":
-            return contributions
-        updates = [contribution.update for contribution in contributions]
-        with blaming(self._path.filter, f"judging updates in round {round_}"):
-            kept = self._path.filter.choose(updates, self._last_change, round_)
-            return [contributions[index] for index in kept]
+    def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
+        """Return what the server receives of `result`."""
+        base = self._models[result.order.base]
+        received = self._path.received(result, base)
+        return Contribution(received, base, arrival.staleness, arrival.copies, arrival.tier)
 
     def _observe(
         self,
@@ -321,7 +305,7 @@ class TrainingCoordinator(BaseCoordinator):
             "models": dict(self._models),
             "trial": self._trial,
             "owed": dict(self._path.owed),
-            "last_change": self._last_change,
+            "last_change": self._path.last_change,
             "selector": self._selector.state_dict(),
             "aggregator": self._aggregator.state_dict(),
         }
@@ -332,6 +316,6 @@ class TrainingCoordinator(BaseCoordinator):
         self._models = dict(state["models"])
         self._trial = state["trial"]
         self._path.owed = dict(state["owed"])
-        self._last_change = state["last_change"]
+        self._path.last_change = state["last_change"]
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])

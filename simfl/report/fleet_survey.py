@@ -7,6 +7,7 @@ link its own.
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,21 +57,14 @@ def survey(builder: Builder) -> FleetFacts:
         for group, drawn in zip(builder.scenario.fleet, fleet.groups, strict=True)
     }
     weights = [group.count for group in fleet.groups]
+    facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds)
     facts = [
-        _facts(
-            group.name,
-            np.arange(group.first, group.first + group.count),
-            columns,
-            float(week[group.name].mean()),
-            limit_s,
-            holds,
-        )
+        facts_of(group.name, group.first + np.arange(group.count), float(week[group.name].mean()))
         for group in fleet.groups
     ]
     if len(facts) > 1:
         online = float(np.average([group.online for group in facts], weights=weights))
-        everybody = np.arange(len(fleet))
-        facts.append(_facts("all", everybody, columns, online, limit_s, holds))
+        facts.append(facts_of("all", np.arange(len(fleet)), online))
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(builder.settings.clients, len(able))
     asked = min(_clients_asked(builder), len(able))
@@ -134,8 +128,8 @@ def _clients_asked(builder: Builder) -> int:
 def _facts(
     name: str,
     devices: Ids,
-    columns: Mapping[str, Floats],
     online: float,
+    columns: Mapping[str, Floats],
     limit_s: float,
     holds: NDArray[np.bool_],
 ) -> GroupFacts:

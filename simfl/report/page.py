@@ -7,9 +7,10 @@ choose axes, zoom, hide, sort and download.  Everything that users wrote is esca
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simfl.core.files import write_output
 from simfl.report import formats, measures
@@ -26,6 +27,9 @@ from simfl.report.words import all_targets, headline
 from simfl.runs.compare import target_text
 from simfl.runs.find import by_variant
 from simfl.runs.result import OUTCOMES, RunResult
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SLOWEST = 12
 """Devices in the table of those that cost most."""
@@ -67,7 +71,9 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
     return render(
         "page.html",
         title=_title(runs),
-        about=[text for text in dict.fromkeys(map(_description, runs)) if text],
+        about=[
+            text for text in dict.fromkeys(run.scenario.get("description") for run in runs) if text
+        ],
         facts=_facts(runs, groups),
         answer=headline(groups),
         notes=notes(groups),
@@ -86,11 +92,15 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
 
 def render(template: str, **values: Any) -> str:
     """Return one of the templates with everything that users wrote escaped."""
+    return _templates().get_template(template).render(style=asset("style.css"), **values)
+
+
+@cache
+def _templates() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("simfl.report")
-    jinja = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    return jinja.get_template(template).render(style=asset("style.css"), **values)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
 
 
 def asset(name: str) -> str:
@@ -104,10 +114,6 @@ def _title(runs: Sequence[RunResult]) -> str:
         return title
     only = "" if runs[0].variant == "default" else f", {runs[0].variant}"
     return f"{title}{only}, seed {runs[0].seed}"
-
-
-def _description(run: RunResult) -> str:
-    return str(run.scenario.get("description", ""))
 
 
 def _facts(runs: Sequence[RunResult], groups: Groups) -> str:

@@ -112,7 +112,7 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     level = [
         standing
         for standing in others
-        if standing.ratio and standing.ratio.interval and not _told_apart(standing)
+        if (ratio := standing.ratio) and ratio.interval and not ratio.distinguishable
     ]
     if level:
         names = formats.listed([first.name, *(standing.name for standing in level)])
@@ -131,17 +131,13 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     return sentences
 
 
-def _told_apart(standing: Standing) -> bool:
-    return standing.ratio is not None and standing.ratio.distinguishable
-
-
 def _time_taken(standing: Standing) -> str:
     figure = standing.time_s
-    some = f"{figure.seeds - figure.missing} of {figure.seeds} seeds"
-    took = f"{standing.name} got there with {some}"
+    seeds = f"{figure.seeds - figure.missing} of {figure.seeds} seeds"
+    took = f"{standing.name} got there with {seeds}"
     if math.isfinite(figure.middle):
         took = f"{standing.name} took {formats.duration(figure.middle)}"
-        took += f" with {some}" if figure.missing else ""
+        took += f" with {seeds}" if figure.missing else ""
     ratio = standing.ratio
     if ratio is None:
         return took

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 from simfl.runs.eventlog import decode
 from simfl.runs.folder import event_lines
+from simfl.runs.questions import answers
 from simfl.runs.result import RunResult
 
 PHASES = ("idle", "poll", "download", "compute", "upload", "wait")
@@ -170,20 +170,7 @@ def _polls(run: RunResult) -> Iterator[Span]:
     """Yield when a selector's questions were out."""
     if not np.nan_to_num(run.column("probe_bytes")).any():
         return
-    out: list[dict[str, Any]] = []
-    for line in event_lines(run.folder):
-        if '"event":"probe' not in line:
-            continue
-        event = decode(line)
-        if event["event"] == "probe":
-            out.append(event)
-        elif (
-            asked := next((question for question in out if _answers(event, question)), None)
-        ) is not None:
-            out.remove(asked)
-            yield round(asked["t"] * 1e9), round(event["t"] * 1e9)
-
-
-def _answers(event: dict[str, Any], asked: dict[str, Any]) -> bool:
-    same = all(event[key] == asked[key] for key in ("round", "report", "model"))
-    return same and set(event["answered"]) <= set(asked["asked"])
+    lines = enumerate(event_lines(run.folder), start=1)
+    events = ((line, decode(text)) for line, text in lines if '"event":"probe' in text)
+    for _, question, answer in answers(events):
+        yield round(question["t"] * 1e9), round(answer["t"] * 1e9)

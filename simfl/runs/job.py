@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,11 @@ class Job:
     def title(self) -> str:
         """What it is called in messages."""
         return f"{self.variant} seed {self.scenario.seed}"
+
+    @cached_property
+    def text(self) -> str:
+        """The scenario as its folder will hold it."""
+        return self.scenario.to_yaml()
 
 
 def jobs(

@@ -125,16 +125,20 @@ def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> Mapping[int,
     from simfl.training.executors.auto import sharing
 
     failures: dict[int, BaseException] = {}
-    with sharing(cores):
-        for number, call in enumerate(calls):
-            try:
-                call(partial(watch.tell, number))
-            except RunError as error:
-                if len(calls) == 1:
-                    raise
-                failures[number] = error
-            # Devices, processes and events refer to each other: their data would stay for long.
-            gc.collect()
+    gc.freeze()  # what was there before the runs need not be looked through after each of them
+    try:
+        with sharing(cores):
+            for number, call in enumerate(calls):
+                try:
+                    call(partial(watch.tell, number))
+                except RunError as error:
+                    if len(calls) == 1:
+                        raise
+                    failures[number] = error
+                # Devices, processes and events refer to each other: their data would stay long.
+                gc.collect()
+    finally:
+        gc.unfreeze()
     return failures
 
 

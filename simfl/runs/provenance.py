@@ -44,11 +44,12 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
             "processor": platform.machine(),
             "cores": os.cpu_count(),
         },
-        "scenario_sha256": hashlib.sha256(job.scenario.to_yaml().encode()).hexdigest(),
+        "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
 
 
+@cache
 def _versions() -> dict[str, str]:
     """Return the versions that results depend on."""
     from importlib.metadata import version

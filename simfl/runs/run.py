@@ -148,7 +148,7 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reus
     if overwrite:
         refuse_foreign(job.folder)
         return False
-    kept = keeps(job.folder, job.scenario.to_yaml(), options.time_only, go_on)
+    kept = keeps(job.folder, job.text, options.time_only, go_on)
     if kept and tell_reuse and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished: its results are reused; --overwrite computes them "

@@ -72,24 +72,17 @@ def expand(
         return _runs(DEFAULT, base, seeds, {})
     document = _document(base)
     swept = [()] if base.sweep is None else points(base.sweep, base.seed)
-    runs: list[Run] = []
-    failures: list[str] = []
     todo = [
         (_named(own, point), (own, combination))
         for own in base.variants or [None]
         for point, combination in zip(names(swept), swept, strict=True)
     ]
+    runs: list[Run] = []
+    failures: list[str] = []
     for name, (own, combination) in _chosen(todo, only):
-        try:
-            changed = variant(document, own, combination)
-        except ScenarioError as error:
-            failures.append(f"{error} (in variant {name!r})")
-            continue
-        scenario, problems = check(changed)
-        if scenario is None:
-            lines = report(changed, problems).splitlines()
-            failures.extend(f"{line} (in variant {name!r})" for line in lines)
-        else:
+        scenario, problems = _changed(document, own, combination)
+        failures.extend(f"{problem} (in variant {name!r})" for problem in problems)
+        if scenario is not None:
             factors = {factor.path: factor.value for factor in combination}
             owner = {"variant": own} if own is not None and factors else {}
             runs.extend(_runs(name, scenario, seeds, owner | factors))
@@ -97,6 +90,21 @@ def expand(
         told = failures if base.sweep is None else _once_per_line(failures)
         raise ScenarioError("\n".join(dict.fromkeys(told)))
     return runs
+
+
+def _changed(
+    document: Document, own: str | None, combination: Point
+) -> tuple[Scenario | None, list[str]]:
+    """Return a variant's scenario at a point of the sweep, and what is wrong with it, line by line.
+
+    It is None if anything is.
+    """
+    try:
+        changed = variant(document, own, combination)
+    except ScenarioError as error:
+        return None, [str(error)]
+    scenario, problems = check(changed)
+    return scenario, report(changed, problems).splitlines() if scenario is None else []
 
 
 def _try_out(document: Document, tune: Tune) -> None:

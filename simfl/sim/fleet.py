@@ -82,9 +82,9 @@ class DeviceGroup:
 def _spread(count: int, most: int) -> Ids:
     golden = (math.sqrt(5) - 1) / 2
     shares = np.arange(most) * golden % 1
-    some = np.arange(count) if count <= most else (shares * count).astype(np.int64)
-    some.flags.writeable = False
-    return some
+    devices = np.arange(count) if count <= most else (shares * count).astype(np.int64)
+    devices.flags.writeable = False
+    return devices
 
 
 @dataclass(frozen=True)

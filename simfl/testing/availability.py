@@ -28,9 +28,9 @@ class AvailabilityContract(ComponentContract):
 
     def changes(self, schedule: OnlineSchedule, device: int) -> list[tuple[float, bool]]:
         """Return the first changes of one device: when, and whether it is online from then on."""
-        one, now_s, log = np.array([device]), 0.0, []
+        only, now_s, log = np.array([device]), 0.0, []
         for _ in range(CHANGES):
-            log.append((now_s, bool(schedule.online(one, now_s)[0])))
+            log.append((now_s, bool(schedule.online(only, now_s)[0])))
             following_s = schedule.next_change_s(device, now_s)
             assert following_s > now_s, f"the change after {now_s} is at {following_s}"
             if following_s == math.inf:
@@ -51,13 +51,13 @@ class AvailabilityContract(ComponentContract):
         """At the very instant of a change the state is the new one; in between it stays."""
         for device in range(DEVICES):
             log = self.changes(self.schedule(), device)
-            schedule, one = self.schedule(), np.array([device])
+            schedule, only = self.schedule(), np.array([device])
             for (start_s, on), (end_s, following) in pairwise(log):
                 assert on != following, f"device {device} changes at {end_s}, but stays {on}"
                 for share in (0.0, 0.5, 1 - 1e-9):
                     now_s = start_s + share * (end_s - start_s)
                     if start_s <= now_s < end_s:
-                        assert bool(schedule.online(one, now_s)[0]) == on, (device, now_s)
+                        assert bool(schedule.online(only, now_s)[0]) == on, (device, now_s)
 
     def test_next_online_is_the_first_instant_at_which_somebody_is(self) -> None:
         """Not before, and not after."""

@@ -62,12 +62,16 @@ def orders(clients: int, plans: Sequence[Plan] = _PLANS) -> list[WorkOrder]:
 
 def equal(results: Sequence[WorkResult], others: Sequence[WorkResult]) -> None:
     """Assert that results are equal, bit for bit."""
-    assert [one.order for one in results] == [other.order for other in others], "other orders"
-    for one, other in zip(results, others, strict=True):
-        client = one.order.client
-        assert one.params.tobytes() == other.params.tobytes(), f"client {client}: other bits"
-        assert np.array([one.loss]).tobytes() == np.array([other.loss]).tobytes(), client
-        assert (one.steps, one.samples, one.lr_sum) == (other.steps, other.samples, other.lr_sum)
-        assert one.extras.keys() == other.extras.keys()
-        for name, value in one.extras.items():
+    assert [result.order for result in results] == [other.order for other in others], "other orders"
+    for result, other in zip(results, others, strict=True):
+        client = result.order.client
+        assert result.params.tobytes() == other.params.tobytes(), f"client {client}: other bits"
+        assert np.array([result.loss]).tobytes() == np.array([other.loss]).tobytes(), client
+        assert (result.steps, result.samples, result.lr_sum) == (
+            other.steps,
+            other.samples,
+            other.lr_sum,
+        )
+        assert result.extras.keys() == other.extras.keys()
+        for name, value in result.extras.items():
             assert value.tobytes() == other.extras[name].tobytes(), (client, name)

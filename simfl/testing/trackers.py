@@ -27,9 +27,9 @@ def example_steps(rounds: int = 3) -> list[Step]:
 def record(tracker: Tracker, top: Path, rounds: int = 3) -> None:
     """Let `tracker` keep a run of so many rounds, told of at twice."""
     steps, kept = example_steps(rounds), tracker.begin(example_run(top))
-    for some in (steps[:1], steps[1:]):
-        if some:
-            kept.add(some)
+    for part in (steps[:1], steps[1:]):
+        if part:
+            kept.add(part)
     kept.end({"rounds": float(rounds)})
 
 

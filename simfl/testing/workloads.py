@@ -30,7 +30,6 @@ def assignment(
         batch_size,
         epochs,
         steps,
-        units_left,
         lambda units: units <= units_left,
         number,
         convex,

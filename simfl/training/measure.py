@@ -45,17 +45,17 @@ def measure(
     hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
     parts = []
     for first in range(0, len(clients), CLIENTS):
-        some = [int(client) for client in clients[first : first + CLIENTS]]
+        asked = [int(client) for client in clients[first : first + CLIENTS]]
         if report == "loss":
-            cohort = task.data.validation(some)
+            cohort = task.data.validation(asked)
             if batch is not None:
-                looked_at = [batch.rows(*held) for held in zip(some, cohort.rows, strict=True)]
+                looked_at = [batch.rows(*held) for held in zip(asked, cohort.rows, strict=True)]
                 cohort = replace(cohort, rows=looked_at)
             parts.append(_losses(program, loss, cohort))
         elif report == "fc1_profile":
-            parts.append(_profiles(program, task.data.training(some)))
+            parts.append(_profiles(program, task.data.training(asked)))
         elif report == "gradient":
-            parts.append(_gradients(program, loss, task.data.training(some)))
+            parts.append(_gradients(program, loss, task.data.training(asked)))
         else:
             raise InputError(f"no model can be measured for {report!r} without training")
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -177,4 +177,4 @@ def test_the_command_writes_a_fleet_that_a_scenario_takes(
     assert main(["calibrate", str(path), "--out", str(nowhere)]) == 2
     assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["calibrate", str(tmp_path / "none.csv")]) == 2
-    assert "can't be read" in capsys.readouterr().err
+    assert "can't read" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 from simfl.build.data import federate
 from simfl.components.datasets.base import Corpus, Dataset
@@ -23,12 +24,12 @@ class Numbered(Dataset):
 
     name: ClassVar[str] = "numbered"
 
+    @override
     def shape(self) -> tuple[tuple[int, ...], int]:
-        """See `Dataset.shape`."""
         return (1,), 10
 
+    @override
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
-        """See `Dataset.load`."""
         samples = Samples(np.arange(SIZE, dtype=np.float32)[:, None], np.arange(SIZE) % 10)
         return Corpus(samples, samples, 10)
 
@@ -39,8 +40,8 @@ class Fixed(Partition):
     name: ClassVar[str] = "fixed"
     parts: list[list[int]]
 
+    @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
-        """See `Partition.deal`."""
         return [np.array(part, dtype=np.int64) for part in self.parts]
 
 

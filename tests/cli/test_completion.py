@@ -3,25 +3,37 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
-RUN = "import sys; from simfl.cli import main; sys.exit(main())"
+from simfl.cli import main
+
+Asked = Callable[..., str]
 
 
-def asked(*words: str, **variables: str) -> str:
-    command = [sys.executable, "-c", RUN, *words]
-    done = subprocess.run(
-        command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=120
-    )
-    return done.stdout
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Asked:
+    """Run the command in the environment that a shell gives it; return what it prints."""
+
+    def ask(*words: str, **variables: str) -> str:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        with suppress(SystemExit):  # so completion ends
+            main(words)
+        return capsys.readouterr().out
+
+    return ask
 
 
-def completed(line: str) -> set[str]:
-    """Return what bash is offered after `line`."""
-    words = line.split(" ")
-    variables = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    return set(asked(_SIMFL_COMPLETE="complete_bash", **variables).split())
+def asks(line: str) -> dict[str, str]:
+    """Return what bash sets to have `line` completed."""
+    return {
+        "_SIMFL_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+    }
 
 
 @pytest.mark.parametrize(
@@ -37,21 +49,30 @@ def completed(line: str) -> set[str]:
         ("simfl compare runs --format m", {"markdown"}),
     ],
 )
-def test_names_are_completed(line: str, expected: set[str]) -> None:
-    offered = completed(line)
+def test_names_are_completed(asked: Asked, line: str, expected: set[str]) -> None:
+    offered = set(asked(**asks(line)).split())
     assert offered >= expected
     begun = line.rpartition(" ")[2]
     assert all(word.startswith(begun) for word in offered)
     assert bool(offered) == bool(expected)
 
 
-def test_the_script_for_the_shell_is_shown() -> None:
+def test_a_process_of_its_own_says_the_same(asked: Asked) -> None:
+    variables = asks("simfl list sel")
+    command = [sys.executable, "-c", "import sys; from simfl.cli import main; sys.exit(main())"]
+    done = subprocess.run(
+        command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == asked(**variables)
+
+
+def test_the_script_for_the_shell_is_shown(asked: Asked) -> None:
     script = asked(_SIMFL_COMPLETE="source_bash")
     assert "_SIMFL_COMPLETE=complete_bash" in script
     assert "complete -o default" in script
 
 
-def test_help_says_how_to_install_it() -> None:
+def test_help_says_how_to_install_it(asked: Asked) -> None:
     text = asked("--help")
     assert "--install-completion" in text
     assert "--show-completion" in text

@@ -10,7 +10,7 @@ from simfl.scenario import Scenario
 
 SCENARIO = """\
 name: commanded
-data: {dataset: {name: synthetic, alpha: 1, beta: 1}}
+data: {dataset: {name: synthetic_images, samples: 600, test_samples: 60, size: 4}}
 model: logistic_regression
 fleet: {count: 30, compute: {distribution: lognormal, median: 50 samples/s, sigma: 0.5}}
 training: {epochs: 1, batch_size: 8}

@@ -1,6 +1,8 @@
 """`simfl fork`: other rules from an instant on, the past shared byte for byte."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +42,33 @@ CHANGES = {
 }
 
 
-def ran(top: Path, *overrides: str, options: Options = EAGER) -> Path:
-    """Return the folder of a run."""
-    job = Job(
-        "default", Scenario.from_dict(LONG, overrides=overrides), top / "r" / "default" / "seed-0"
-    )
-    return run_one(job, options).folder
+Ran = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Run `LONG` with changes, each once for all tests."""
+    folders: dict[str, Path] = {}
+
+    def make(overrides: tuple[str, ...], options: Options) -> Path:
+        scenario = Scenario.from_dict(LONG, overrides=overrides)
+        key = f"{overrides} {options}"
+        if key not in folders:
+            job = Job("default", scenario, tmp_path_factory.mktemp("made") / "seed-0")
+            folders[key] = run_one(job, options).folder
+        return folders[key]
+
+    return make
+
+
+@pytest.fixture
+def ran(made: Callable[..., Path]) -> Ran:
+    """Return a copy of the folder of such a run."""
+
+    def copy(top: Path, *overrides: str, options: Options = EAGER) -> Path:
+        return Path(shutil.copytree(made(overrides, options), top / "r" / "default" / "seed-0"))
+
+    return copy
 
 
 def instant(folder: Path, share: float) -> float:
@@ -80,7 +103,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("share", [0.05, 0.45, 0.9])
-def test_without_a_change_the_end_is_the_same(tmp_path: Path, share: float) -> None:
+def test_without_a_change_the_end_is_the_same(tmp_path: Path, ran: Ran, share: float) -> None:
     whole = ran(tmp_path)
     there = fork(whole, instant(whole, share), [])
     resume(there, EAGER)
@@ -88,7 +111,7 @@ def test_without_a_change_the_end_is_the_same(tmp_path: Path, share: float) -> N
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_past_is_shared_and_the_laws_hold(tmp_path: Path, name: str) -> None:
+def test_the_past_is_shared_and_the_laws_hold(tmp_path: Path, ran: Ran, name: str) -> None:
     whole = ran(tmp_path)
     before, at_s = files(whole), instant(whole, 0.5)
     there = fork(whole, at_s, CHANGES[name])
@@ -106,7 +129,7 @@ def test_the_past_is_shared_and_the_laws_hold(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize("first", ["synchronous", "probes", "windows", "tiered", "buffered"])
 @pytest.mark.parametrize("share", [0.2, 0.7])
-def test_whatever_the_rules_were_before(tmp_path: Path, first: str, share: float) -> None:
+def test_whatever_the_rules_were_before(tmp_path: Path, ran: Ran, first: str, share: float) -> None:
     rules: dict[str, list[str]] = {
         "synchronous": ["training.filter={name: cmfl, threshold: 0.55}", "rounds.stop.time=20 s"],
         "probes": ["selection={name: power_of_choice, candidates: 5}", "fleet.uplink=8 kbit/s"],
@@ -123,7 +146,7 @@ def test_whatever_the_rules_were_before(tmp_path: Path, first: str, share: float
     assert verify(there) is None
 
 
-def test_who_is_at_work_is_called_off_and_a_new_round_begins(tmp_path: Path) -> None:
+def test_who_is_at_work_is_called_off_and_a_new_round_begins(tmp_path: Path, ran: Ran) -> None:
     whole = ran(tmp_path, "fleet.availability=always")
     parts = [e for e in events(whole) if e["event"] == "participation" and e["round"] == 4]
     at_s = (parts[0]["selected_s"] + min(part["upload_end_s"] for part in parts)) / 2
@@ -137,14 +160,14 @@ def test_who_is_at_work_is_called_off_and_a_new_round_begins(tmp_path: Path) -> 
     assert [event["round"] for event in then[3:7]] == [4, 4, 4, 5]
 
 
-def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(tmp_path: Path) -> None:
+def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(tmp_path: Path, ran: Ran) -> None:
     whole, longer = ran(tmp_path), ran(tmp_path / "longer", "rounds.stop.rounds=11")
     there = fork(whole, instant(whole, 0.5), ["rounds.stop.rounds=11"])
     resume(there, EAGER)
     assert ended(there) == ended(longer)
 
 
-def test_a_fork_of_a_fork(tmp_path: Path) -> None:
+def test_a_fork_of_a_fork(tmp_path: Path, ran: Ran) -> None:
     whole = ran(tmp_path)
     once = fork(whole, instant(whole, 0.3), FEDBUFF)
     resume(once, EAGER)
@@ -159,7 +182,7 @@ def test_a_fork_of_a_fork(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["policy", pytest.param("asker", marks=pytest.mark.slow)])
-def test_an_interrupted_fork_ends_the_same(tmp_path: Path, name: str) -> None:
+def test_an_interrupted_fork_ends_the_same(tmp_path: Path, ran: Ran, name: str) -> None:
     """At every fifth event, with the last checkpoint that there was by then."""
     whole = ran(tmp_path)
     there = fork(whole, instant(whole, 0.5), CHANGES[name])
@@ -182,7 +205,7 @@ def test_an_interrupted_fork_ends_the_same(tmp_path: Path, name: str) -> None:
 
 
 def test_the_state_is_taken_over_from_a_checkpoint_before_the_instant(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = ran(tmp_path)
     trained, train = list[int](), Inline.train
@@ -217,7 +240,7 @@ def test_the_state_is_taken_over_from_a_checkpoint_before_the_instant(
     ],
 )
 def test_what_would_have_changed_the_past_is_refused(
-    tmp_path: Path, change: str, words: str
+    tmp_path: Path, ran: Ran, change: str, words: str
 ) -> None:
     whole = ran(tmp_path, options=Options())
     before = files(tmp_path)
@@ -226,7 +249,7 @@ def test_what_would_have_changed_the_past_is_refused(
     assert {path: files(tmp_path)[path] for path in before} == before
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) -> None:
     whole = ran(tmp_path)
     at_s = instant(whole, 0.5)
     command = ["fork", str(whole), "--at", f"{at_s} s", "--set", FEDBUFF[0], "-q"]
@@ -248,7 +271,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         assert words in capsys.readouterr().err
 
 
-def test_a_clock_alone_can_be_forked(tmp_path: Path) -> None:
+def test_a_clock_alone_can_be_forked(tmp_path: Path, ran: Ran) -> None:
     whole = ran(tmp_path, options=Options(time_only=True))
     at_s = instant(whole, 0.4)
     there = fork(whole, at_s, ["rounds.policy={name: fedbuff, buffer: 2}"])
@@ -274,7 +297,9 @@ def test_a_damaged_provenance_is_told(
     assert "internal error" not in out + err
 
 
-def test_a_compressed_log_can_be_forked_one_that_leaves_out_events_can_not(tmp_path: Path) -> None:
+def test_a_compressed_log_can_be_forked_one_that_leaves_out_events_can_not(
+    tmp_path: Path, ran: Ran
+) -> None:
     whole = ran(tmp_path, options=Options(compress_log=True))
     plain = ran(tmp_path / "plain", options=Options())
     there = fork(whole, instant(plain, 0.5), [])

@@ -43,7 +43,7 @@ class FedAT(Aggregator):
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`.
+        """Mix the models of the tiers, those that came seldom with the larger weights.
 
         Raises:
             RunError: an update comes from a tier beyond the last.

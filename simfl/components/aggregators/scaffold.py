@@ -65,7 +65,7 @@ class Scaffold(Aggregator):
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        """See `Aggregator.aggregate`.
+        """Add the mean update; take over the control variates of who made a step.
 
         Raises:
             RunError: an update is stale, or comes of a number of clients never told.
@@ -73,7 +73,7 @@ class Scaffold(Aggregator):
         if any(contribution.staleness for contribution in contributions):
             raise RunError("aggregator 'scaffold' can't use stale updates")
         step = sum_of(contributions, weights_of(contributions, "uniform"), "updates")
-        self._learn([one for one in contributions if one.result.lr_sum > 0])
+        self._learn([moved for moved in contributions if moved.result.lr_sum > 0])
         return (model + self.lr * step).astype(np.float32)
 
     def _learn(self, moved: Sequence[Contribution]) -> None:

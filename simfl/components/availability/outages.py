@@ -62,10 +62,10 @@ class _Both:
         return self._base.online(devices, now_s)
 
     def next_change_s(self, device: int, now_s: float) -> float:
-        one = np.array([device])
-        if self.online(one, now_s)[0]:
+        only = np.array([device])
+        if self.online(only, now_s)[0]:
             return min(self._base.next_change_s(device, now_s), self._power.next_change_s(0, now_s))
-        while now_s < np.inf and not self.online(one, now_s)[0]:
+        while now_s < np.inf and not self.online(only, now_s)[0]:
             blocked = self._base if self._has_power(now_s) else self._power
             now_s = blocked.next_change_s(device if blocked is self._base else 0, now_s)
         return now_s

@@ -83,22 +83,10 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
     Raises:
         InputError: the file can't be read or makes no sense.
     """
-    table = _read(file)
-    ids, owner = np.unique(table["device"].to_numpy(), return_inverse=True)
-    start, end = (_ticks(table[name]) for name in ("start_s", "end_s"))
-    if len(wrong := np.flatnonzero((start < 0) | (end <= start))):
-        raise InputError(f"{_place(file, wrong[0])}: expected 0 <= start_s < end_s")
-    if not len(ids):
-        raise InputError(f"{file}: expected rows with 0 <= start_s < end_s")
-    order = np.lexsort((start, owner))
-    owner, start, end = owner[order], start[order], end[order]
-    state = table["state"].to_numpy()[order]
-    overlaps = (start[1:] < end[:-1]) & (owner[1:] == owner[:-1])
-    if len(wrong := np.flatnonzero(overlaps)):
-        raise InputError(f"{_place(file, order[wrong[0] + 1])}: rows of one device overlap")
+    owner, start, end, state = _rows(file)
     whole = None if period_s is None else round(period_s * Records.TICKS)
     periods, flips, starts_on = [], [], []
-    bounds = np.searchsorted(owner, np.arange(len(ids) + 1))
+    bounds = np.searchsorted(owner, np.arange(owner[-1] + 2))
     for low, high in pairwise(bounds.tolist()):
         a, b, states = start[low:high], end[low:high], state[low:high]
         length = int(end.max())
@@ -119,6 +107,23 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
     return Records(
         np.array(periods), np.concatenate(flips).astype(np.int64), first, np.array(starts_on)
     )
+
+
+def _rows(file: Path) -> tuple[Ids, Ids, Ids, Ids]:
+    """Return `(n,)` device (from 0, in order of their ids), start, end and state of each row."""
+    table = _read(file)
+    _, owner = np.unique(table["device"].to_numpy(), return_inverse=True)
+    start, end = (_ticks(table[name]) for name in ("start_s", "end_s"))
+    if len(wrong := np.flatnonzero((start < 0) | (end <= start))):
+        raise InputError(f"{_place(file, wrong[0])}: expected 0 <= start_s < end_s")
+    if not len(owner):
+        raise InputError(f"{file}: expected rows with 0 <= start_s < end_s")
+    order = np.lexsort((start, owner))
+    owner, start, end = owner[order], start[order], end[order]
+    overlaps = (start[1:] < end[:-1]) & (owner[1:] == owner[:-1])
+    if len(wrong := np.flatnonzero(overlaps)):
+        raise InputError(f"{_place(file, order[wrong[0] + 1])}: rows of one device overlap")
+    return owner, start, end, table["state"].to_numpy()[order]
 
 
 def _without(a: Ids, b: Ids, unknown: NDArray[np.bool_]) -> tuple[Ids, Ids, int]:

@@ -61,10 +61,10 @@ class Spells(OnlineSchedule, ABC):
         """O(n) if nobody is online, else mostly O(1)."""
         first = np.inf
         for low in range(0, len(self._until), _AT_ONCE):
-            some = np.arange(low, min(low + _AT_ONCE, len(self._until)))
-            if self.online(some, now_s).any():
+            part = np.arange(low, min(low + _AT_ONCE, len(self._until)))
+            if self.online(part, now_s).any():
                 return now_s
-            first = min(first, float(self._until[some].min()))
+            first = min(first, float(self._until[part].min()))
         return first
 
     def _look(self, devices: Ids, now_s: float) -> None:
@@ -77,9 +77,9 @@ class Spells(OnlineSchedule, ABC):
         else:
             self._unknown, asked = 0, np.flatnonzero(~self._known(slice(None), now_s))
         for low in range(0, len(asked), _AT_ONCE):
-            some = asked[low : low + _AT_ONCE]
-            self._is_on[some], self._until[some] = self.spells(some, now_s)
-            self._since[some] = now_s
+            part = asked[low : low + _AT_ONCE]
+            self._is_on[part], self._until[part] = self.spells(part, now_s)
+            self._since[part] = now_s
 
     def _known(self, devices: Ids | slice, now_s: float) -> NDArray[np.bool_]:
         known: NDArray[np.bool_] = self._since[devices] <= now_s

@@ -53,7 +53,7 @@ class Trace(Availability):
 
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        """See `Availability.schedule`.
+        """Replay the records, one a device.
 
         Raises:
             InputError: the file can't be read or makes no sense.

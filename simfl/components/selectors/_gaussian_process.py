@@ -147,10 +147,10 @@ def train(
     mean, square = np.zeros_like(X), np.zeros_like(X)
     with np.errstate(over="ignore", invalid="ignore"):  # a breakdown is noticed below
         for step in range(1, steps + 1):
-            found = objective(X, noise, groups)
-            if found is None or not np.isfinite(found[1]).all():
+            height = objective(X, noise, groups)
+            if height is None or not np.isfinite(height[1]).all():
                 break
-            _adam(X, found[1], mean, square, step, lr)
+            _adam(X, height[1], mean, square, step, lr)
     return X
 
 

@@ -33,7 +33,8 @@ def cut(merges: Floats, mass: Ids, capacity: int) -> list[Ids]:
             node = len(mass) + number
             members[node] = members.pop(left) + members.pop(right)
             weight[node] = weight[left] + weight[right]
-    return sorted((np.sort(np.array(found)) for found in members.values()), key=lambda c: int(c[0]))
+    clusters = (np.sort(np.array(leaves)) for leaves in members.values())
+    return sorted(clusters, key=lambda cluster: int(cluster[0]))
 
 
 def fill(samples: Ids, m: int, merges: Floats, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -102,8 +102,8 @@ class FedCor(Selector):
             asks = update or self.samples_from <= view.round - 1 <= self.warmup + 1
             return Probe("loss", view.available) if asks else None
         if update and len(reports) == 1:
-            some = rng.choice(view.available, min(view.k, len(view.available)), replace=False)
-            return Probe("trial", np.sort(some))
+            trained = rng.choice(view.available, min(view.k, len(view.available)), replace=False)
+            return Probe("trial", np.sort(trained))
         if update and len(reports) == 2 and len(reports[1].clients):
             return Probe("loss", np.intersect1d(reports[0].clients, view.available), model="trial")
         return None

@@ -42,7 +42,7 @@ class Oracle(Selector):
     def select(
         self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
     ) -> Ids:
-        """See `Selector.select`.
+        """Choose by the truth.
 
         Raises:
             RunError: the simulation does not tell the truth that is needed.

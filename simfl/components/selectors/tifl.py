@@ -136,8 +136,8 @@ class Tifl(Selector):
 
     def _credit(self) -> Floats:
         if self._credits is None:
-            each = math.inf if self.rounds is None else float(math.ceil(self.rounds / self.tiers))
-            self._credits = np.full(self.tiers, each if self.credits is None else self.credits)
+            share = math.inf if self.rounds is None else float(math.ceil(self.rounds / self.tiers))
+            self._credits = np.full(self.tiers, share if self.credits is None else self.credits)
         return self._credits
 
     def _choose_tier(self, present: Ids, rng: np.random.Generator) -> int:

@@ -23,8 +23,6 @@ class Assignment:
         batch_size: mini-batch size (B).
         epochs: nominal local epochs (E); ignored where `steps` is set.
         steps: nominal local steps, or None.
-        units_left: how many sample-units the device can compute in the time that the deadline
-            leaves for computing (c * tau; infinite without a deadline).
         fits: whether a plan of so many units ends by the deadline, in exactly the arithmetic that
             the simulation will use.
         rng_seed: 64-bit number of this participation, for workloads that draw.
@@ -36,7 +34,6 @@ class Assignment:
     batch_size: int
     epochs: int
     steps: int | None
-    units_left: float
     fits: Callable[[float], bool]
     rng_seed: int
     convex: bool = False

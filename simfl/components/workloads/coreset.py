@@ -51,7 +51,7 @@ class CoresetTraining(Workload):
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:
-        """See `Workload.plan`.
+        """Choose all samples if they fit the time left, else a coreset that does.
 
         Raises:
             InputError: local work is counted in steps, not epochs.

@@ -50,6 +50,23 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
     """
     if unlimited and (value == math.inf or str(value).strip().lower() in ("unlimited", "inf")):
         return math.inf
+    number, factor = _number_and_factor(value, dimension)
+    if not math.isfinite(float(number)):
+        also = ", or 'unlimited'" if unlimited else ""
+        raise UnitError(f"expected a finite {_bare(dimension)}{also}, got {value!r}")
+    exact = Fraction(number) * factor
+    if exact > _LARGEST:
+        raise UnitError(f"{value!r} is too large {_bare(dimension)}")
+    result = float(exact)
+    if result < 0:
+        raise UnitError(f"{dimension.name} can't be negative, got {value!r}")
+    if dimension.positive and result == 0:
+        raise UnitError(f"{dimension.name} must be above zero, got {value!r}")
+    return result + 0.0  # never -0.0
+
+
+def _number_and_factor(value: object, dimension: Dimension) -> tuple[str, Fraction]:
+    """Return the number of a quantity as it is written, and its unit in base units."""
     expected = f"expected {dimension.name} such as '{dimension.example}'"
     add_unit = f"add a unit: {', '.join(dimension.units)}"
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -65,18 +82,7 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
     factor = factor_of(unit, dimension)
     if factor is None:
         raise UnitError(f"{expected}, got {value!r}{_hint(number, unit, dimension)}")
-    if not math.isfinite(float(number)):
-        also = ", or 'unlimited'" if unlimited else ""
-        raise UnitError(f"expected a finite {_bare(dimension)}{also}, got {value!r}")
-    exact = Fraction(number) * factor
-    if exact > _LARGEST:
-        raise UnitError(f"{value!r} is too large {_bare(dimension)}")
-    result = float(exact)
-    if result < 0:
-        raise UnitError(f"{dimension.name} can't be negative, got {value!r}")
-    if dimension.positive and result == 0:
-        raise UnitError(f"{dimension.name} must be above zero, got {value!r}")
-    return result + 0.0  # never -0.0
+    return number, factor
 
 
 def format_quantity(value: float, dimension: Dimension) -> str:

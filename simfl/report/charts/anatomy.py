@@ -1,7 +1,5 @@
 """Round anatomy: what a round's time went to, along the clients that it waited for last."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from simfl.core.types import Floats
@@ -31,7 +29,10 @@ def anatomy(groups: Groups) -> Drawing | None:
         return None
     if len(runs) == 1:
         return _by_round(runs[0])
-    means = {name: _means(members) for name, members in groups.items()}
+    means = {
+        name: [Anatomy.of(run).rounds_s.mean(axis=0) for run in members if run.n_rounds]
+        for name, members in groups.items()
+    }
     shown = [
         i for i, _ in enumerate(PHASES) if any(m[i] > 0 for own in means.values() for m in own)
     ]
@@ -46,10 +47,6 @@ def anatomy(groups: Groups) -> Drawing | None:
         [PHASES[i] for i in shown],
         [CSS[i] for i in shown],
     )
-
-
-def _means(runs: Sequence[RunResult]) -> list[Floats]:
-    return [Anatomy.of(run).rounds_s.mean(axis=0) for run in runs if run.n_rounds]
 
 
 def _by_round(run: RunResult) -> Drawing:

@@ -1,12 +1,12 @@
 """Where clients are: at one place at a time, answering what they were asked."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import pairwise
 
 from simfl.runs.folder import EVENTS
 from simfl.runs.laws.base import Violation, Violations
-from simfl.runs.records import Records, Row
+from simfl.runs.questions import answers
+from simfl.runs.records import Records
 
 
 def one_place(records: Records) -> Violations:
@@ -16,9 +16,9 @@ def one_place(records: Records) -> Violations:
         if part["outcome"] != "skipped":
             end_s = part["t"] if part["upload_end_s"] is None else part["upload_end_s"]
             stays[part["client"]].append((part["selected_s"], end_s, line))
-    for line, began_s, probed in _answers(records):
+    for line, probe, probed in answers(records.of("probe", "probed")):
         for client in probed["answered"]:
-            stays[client].append((began_s, probed["t"], line))
+            stays[client].append((probe["t"], probed["t"], line))
     for client, periods in stays.items():
         for (_, end_s, first), (start_s, _, second) in pairwise(sorted(periods)):
             if start_s < end_s:
@@ -26,27 +26,9 @@ def one_place(records: Records) -> Violations:
                 yield Violation(EVENTS, second, f"{words}until {end_s} s")
 
 
-def _answers(records: Records) -> Iterator[tuple[int, float, Row]]:
-    """Yield the line of each answer to a question, when that was asked, and the answer."""
-    asked: list[Row] = []
-    for line, event in records.of("probe", "probed"):
-        if event["event"] == "probe":
-            asked.append(event)
-            continue
-        same = (
-            probe
-            for probe in asked
-            if all(probe.get(key) == event.get(key) for key in ("round", "turn", "report", "model"))
-            and set(event["answered"]) <= set(probe["asked"])
-        )
-        if (probe := next(same, None)) is not None:
-            asked.remove(probe)
-            yield line, probe["t"], event
-
-
 def questions(records: Records) -> Violations:
     """Only who was asked answers."""
-    answered = {line for line, _, _ in _answers(records)}
+    answered = {line for line, _, _ in answers(records.of("probe", "probed"))}
     for line, event in records.of("probed"):
         if line not in answered:
             yield Violation(EVENTS, line, f"nobody asked {event['answered']}")

@@ -2,15 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.core.circumstances import Circumstances
 from simfl.core.units import Duration
-from simfl.sim.policies.base import Process, RoundPolicy, unless_withheld
+from simfl.sim.policies.base import Process, RoundPolicy
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
 
@@ -22,6 +20,8 @@ class Asynchronous(RoundPolicy, ABC):
     client there is never more than one work under way, but there may be several updates in the
     buffer.
     """
+
+    needs_updates = True
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients are at work at once; default rounds.clients"
@@ -39,10 +39,6 @@ class Asynchronous(RoundPolicy, ABC):
     @abstractmethod
     def enough(self) -> int:
         """How many updates make an aggregation."""
-
-    @override
-    def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        yield from unless_withheld(self, circumstances)
 
     @override
     def run(self, server: Server) -> Process:

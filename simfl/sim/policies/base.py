@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import simpy
 from pydantic import Field
+from typing_extensions import override
 
 from simfl.components.workloads.base import Workload
 from simfl.core.circumstances import Circumstances
@@ -31,6 +32,8 @@ class RoundPolicy(Component, ABC):
 
     has_quorum: ClassVar[bool] = False
     """Whether it waits for `rounds.min_clients` to be available before a round begins."""
+    needs_updates: ClassVar[bool] = False
+    """Whether its rounds end only once updates have come."""
 
     server_time: Duration = Field(
         0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
@@ -40,6 +43,15 @@ class RoundPolicy(Component, ABC):
     def may_be_stale(self) -> bool:
         """Whether the model may have moved on since a client got its own."""
         return True
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        withheld = self.needs_updates and circumstances.withheld_by
+        if withheld and "time" not in circumstances.ends_by:
+            yield (
+                f"policy {self.name!r} needs `rounds.stop` to name a time: filter {withheld!r} may "
+                "keep every update from the server, and it would wait forever"
+            )
 
     @abstractmethod
     def run(self, server: Server) -> Process:
@@ -111,13 +123,3 @@ def _run(policy: RoundPolicy, server: Server) -> Process:
         expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
         yield from process
         expect(server.finished, "rounds until `server.finished`", "an end before that")
-
-
-def unless_withheld(policy: RoundPolicy, circumstances: Circumstances) -> Iterator[str]:
-    """Yield the objection of a `policy` whose rounds end only once updates have come."""
-    if circumstances.withheld_by and "time" not in circumstances.ends_by:
-        yield (
-            f"policy {policy.name!r} needs `rounds.stop` to name a time: filter "
-            f"{circumstances.withheld_by!r} may keep every update from the server, and it would "
-            "wait forever"
-        )

@@ -5,16 +5,14 @@ arXiv:2001.09249; docs/algorithms.md, A.13): equal shares of the clients by late
 """
 
 import math
-from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
-from simfl.sim.policies.base import Process, RoundPolicy, policies, unless_withheld
+from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
 from simfl.sim.server.waiting import Attempts
@@ -30,6 +28,8 @@ class Tiered(RoundPolicy):
     tiers there, or with `fedbuff`, to which the updates of a slow tier are stale.
     """
 
+    needs_updates = True
+
     tiers: int = Field(5, ge=1, description="how many (TiFL and FedAT: 5)")
     clients_per_tier: Annotated[int, Field(ge=1)] | None = Field(
         None, description="whom a tier asks per round; default: an equal share of rounds.clients"
@@ -37,10 +37,6 @@ class Tiered(RoundPolicy):
     deadline: Deadline = Field(
         None, description="how long a tier's round may last: none | a duration | {stragglers: 30%}"
     )
-
-    @override
-    def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        yield from unless_withheld(self, circumstances)
 
     @override
     def run(self, server: Server) -> Process:

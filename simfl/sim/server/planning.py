@@ -103,7 +103,6 @@ class Planner:
             batch_size=self._state.settings.batch_size,
             epochs=self._state.settings.epochs,
             steps=self._state.settings.steps,
-            units_left=max((limit_s - down_s - up_s) * rate - extra, 0.0),
             fits=lambda units: (down_s + (units + extra) / rate) + up_s <= limit_s,
             rng_seed=seed,
             convex=self._state.settings.convex,

@@ -54,7 +54,7 @@ class Ray(Executor):
 
     @override
     def start(self, task: "Task") -> None:
-        """See `Executor.start`.
+        """Connect to the cluster and put the task there.
 
         Raises:
             InputError: Ray is not installed, or the cluster does not answer.

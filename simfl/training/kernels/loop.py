@@ -79,10 +79,10 @@ class LoopKernel(Kernel):
             for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
                 if augment is not None:
                     inputs = augment(inputs, first)
-                each = training.loss.rows(self.module(inputs), labels)
-                losses.append(each.detach())
-                last = first + each.shape[0]
-                loss = each.mean() if weights is None else each @ weights[first:last]
+                by_row = training.loss.rows(self.module(inputs), labels)
+                losses.append(by_row.detach())
+                last = first + by_row.shape[0]
+                loss = by_row.mean() if weights is None else by_row @ weights[first:last]
                 gradients = torch.autograd.grad(loss, self._parameters, materialize_grads=True)
                 with torch.no_grad():
                     parts = [part.unsqueeze(0) for part in gradients]
@@ -99,13 +99,13 @@ class LoopKernel(Kernel):
         begin = t = 0
         while t < segment.steps:  # gathered a few batches at once
             last = max(int(np.searchsorted(ends, begin + room, side="right")), t + 1)
-            some = rows[begin : ends[last - 1]]
-            inputs = x.index_select(0, some)
+            gathered = rows[begin : ends[last - 1]]
+            inputs = x.index_select(0, gathered)
             if self.channels_last and inputs.dim() == 4:
                 inputs = inputs.contiguous(memory_format=torch.channels_last)
             sizes = segment.sizes[t:last].tolist()
             batches = torch.split_with_sizes(inputs, sizes)
-            labels = torch.split_with_sizes(y.index_select(0, some), sizes)
+            labels = torch.split_with_sizes(y.index_select(0, gathered), sizes)
             for size, batch, targets in zip(sizes, batches, labels, strict=True):
                 yield begin, batch, targets
                 begin += size

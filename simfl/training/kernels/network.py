@@ -1,7 +1,6 @@
 """Which modules the compiled kernel can run, and where their parameters lie in its memory."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +8,7 @@ from torch import nn
 
 from simfl.core.types import Ids
 from simfl.training.flat import Layout
+from simfl.training.kernels.stages import leaves
 
 PAD, PANEL = 8, 64
 """Columns of a matrix of weights: a multiple of `PAD`, in panels of `PANEL` (vectors.h)."""
@@ -115,9 +115,7 @@ def network_of(module: nn.Module, shape: tuple[int, ...]) -> NetworkSpec | None:
         module: the model.
         shape: of one input.
     """
-    layers = list(leaves(module if isinstance(module, nn.Sequential) else nn.Sequential(module)))
-    if not isinstance(module, nn.Sequential):
-        layers = [("", module)]
+    layers = leaves(module) if isinstance(module, nn.Sequential) else [("", module)]
     spec = NetworkSpec([], [])
     sides = shape
     while layers and not isinstance(layers[0][1], nn.Flatten | nn.Linear):
@@ -140,19 +138,6 @@ def network_of(module: nn.Module, shape: tuple[int, ...]) -> NetworkSpec | None:
         spec.linears.append(linear)
         width = linear.outputs
     return spec if _fits(spec, module) else None
-
-
-def leaves(module: nn.Sequential, prefix: str = "") -> Sequence[tuple[str, nn.Module]]:
-    """Return the layers of nested sequences, each with the prefix of its parameters' names."""
-    layers: list[tuple[str, nn.Module]] = []
-    for name, layer in module._modules.items():  # `named_children` leaves out repeated layers
-        if layer is None or type(layer) is nn.Identity:
-            continue
-        if type(layer) is nn.Sequential:
-            layers += leaves(layer, f"{prefix}{name}.")
-        else:
-            layers.append((f"{prefix}{name}.", layer))
-    return layers
 
 
 def _convolution(

@@ -32,7 +32,7 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
         module = nn.Sequential(module)
     if not isinstance(module, nn.Sequential):
         return None
-    layers = [(name, layer) for name, layer in _leaves(module) if type(layer) is not nn.Identity]
+    layers = leaves(module)
     if layers and isinstance(layers[0][1], nn.Flatten) and layers[0][1].start_dim == 1:
         layers = layers[1:]
     elif len(shape) != 1:
@@ -57,13 +57,14 @@ def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
     return None if shared or single or not stages else stages
 
 
-def _leaves(module: nn.Sequential, prefix: str = "") -> list[tuple[str, nn.Module]]:
-    found: list[tuple[str, nn.Module]] = []
+def leaves(module: nn.Sequential, prefix: str = "") -> list[tuple[str, nn.Module]]:
+    """Return the layers of nested sequences, each with the prefix of its parameters' names."""
+    layers: list[tuple[str, nn.Module]] = []
     for name, layer in module._modules.items():  # `named_children` leaves out repeated layers
-        if layer is None:
+        if layer is None or type(layer) is nn.Identity:
             continue
         if type(layer) is nn.Sequential:
-            found += _leaves(layer, f"{prefix}{name}.")
+            layers += leaves(layer, f"{prefix}{name}.")
         else:
-            found.append((f"{prefix}{name}.", layer))
-    return found
+            layers.append((f"{prefix}{name}.", layer))
+    return layers

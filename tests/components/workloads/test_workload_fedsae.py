@@ -14,7 +14,7 @@ from simfl.core.work import Plan
 def assignment(epochs: float, samples: int = 10, seed: int = 0, client: int = 0) -> Assignment:
     """A client whose deadline leaves time for so many epochs."""
     left = epochs * samples
-    return Assignment(client, samples, 1, 10, None, left, lambda units: units <= left, seed)
+    return Assignment(client, samples, 1, 10, None, lambda units: units <= left, seed)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ def assignment(
         batch_size=batch_size,
         epochs=epochs,
         steps=steps,
-        units_left=capability * tau,
         fits=lambda units: units / capability <= tau,
         rng_seed=0,
         convex=convex,
