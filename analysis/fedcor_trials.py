@@ -24,6 +24,7 @@ import numpy as np
 from scipy import stats
 
 from simfl.build.builder import Builder
+from simfl.coordinators.training import TrainingCoordinator
 from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, WorkOrder
 from simfl.papers.item import items
@@ -42,7 +43,9 @@ class Trials:
         document = known.document.set("variants={}", "selection=uniform", f"seed={seed}")
         self.scenario = read(document)
         self.builder = Builder(self.scenario, data_dir, False, executors.parse("inline"))
-        self.coordinator = self.builder.coordinator  # which starts the executor
+        coordinator = self.builder.coordinator  # which starts the executor
+        assert isinstance(coordinator, TrainingCoordinator)
+        self.initial = coordinator.model
         self.everybody = list(range(self.scenario.devices))
 
     def cohort(self, *address: str | int) -> list[int]:
@@ -82,7 +85,7 @@ class Trials:
 
     def by_round(self, rounds: Sequence[int], trials: int) -> Iterator[tuple[int, Floats]]:
         """Yield the loss changes at those rounds of a run by uniform selection."""
-        model = self.coordinator.model
+        model = self.initial
         for round_ in range(1, max(rounds) + 1):
             if round_ in rounds:
                 yield round_, self.changes(model, round_, trials)
