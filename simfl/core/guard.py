@@ -54,7 +54,10 @@ def asking(components: Sequence[Component], doing: Doing) -> Iterator[None]:
 
 
 def _answered(asked: Asked) -> None:
-    # Nearly always the last; equal ones are not the same.
+    if _ASKED[-1] is asked:
+        _ASKED.pop()
+        return
+    # Generators end in any order; equal ones are not the same.
     place = next(at for at in reversed(range(len(_ASKED))) if _ASKED[at] is asked)
     del _ASKED[place]
 
