@@ -127,7 +127,10 @@ def test_no_command_imports_code_without_a_word(
     ],
 )
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
-def test_no_pickle_is_loaded(tmp_path: Path, name: str, words: list[str]) -> None:
+def test_no_pickle_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     there, mark = tmp_path / "run", tmp_path / "mark"
     cut = Cut(tmp_path / "whole", 40, there)
     eager = Options(checkpoint_every_s=0.0)
