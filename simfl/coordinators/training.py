@@ -143,8 +143,8 @@ class TrainingCoordinator(BaseCoordinator):
         task = self._executor.task
         blamed = users_own([task.training.optimizer])
         if not blamed and (judged := users_own([task.model, task.training.loss])):
-            loss = self._global.judge(self._global.initial).loss
-            blamed = [] if loss is not None and math.isfinite(loss) else judged
+            began_at = self._global.judge(self._global.initial).loss
+            blamed = [] if math.isfinite(began_at) else judged
         if blamed:
             raise ComponentError(
                 f"{names(blamed)}, training clients {sorted(clients)} in round {round_}: expected "

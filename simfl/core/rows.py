@@ -1,8 +1,9 @@
 """One dataclass per output table: what is in `rounds.csv` and `clients.csv`, with units."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, make_dataclass
+from functools import cache
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -74,7 +75,8 @@ class RoundRow:
     the differences of shares, from 0 (alike) to below 2 (FL-DP3S, Eq. 15)."""
 
 
-def round_row(metrics: Sequence[str]) -> type[RoundRow]:
+@cache
+def round_row(metrics: tuple[str, ...]) -> type[RoundRow]:
     """Return the rows of a run whose evaluations also measure `metrics`: a column more for each."""
     if not metrics:
         return RoundRow

@@ -75,8 +75,7 @@ def _head(column: Column) -> str:
 
 def name_of(column: Column) -> str:
     """Return what a column is called; losses and metrics bring names of their own."""
-    name = column.metric.name
-    return NAMES.get(name, name.replace("_", " ") if "_" in name else name.upper())
+    return NAMES.get(column.metric.name) or formats.metric(column.metric.name)
 
 
 def cell_text(column: Column, cell: Cell) -> str:

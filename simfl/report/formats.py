@@ -116,3 +116,12 @@ def listed(words: list[str]) -> str:
     'a, b and c'
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def metric(name: str) -> str:
+    """Return what a loss's error or a scenario's metric is called.
+
+    >>> metric("auc"), metric("macro_f1")
+    ('AUC', 'macro f1')
+    """
+    return name.replace("_", " ") if "_" in name else name.upper()

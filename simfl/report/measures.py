@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from simfl.core.types import Floats
+from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
 from simfl.runs.result import RunResult
 
@@ -53,7 +54,7 @@ def of_metric(name: str) -> Measure:
     def column(run: RunResult) -> Floats:
         return run.column(name) if name in run.rounds else np.full(run.n_rounds, np.nan)
 
-    return Measure(name, name.replace("_", " "), column)
+    return Measure(name, formats.metric(name), column)
 
 
 def on_grid(runs: Sequence[RunResult], x: Measure, y: Measure) -> tuple[Floats, Floats] | None:

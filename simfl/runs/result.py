@@ -96,9 +96,13 @@ class RunResult(RunFiles):
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """What the last evaluation measured beside accuracy and loss, by column (NaN: nothing)."""
+        """What the last evaluation measured beside accuracy and loss, by column (NaN: no number).
+
+        Where nothing was evaluated there is none, nor where an evaluation gave no number at all.
+        """
         known = set(header(RoundRow))
-        own = self.rounds[[name for name in self.rounds.columns if name not in known]].dropna()
+        columns = [name for name in self.rounds.columns if name not in known]
+        own = self.rounds[columns].dropna(how="all")
         return {str(k): float(v) for k, v in own.iloc[-1].items()} if len(own) else {}
 
     @property

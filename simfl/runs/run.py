@@ -180,7 +180,7 @@ def run_one(
         builder = (build or _builder)(job.scenario, options, executor)
         builder.check()  # before anything is written
         with locked(job.folder):
-            prepare(job.folder, job.scenario.to_yaml(), provenance(job, options, executor))
+            prepare(job.folder, job.text, provenance(job, options, executor))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, reporter)
 
 

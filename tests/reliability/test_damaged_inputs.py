@@ -105,7 +105,7 @@ def told(code: int, capsys: pytest.CaptureFixture, case: str) -> None:
         assert jargon not in error, f"{case}: {error}"
 
 
-@pytest.mark.parametrize("numbers", parts(cases(short=20, full=20_000)), ids=str)
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=20_000)), ids=str)
 def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
     file = tmp_path / "damaged.yaml"
     for number in numbers:
@@ -118,7 +118,7 @@ def test_damaged_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture, number
         assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
-@pytest.mark.parametrize("numbers", parts(cases(short=20, full=5000)), ids=str)
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=5000)), ids=str)
 def test_damaged_tables(tmp_path: Path, capsys: pytest.CaptureFixture, numbers: range) -> None:
     for number in numbers:
         rng = np.random.default_rng(number)
@@ -166,7 +166,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top / "seed-0"
 
 
-@pytest.mark.parametrize("numbers", parts(cases(short=20, full=2000)), ids=str)
+@pytest.mark.parametrize("numbers", parts(cases(short=60, full=2000)), ids=str)
 def test_damaged_runs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

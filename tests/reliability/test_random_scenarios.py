@@ -31,7 +31,7 @@ ELSEWHERE = [("processes", 1), ("processes", 2), *([("ray", 2)] if find_spec("ra
 
 
 @pytest.mark.filterwarnings("default")  # Ray's own warnings are not ours
-@random_cases(short=8, full=1000)
+@random_cases(short=15, full=1000)
 @given(scenarios(), st.data())
 def test_a_run_obeys_the_laws_and_ends_the_same_however_it_is_run(
     scenario: Scenario, data: st.DataObject

@@ -1,6 +1,7 @@
 """Metrics of a scenario's own: measured, recorded, shown, the same however the run is computed."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_comparisons_and_reports_show_them(judged: RunResult, tmp_path: Path) ->
     assert f"{judged.metrics['macro_f1']:.4g}" in page
     assert "macro f1" in page
     axes = plot([judged], y="auc").axes[0]
-    assert axes.get_ylabel() == "auc"
+    assert axes.get_ylabel() == "AUC"
 
 
 def test_by_processes_and_gone_on_with_they_are_the_same(
@@ -73,6 +74,16 @@ def test_by_processes_and_gone_on_with_they_are_the_same(
     assert other.rounds.equals(judged.rounds)
     (other.folder / "summary.json").unlink()
     assert resume(other.folder).rounds.equals(judged.rounds)
+
+
+def test_one_that_gives_no_number_hides_no_other(run_tiny: RunTiny, tmp_path: Path) -> None:
+    (tmp_path / "half_there.py").write_text(OWN.format(name="Nothing", value="float('nan')"))
+    name = f"{tmp_path / 'half_there.py'}:Nothing"
+    run = run_tiny({"evaluation.metrics": ["macro_f1", name]})
+    assert run.metrics["macro_f1"] == run.column("macro_f1")[-1]
+    assert math.isnan(run.metrics["nothing"])
+    assert "macro f1" in render(compare([run]), "table")
+    assert verify(run.folder) is None
 
 
 def test_code_of_the_users_own(run_tiny: RunTiny, tmp_path: Path) -> None:

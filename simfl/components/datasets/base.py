@@ -4,9 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from simfl.components.datasets.clients import OnDemand, Samples
+from simfl.components.targets import Targets
 from simfl.core.registry import Component, Registry
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -43,7 +44,7 @@ class Dataset(Component, ABC):
     natural_clients: ClassVar[bool] = False
     """Whether the data set has clients of its own."""
 
-    targets: ClassVar[Literal["classes", "labels", "numbers"]] = "classes"
+    targets: ClassVar[Targets] = "classes"
     """What targets are: a class each, `(n,)` int64; several labels, 0 or 1 each, `(n, classes)`
     float32; or numbers, `(n,)` or `(n, classes)` float32."""
 

@@ -44,7 +44,7 @@ class Loss(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        yield from unfit(self, losses, circumstances)
+        yield from unfit(self, self.takes, losses, circumstances)
         if circumstances.awaits_accuracy and not self.has_accuracy:
             yield (
                 f"loss {self.name!r} has no accuracy, so neither `rounds.stop.accuracy` nor "

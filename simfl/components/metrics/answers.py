@@ -1,13 +1,10 @@
 """A model's outputs read as answers: the likeliest class, or the labels that apply."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.components.losses.base import Loss
-from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats
 
 Flags = NDArray[np.bool_]
@@ -28,10 +25,3 @@ def truth(outputs: Floats, targets: NDArray[Any]) -> Flags:
         return np.asarray(targets > 0)
     classes = max(outputs.shape[1], 2)
     return np.asarray(targets[:, None] == np.arange(classes))
-
-
-def no_answers(name: str, circumstances: Circumstances) -> Iterator[str]:
-    """Yield why a metric of answers can't be taken, where the loss knows no right ones."""
-    loss: Loss = circumstances.training.loss
-    if not loss.has_accuracy:
-        yield f"metric {name!r} needs right and wrong answers, which loss {loss.name!r} has not"

@@ -1,15 +1,13 @@
 """The accuracy of each class, and their mean."""
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.metrics.answers import no_answers, said, truth
+from simfl.components.metrics.answers import said, truth
 from simfl.components.metrics.base import QualityMetric, quality_metrics
-from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats
 
 
@@ -20,10 +18,7 @@ class BalancedAccuracy(QualityMetric):
     Classes without a sample are left out (``sklearn.metrics.balanced_accuracy_score``).
     """
 
-    @override
-    def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        yield from super().objections(circumstances)
-        yield from no_answers(self.name, circumstances)
+    of_answers: ClassVar[bool] = True
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:

@@ -20,6 +20,9 @@ class QualityMetric(Component, ABC):
     takes: ClassVar[tuple[Targets, ...]] = ("classes",)
     """Which targets it can be computed for."""
 
+    of_answers: ClassVar[bool] = False
+    """Whether it needs right and wrong answers, which not every loss knows."""
+
     @property
     def label(self) -> str:
         """Its column of `rounds.csv`: the class's name in small letters, macro_f1 of MacroF1."""
@@ -27,7 +30,13 @@ class QualityMetric(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        yield from unfit(self, quality_metrics, circumstances)
+        yield from unfit(self, self.takes, quality_metrics, circumstances)
+        loss = circumstances.training.loss
+        if self.of_answers and not loss.has_accuracy:
+            yield (
+                f"metric {self.name!r} needs right and wrong answers, which loss {loss.name!r} has "
+                "not"
+            )
 
     @abstractmethod
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:

@@ -1,16 +1,14 @@
 """The F1 score, all classes alike: rare ones count as much as common ones."""
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.metrics.answers import no_answers, said, truth
+from simfl.components.metrics.answers import said, truth
 from simfl.components.metrics.base import QualityMetric, quality_metrics
 from simfl.components.targets import Targets
-from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats
 
 
@@ -23,11 +21,7 @@ class MacroF1(QualityMetric):
     """
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
-
-    @override
-    def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        yield from super().objections(circumstances)
-        yield from no_answers(self.name, circumstances)
+    of_answers: ClassVar[bool] = True
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:

@@ -82,7 +82,7 @@ class Settings:
     targets: Sequence[float]
     prices: Prices
     wants: Sequence[str] = ()
-    metrics: Sequence[str] = ()
+    metrics: tuple[str, ...] = ()
     memory_bytes: int = 0
     forward_units: float = 1 / 3
     min_clients: int | None = None

@@ -21,7 +21,7 @@ def brute_force(L: Floats, k: int) -> Probabilities:
     return {Y: max(minor, 0.0) / total for Y, minor in minors.items()}
 
 
-def check(L: Floats, k: int, expected: Probabilities, draws: int = 10_000, seed: int = 0) -> None:
+def check(L: Floats, k: int, expected: Probabilities, draws: int = 20_000, seed: int = 0) -> None:
     """Every subset within 4 sigma of its probability."""
     dpp, rng = KDpp(L), np.random.default_rng(seed)
     counts = dict.fromkeys(combinations(range(len(L)), k), 0)
@@ -42,7 +42,7 @@ def check(L: Floats, k: int, expected: Probabilities, draws: int = 10_000, seed:
     ],
 )
 def test_three_clients(k: int, expected: Probabilities) -> None:
-    check(TRIDIAGONAL, k, expected, draws=10_000 if len(expected) > 1 else 10)
+    check(TRIDIAGONAL, k, expected, draws=20_000 if len(expected) > 1 else 10)
 
 
 def test_four_profiles() -> None:

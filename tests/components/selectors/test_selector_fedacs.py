@@ -96,13 +96,8 @@ def as_written(wins: tuple[float, ...], losses: tuple[float, ...]) -> Counter[tu
 
 
 @pytest.mark.parametrize("short_cut", [thompson, thompson_by_groups])
-@pytest.mark.parametrize(
-    ("wins", "losses"),
-    [
-        pytest.param([3.0, 1, 5, 2, 1, 8], [2.0, 1, 5, 4, 3, 6], id="nobody alike"),
-        pytest.param([3.0, 1, 1, 1, 1, 3], [2.0, 1, 1, 1, 3, 2], id="groups"),
-    ],
-)
+@pytest.mark.parametrize("wins", [[3.0, 1, 5, 2, 1, 8], [3.0, 1, 1, 1, 1, 3]])
+@pytest.mark.parametrize("losses", [[2.0, 1, 5, 4, 3, 6], [2.0, 1, 1, 1, 3, 2]])
 def test_the_short_cuts_draw_as_algorithm_1_does(
     short_cut: Callable[..., list[int]], wins: list[float], losses: list[float]
 ) -> None:
