@@ -82,7 +82,7 @@ def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) ->
     both = _both(a, b)
     down, up = wire_errors(real, simulated, overhead)
     # With Flower a simulated update has arrived when the server looks, a measured one when it came.
-    phases = PHASES[:2] if "received_s" in real.clients else PHASES
+    phases = PHASES[:2] if real.by_flower else PHASES
     return Errors(
         float(mine.sum() / theirs.sum() - 1),
         float(wrong.mean()),
@@ -188,7 +188,7 @@ def told(
             "measured": real.rounds.end_s.tolist(),
             "simulated": stated.rounds.end_s.tolist(),
         },
-        "arrivals": [] if "received_s" in real.clients else _pairs(real, stated, every),
+        "arrivals": [] if real.by_flower else _pairs(real, stated, every),
         "waits": waits(real),
         "swap": first_swap(real, stated),
         "updates": updates(real),
@@ -208,7 +208,7 @@ def waits(real: Run) -> dict[str, float]:
     the node's noticing; from the last update to the server's looking.
     """
     clients, rounds = real.clients, real.rounds
-    if "received_s" not in clients:
+    if not real.by_flower:
         return {}
     last_s = clients.groupby("round").upload_end_s.max().to_numpy()
     return {
@@ -231,7 +231,7 @@ def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | Non
     units = builder.settings.nominal.units
     samples = [units(int(n), builder.settings.batch_size) for n in builder.fleet.samples]
     pilot = participations(real, range(len(real.rounds) // 2)).reset_index()
-    if "received_s" in pilot:  # what Flower polls for is no transfer
+    if real.by_flower:  # what Flower polls for is no transfer
         pilot["download_s"] = pilot.download_end_s - pilot.received_s
     table = pilot.assign(
         group="devices", samples=[samples[client] for client in pilot.client], epochs=1

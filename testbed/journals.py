@@ -36,6 +36,11 @@ class Run:
     wire: Counters
     accuracy: list[float]
 
+    @property
+    def by_flower(self) -> bool:
+        """Whether Flower ran it: its nodes tell more of a participation than the testbed's."""
+        return STEPS[0] + "_s" in self.clients
+
 
 def began_at(folder: Path) -> float | None:
     """Return when the first round began, None if it has not."""

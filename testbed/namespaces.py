@@ -179,7 +179,7 @@ class Namespaces:
                 setting = f"net.ipv4.tcp_{key}={value}"
                 _run("ip", "netns", "exec", name, "sysctl", "-qw", setting)
             sharing = len(self._ends) - 1 if end == "s" and self._queue != "short" else 0
-            fair = self._queue == "fair"
+            fair = self._queue == "fair" and end == "s"
             _limit(hub, end, towards, self._burst, sharing, "src" if fair else "")
             _limit(name, "eth0", away, self._burst, sharing, "dst" if fair else "")
 

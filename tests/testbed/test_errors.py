@@ -15,6 +15,7 @@ from testbed.journals import Run
 from testbed.orders import NOISE_S, first_swap, repeated, updates
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
+    FLOWERS,
     HEADERS,
     PER_ANSWERED_BYTE,
     PER_LOST,
@@ -25,7 +26,10 @@ from testbed.wire import (
 
 
 def made(
-    last_s: float = 3.0, outcome: str = "arrived", wire: tuple[int, ...] = (1, 1, 0, 0, 0)
+    last_s: float = 3.0,
+    outcome: str = "arrived",
+    wire: tuple[int, ...] = (1, 1, 0, 0, 0),
+    by_flower: bool = False,
 ) -> Run:
     """Return a run of one round and two clients; the second ends at `last_s`."""
     rows = [
@@ -35,6 +39,7 @@ def made(
     phases = {"round": 0, "selected_s": 0.0, "download_end_s": 1.0, "compute_end_s": 2.0}
     sizes = {"staleness": 0, "download_bytes": 1000, "upload_bytes": 500}
     clients = pd.DataFrame([phases | sizes | row for row in rows])
+    clients = clients.assign(received_s=0.5) if by_flower else clients
     rounds = pd.DataFrame([{"round": 0, "start_s": 0.0, "end_s": max(last_s, 2.9)}])
     return Run(rounds, clients, {"s": wire}, [])
 
@@ -74,13 +79,18 @@ def test_who_is_late_in_one_alone_is_another_outcome() -> None:
     assert errors(made(outcome="late"), made(), 0.0, [0]).outcomes == 0
 
 
-def test_bytes_are_those_of_messages_headers_answers_and_nothing_sent_twice() -> None:
-    down, up = 2 * 1000, 2 * 500
-    sent = down * 1.1 + up * PER_ANSWERED_BYTE + 2 * PER_MESSAGE
-    again = 3
-    received = up * 1.1 + down * PER_ANSWERED_BYTE + again * PER_LOST + 2 * PER_MESSAGE
+@pytest.mark.parametrize(
+    ("by_flower", "messages"),
+    [(False, (PER_MESSAGE, PER_MESSAGE)), (True, (FLOWERS["down"], FLOWERS["up"]))],
+)
+def test_bytes_are_those_of_messages_headers_answers_and_nothing_sent_twice(
+    by_flower: bool, messages: tuple[int, int]
+) -> None:
+    down, up, again = 2 * 1000, 2 * 500, 3
+    sent = down * 1.1 + up * PER_ANSWERED_BYTE + 2 * messages[0]
+    received = up * 1.1 + down * PER_ANSWERED_BYTE + again * PER_LOST + 2 * messages[1]
     wire = (round(received), round(sent) + again * (SEGMENT + HEADERS), 0, 0, again)
-    found = errors(made(wire=wire), made(), 0.1, [0])
+    found = errors(made(wire=wire, by_flower=by_flower), made(), 0.1, [0])
     assert found.down == pytest.approx(0, abs=1e-3)
     assert found.up == pytest.approx(0, abs=1e-3)
 
