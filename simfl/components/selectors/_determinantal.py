@@ -34,55 +34,71 @@ class KDpp:
 
     def sample(self, k: int, rng: np.random.Generator) -> Ids:
         """Return `k` distinct positions, ascending; k at most n."""
-        V = self._vectors[:, self._choose_eigenvectors(k, rng)]
-        left = np.einsum("ij,ij->i", V, V)  # squared lengths of the rows outside what is chosen
-        columns, chosen = np.zeros((len(V), k)), np.zeros(k, dtype=np.int64)
-        for t in range(k):
-            mass = np.cumsum(left)
-            i = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
-            if i == len(left):  # the number was rounded up to the total
-                i = int(np.flatnonzero(left)[-1])
-            column = (V @ V[i] - columns[:, :t] @ columns[i, :t]) / math.sqrt(left[i])
-            columns[:, t], chosen[t] = column, i
-            left = np.clip(left - column**2, 0.0, None)
-            left[chosen[: t + 1]] = 0.0
-        return np.sort(chosen)
-
-    def _choose_eigenvectors(self, k: int, rng: np.random.Generator) -> list[int]:
-        log_values, log_E = self._table(k)
-        taken: list[int] = []
-        for n in range(len(log_values), 0, -1):
-            left = k - len(taken)
-            if left == 0:
-                break
-            log_p = log_values[n - 1] + log_E[n - 1, left - 1] - log_E[n, left]
-            if n == left or math.log(rng.random() or math.ulp(0.0)) < log_p:
-                taken.append(n - 1)
-        return taken
-
-    def _table(self, k: int) -> tuple[Floats, Floats]:
-        """Return log eigenvalues `(n,)` and log elementary polynomials `(n + 1, k + 1)`.
-
-        ``E[n, l]`` is the sum over all l-subsets of the first n eigenvalues of their products.  All
-        terms are non-negative, so nothing cancels and logarithms neither overflow nor underflow.
-        """
         if k not in self._tables:
-            values = self._eigenvalues + (JITTER if self.rank < k else 0.0)
-            with np.errstate(divide="ignore"):
-                log_values = np.log(values)
-            log_E = np.full((len(values) + 1, k + 1), -np.inf)
-            log_E[:, 0] = 0.0
-            for n, log_value in enumerate(log_values):
-                log_E[n + 1, 1:] = np.logaddexp(log_E[n, 1:], log_value + log_E[n, :-1])
-            self._tables[k] = log_values, log_E
-        return self._tables[k]
+            jitter = JITTER if self.rank < k else 0.0
+            self._tables[k] = elementary_polynomials(self._eigenvalues + jitter, k)
+        return sample_projection(
+            self._vectors[:, choose_eigenvectors(*self._tables[k], k, rng)], rng
+        )
 
 
-def similarity_kernel(distance: Floats) -> Floats:
-    """Return FL-DP3S's kernel ``L = S^T S``, with S falling from 1 to 0 in the distances (Eq. 14).
+def elementary_polynomials(values: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return log eigenvalues `(n,)` and log elementary symmetric polynomials `(n + 1, k + 1)`.
+
+    ``E[n, l]`` is the sum over all l-subsets of the first n eigenvalues of their products.  All
+    terms are non-negative, so nothing cancels and logarithms neither overflow nor underflow.
+    """
+    with np.errstate(divide="ignore"):
+        log_values = np.log(values)
+    log_E = np.full((len(values) + 1, k + 1), -np.inf)
+    log_E[:, 0] = 0.0
+    for n, log_value in enumerate(log_values):
+        log_E[n + 1, 1:] = np.logaddexp(log_E[n, 1:], log_value + log_E[n, :-1])
+    return log_values, log_E
+
+
+def choose_eigenvectors(
+    log_values: Floats, log_E: Floats, k: int, rng: np.random.Generator
+) -> list[int]:
+    """Return `k` eigenvectors, a set as likely as the product of their eigenvalues."""
+    taken: list[int] = []
+    for n in range(len(log_values), 0, -1):
+        left = k - len(taken)
+        if left == 0:
+            break
+        log_p = log_values[n - 1] + log_E[n - 1, left - 1] - log_E[n, left]
+        if n == left or math.log(rng.random() or math.ulp(0.0)) < log_p:
+            taken.append(n - 1)
+    return taken
+
+
+def sample_projection(V: Floats, rng: np.random.Generator) -> Ids:
+    """Return k positions, ascending: the DPP whose kernel projects onto the span of `V`.
 
     Args:
-        distance: `(n, n)` distances between profiles.
+        V: `(n, k)` orthonormal columns.
+        rng: draws.
+    """
+    k = V.shape[1]
+    left = np.einsum("ij,ij->i", V, V)  # squared lengths of the rows outside what is chosen
+    columns, chosen = np.zeros((len(V), k)), np.zeros(k, dtype=np.int64)
+    for t in range(k):
+        mass = np.cumsum(left)
+        i = int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
+        if i == len(left):  # the number was rounded up to the total
+            i = int(np.flatnonzero(left)[-1])
+        column = (V @ V[i] - columns[:, :t] @ columns[i, :t]) / math.sqrt(left[i])
+        columns[:, t], chosen[t] = column, i
+        left = np.clip(left - column**2, 0.0, None)
+        left[chosen[: t + 1]] = 0.0
+    return np.sort(chosen)
+
+
+def similarity(distance: Floats) -> Floats:
+    """Return FL-DP3S's S, which falls from 1 to 0 in the distances (Eq. 14).
+
+    Args:
+        distance: `(n, n)` distances between profiles; overwritten.
 
     Returns:
         `(n, n)`; the identity, under which all k-subsets are equally likely, if all profiles are
@@ -91,5 +107,17 @@ def similarity_kernel(distance: Floats) -> Floats:
     low, high = float(distance.min(initial=0.0)), float(distance.max(initial=0.0))
     if high <= low:
         return np.eye(len(distance))
-    S = 1.0 - (distance - low) / (high - low)
+    if low:
+        distance -= low
+    distance /= high - low
+    return np.subtract(1.0, distance, out=distance)
+
+
+def similarity_kernel(distance: Floats) -> Floats:
+    """Return FL-DP3S's kernel ``L = S^T S`` (Eq. 14); see `similarity`.
+
+    Args:
+        distance: `(n, n)` distances between profiles.
+    """
+    S = similarity(distance.copy())
     return S.T @ S

@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveInt, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._determinantal import KDpp, similarity_kernel
-from simfl.components.selectors._vectors import Vectors, distances, present, stored
+from simfl.components.selectors._determinantal import KDpp, similarity
+from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
+from simfl.components.selectors._vectors import (
+    Vectors,
+    all_distances,
+    distances,
+    present,
+    stored,
+)
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View, selectors
 from simfl.core.circumstances import Circumstances
 from simfl.core.memory import require_memory
@@ -24,6 +31,13 @@ logger = logging.getLogger(__name__)
 
 _TRIES = 100
 """So often, at the most, everybody's k-DPP is asked whom it chooses."""
+
+DECOMPOSED = 2000
+"""Profiled clients whose kernel is decomposed; of more it is not, where k is not large."""
+POINTS = 500
+"""Where more would be looked at in a try, it is decomposed after all."""
+DRAWS = 1000
+"""Tries before it is decomposed after all."""
 
 REPORTS: dict[str, Report] = {
     "fc1": "fc1_profile",
@@ -43,7 +57,9 @@ class KDppSelector(Selector):
     first fully connected layer up (`gradient`: a gradient pass and a model up;
     `representative_gradient`: a local training and a model up).  Server: O(N^2 d + N^3) whenever
     profiles come in, which is mostly once; then O(N k^2) per choice, as often as it takes to choose
-    available clients only; where they are so few that it hardly would, O(A^3) for A of them.
+    available clients only; where they are so few that it hardly would, O(A^3) for A of them.  Of
+    more than 2,000 clients up to about 40 are chosen without the N^3, just as likely: O(N^2 d)
+    once, then O(N k^4) per choice.
     """
 
     needs_training: ClassVar[bool] = True
@@ -59,7 +75,9 @@ class KDppSelector(Selector):
 
     _profiles: Vectors | None = PrivateAttr(default=None)
     _answered: NDArray[np.bool_] | None = PrivateAttr(default=None)
-    _kernel: tuple[Ids, Floats] | None = PrivateAttr(default=None)
+    _similarity: tuple[Ids, Floats] | None = PrivateAttr(default=None)
+    _kernel: Floats | None = PrivateAttr(default=None)
+    _sketch: Sketch | None = PrivateAttr(default=None)
     _sampler: tuple[Ids, KDpp] | None = PrivateAttr(default=None)
 
     @override
@@ -111,10 +129,26 @@ class KDppSelector(Selector):
         if len(report.clients):
             known = self._profiles
             self._profiles = stored(known, view.clients, report.clients, report.values)
-            self._kernel = self._sampler = None
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget what follows from the profiles."""
+        self._similarity = self._kernel = self._sketch = self._sampler = None
 
     def _sample(self, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
-        """Return `k` of `ids`, by the k-DPP over their profiles.
+        """Return `k` of `ids`, by the k-DPP over their profiles."""
+        everybody, S = self._everybody()
+        if len(everybody) > DECOMPOSED:
+            self._sketch = self._sketch or Sketch(S)
+            dpp = IntermediateKDpp(self._sketch, np.searchsorted(everybody, ids), k)
+            chosen = dpp.sample(rng, DRAWS) if dpp.points <= POINTS else None
+            if chosen is not None:
+                return everybody[chosen]
+            logger.info("k_dpp: the kernel of %d clients is decomposed", len(ids))
+        return self._sample_decomposed(ids, k, rng)
+
+    def _sample_decomposed(self, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+        """Return `k` of `ids`.
 
         That is everybody's k-DPP, given that it chooses among them: mostly it is soon seen to do
         so, and nothing needs to be decomposed again.
@@ -130,26 +164,38 @@ class KDppSelector(Selector):
         return ids[self._k_dpp(ids, k).sample(k, rng)]
 
     def _everybody(self) -> tuple[Ids, Floats]:
-        """Return who has a profile, and their kernel."""
+        """Return who has a profile, and how alike they are: L is this matrix squared."""
         assert self._profiles is not None
-        if self._kernel is None:
+        if self._similarity is None:
             everybody = np.flatnonzero(present(self._profiles, len(self._profiles)))
             n = len(everybody)
-            # Distances, kernel, a part of it, its eigenvectors, room to find them.
-            require_memory(5 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
+            # Distances, and what becomes of them.
+            require_memory(2 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
             vectors = self._profiles[everybody]
-            self._kernel = everybody, similarity_kernel(distances(vectors, vectors, "L2"))
-        return self._kernel
+            few = n <= DECOMPOSED
+            apart = distances(vectors, vectors, "L2") if few else all_distances(vectors)
+            self._similarity = everybody, similarity(apart)
+        return self._similarity
 
     def _k_dpp(self, ids: Ids, k: int) -> KDpp:
         """Return the k-DPP over the profiles of `ids`: the full one's kernel, restricted."""
-        everybody, kernel = self._everybody()
+        everybody, S = self._everybody()
         if self._sampler is None or not np.array_equal(self._sampler[0], ids):
             rows = np.searchsorted(everybody, ids)
-            self._sampler = ids, KDpp(kernel[np.ix_(rows, rows)])
+            self._sampler = ids, KDpp(self._kernel_of(rows, S))
             if self._sampler[1].rank < k:
                 logger.info("k_dpp: the kernel has rank %d < %d", self._sampler[1].rank, k)
         return self._sampler[1]
+
+    def _kernel_of(self, rows: Ids, S: Floats) -> Floats:
+        n = len(S)
+        if self._kernel is None and len(rows) <= DECOMPOSED < n:
+            return S[rows] @ S[rows].T
+        if self._kernel is None:
+            # The kernel, a part of it, its eigenvectors, room to find them.
+            require_memory(4 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
+            self._kernel = S.T @ S
+        return self._kernel[np.ix_(rows, rows)]
 
     @override
     def state_dict(self) -> dict[str, Any]:
@@ -159,4 +205,4 @@ class KDppSelector(Selector):
     @override
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         super().load_state_dict(state)
-        self._kernel = self._sampler = None
+        self._forget()

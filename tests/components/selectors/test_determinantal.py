@@ -1,13 +1,15 @@
 """Exact k-DPP sampling: probabilities of small kernels, stability (docs/algorithms.md, A.7)."""
 
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from simfl.components.selectors._determinantal import KDpp, similarity_kernel
-from simfl.components.selectors._vectors import distances
-from simfl.core.types import Floats
+from simfl.components.selectors._determinantal import KDpp, similarity, similarity_kernel
+from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
+from simfl.components.selectors._vectors import all_distances, distances
+from simfl.core.types import Floats, Ids
 
 Probabilities = dict[tuple[int, ...], float]
 
@@ -24,9 +26,15 @@ def brute_force(L: Floats, k: int) -> Probabilities:
 def check(L: Floats, k: int, expected: Probabilities, draws: int = 20_000, seed: int = 0) -> None:
     """Every subset within 4 sigma of its probability."""
     dpp, rng = KDpp(L), np.random.default_rng(seed)
-    counts = dict.fromkeys(combinations(range(len(L)), k), 0)
-    for _ in range(draws):
-        counts[tuple(dpp.sample(k, rng).tolist())] += 1
+    compare([dpp.sample(k, rng) for _ in range(draws)], range(len(L)), expected)
+
+
+def compare(drawn: Sequence[Ids], items: Iterable[int], expected: Probabilities) -> None:
+    """Every subset of `items` within 4 sigma of its probability."""
+    counts = dict.fromkeys(combinations(items, len(drawn[0])), 0)
+    draws = len(drawn)
+    for chosen in drawn:
+        counts[tuple(chosen.tolist())] += 1
     for Y, count in counts.items():
         p = expected.get(Y, 0.0)
         sigma = np.sqrt(p * (1 - p) / draws)
@@ -122,3 +130,46 @@ def test_stable_for_a_thousand_clients() -> None:
         sample = dpp.sample(k, rng)
         assert len(np.unique(sample)) == k
         assert np.array_equal(sample, np.sort(sample))
+
+
+@pytest.mark.parametrize("rank", [1, 3, 9])
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_what_is_known_of_a_large_kernel_does_not_change_what_is_drawn(rank: int, k: int) -> None:
+    f = np.random.default_rng(3).normal(size=(9, 3)).astype(np.float32)
+    S = similarity(distances(f, f, "L2"))
+    ids = np.array([0, 2, 3, 4, 6, 7, 8])
+    L = (S @ S)[np.ix_(ids, ids)]
+    expected = {tuple(ids[list(Y)].tolist()): p for Y, p in brute_force(L, k).items()}
+    dpp, rng = IntermediateKDpp(Sketch(S, rank), ids, k), np.random.default_rng(0)
+    drawn = [dpp.sample(rng, tries=10_000) for _ in range(3000)]
+    compare([chosen for chosen in drawn if chosen is not None], ids.tolist(), expected)
+    assert all(chosen is not None for chosen in drawn)
+
+
+def test_a_large_kernel_is_chosen_from_as_a_decomposed_one() -> None:
+    rng = np.random.default_rng(5)
+    f = (np.eye(4)[np.arange(400) % 4] + 0.1 * rng.normal(size=(400, 4))).astype(np.float32)
+    S = similarity(distances(f, f, "L2"))
+    dpp, other = IntermediateKDpp(Sketch(S, 20), np.arange(400), 6), KDpp(S @ S)
+
+    def groups(drawn: Sequence[Ids | None]) -> tuple[float, float]:
+        counts = [
+            np.bincount(chosen % 4, minlength=4).max() for chosen in drawn if chosen is not None
+        ]
+        return float(np.mean(counts)), float(np.std(counts) / np.sqrt(len(counts)))
+
+    mean, error = groups([dpp.sample(rng, tries=10_000) for _ in range(600)])
+    mean_other, error_other = groups([other.sample(6, rng) for _ in range(600)])
+    assert abs(mean - mean_other) <= 4 * np.hypot(error, error_other)
+
+
+def test_a_large_kernel_of_too_low_a_rank_is_known_by_what_a_draw_would_take() -> None:
+    S: Floats = np.kron(np.eye(2), np.ones((4, 4))).astype(np.float64)
+    assert IntermediateKDpp(Sketch(S), np.arange(8), 2).points < 10
+    assert IntermediateKDpp(Sketch(S), np.arange(8), 4).points > 1e6
+
+
+def test_distances_by_inner_products() -> None:
+    f = np.random.default_rng(0).normal(size=(300, 7)).astype(np.float32)
+    f[5] = f[4]
+    assert all_distances(f) == pytest.approx(distances(f, f, "L2"), rel=1e-9, abs=1e-7)

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from simfl.components.selectors import k_dpp
 from simfl.components.selectors._determinantal import similarity_kernel
 from simfl.components.selectors._vectors import distances
 from simfl.components.selectors.k_dpp import KDppSelector
@@ -29,8 +30,12 @@ def mean_gemd(server: FakeServer, selector: KDppSelector | Uniform, rounds: int)
     return float(np.abs(shares - 0.1).sum(axis=1).mean())
 
 
+@pytest.mark.parametrize("decomposed", [2000, 0])
 @pytest.mark.parametrize(("noise", "bound"), [(0.02, 0.01), (0.1, 0.05), (0.3, 0.2)])
-def test_planted_groups_are_balanced(noise: float, bound: float) -> None:
+def test_planted_groups_are_balanced(
+    noise: float, bound: float, decomposed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(k_dpp, "DECOMPOSED", decomposed)
     assert mean_gemd(planted(noise), KDppSelector(), 300) < bound
 
 
@@ -75,8 +80,12 @@ def test_unprofiled_clients_fill_up_only() -> None:
         assert set(server.choose(selector, 2, rng).tolist()) <= {0, 1, 2}
 
 
+@pytest.mark.parametrize("decomposed", [2000, 0])
 @pytest.mark.parametrize("available", [[0, 1, 2, 3, 4, 5], [0, 2, 3]])
-def test_among_those_available_subsets_are_as_likely_as_their_minors(available: list[int]) -> None:
+def test_among_those_available_subsets_are_as_likely_as_their_minors(
+    available: list[int], decomposed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(k_dpp, "DECOMPOSED", decomposed)
     server, selector, rng = (
         FakeServer.random(7, dimension=3),
         KDppSelector(),
@@ -105,7 +114,30 @@ def test_whoever_is_away_costs_no_decomposition(monkeypatch: pytest.MonkeyPatch)
         assert np.isin(server.choose(selector, 5, rng), server.available).all()
 
 
-def test_the_decomposition_is_not_stored() -> None:
+def test_of_many_clients_a_few_are_chosen_without_their_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server, selector, rng = FakeServer.random(2500), KDppSelector(), np.random.default_rng(0)
+    monkeypatch.setattr(k_dpp, "KDpp", None)
+    for away in range(3):
+        server.available = np.arange(300 * away, 2500)
+        chosen = server.choose(selector, 8, rng)
+        assert len(set(chosen.tolist())) == 8
+        assert np.isin(chosen, server.available).all()
+
+
+@pytest.mark.parametrize(("bound", "most"), [("POINTS", 0), ("DRAWS", 0)])
+def test_of_many_clients_it_is_decomposed_where_nothing_else_helps(
+    bound: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(k_dpp, "DECOMPOSED", 0)
+    monkeypatch.setattr(k_dpp, bound, most)
+    assert mean_gemd(planted(0.1), KDppSelector(), 100) < 0.05
+
+
+@pytest.mark.parametrize("decomposed", [2000, 0])
+def test_the_decomposition_is_not_stored(decomposed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(k_dpp, "DECOMPOSED", decomposed)
     server, selector = FakeServer.random(10), KDppSelector()
     server.play(selector, 1, 3, np.random.default_rng(0))
     assert set(selector.state_dict()) == {"_profiles", "_answered"}
