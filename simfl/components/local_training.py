@@ -14,7 +14,7 @@ from simfl.core.guard import blaming, expect
 from simfl.core.types import Floats
 
 MOST_KEPT = 1000
-"""Rounds whose learning rates are kept."""
+"""Learning rates that are kept, of a round and a number of steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +54,27 @@ class LocalTraining:
     proximal: float = 0.0
     lr_epochs: int = 1
     augmentation: Augmentation | None = None
-    _rates: dict[tuple[int, range], Floats] = field(
+    _rates: dict[tuple[int, range, int], Floats] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def rates(self, round_: int, epochs: range) -> Floats:
+    def rates(self, round_: int, epochs: range, steps: int = 1) -> Floats:
         """Return the learning rates of some epochs of `round_`; a whole cohort asks for the same.
 
         Args:
             round_: 1-based.
             epochs: 0-based.
+            steps: of each epoch, which has one rate.
         """
-        if (rates := self._rates.get((round_, epochs))) is None:
+        if (rates := self._rates.get((round_, epochs, steps))) is None:
+            if steps > 1:
+                rates = np.repeat(self.rates(round_, epochs), steps)
+            else:
+                rates = np.array([self.rate(round_, epoch) for epoch in epochs])
             if len(self._rates) > MOST_KEPT:
                 self._rates.clear()
-            rates = np.array([self.rate(round_, epoch) for epoch in epochs])
             rates.flags.writeable = False
-            self._rates[round_, epochs] = rates
+            self._rates[round_, epochs, steps] = rates
         return rates
 
     def rate(self, round_: int, epoch: int = 0) -> float:

@@ -71,6 +71,8 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
     program = program_of(task)
     hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
     parts = [logits for _, logits in forward(program, program.to_device(x), None, part)]
+    if len(parts) == 1:
+        return parts[0]
     return torch.cat(parts) if parts else torch.empty(0, task.classes, device=program.device)
 
 

@@ -127,7 +127,7 @@ def _passes(
     return Segment(
         used if weights is None else rows[used],
         sizes,
-        np.repeat(training.rates(order.round, epochs), -(-n // training.batch_size))[:steps],
+        training.rates(order.round, epochs, -(-n // training.batch_size))[:steps],
         None if weights is None else np.asarray(weights, dtype=np.float64)[used],
         order.seed,
         Purpose.DROPOUT if full else Purpose.CORESET_DROPOUT,

@@ -72,7 +72,7 @@ class CompiledKernel(Kernel):
         if not busy:
             return progress
         inputs, labels = x.to(torch.float32).contiguous(), y.to(torch.int64).contiguous()
-        self._make_room(max(int(lanes[index].segment.sizes.max()) for index in busy))
+        self._make_room(int(np.concatenate([lanes[i].segment.sizes for i in busy]).max()))
         for some in self._blocks(busy, lanes):
             chosen = [lanes[index] for index in some]
             params, losses, squares = self._train(chosen, inputs, labels, training)
@@ -101,7 +101,8 @@ class CompiledKernel(Kernel):
 
     def _blocks(self, busy: list[int], lanes: Sequence[Lane]) -> Iterator[list[int]]:
         """Yield lanes whose masks fit together."""
-        sizes = [4 * self.spec.masks * len(lanes[index].segment.rows) for index in busy]
+        row_bytes = 4 * self.spec.masks
+        sizes = [row_bytes * len(lanes[index].segment.rows) for index in busy]
         block: list[int] = []
         room = BLOCK_BYTES
         for index, size in zip(busy, sizes, strict=True):
@@ -132,7 +133,7 @@ class CompiledKernel(Kernel):
             bases = pointers(_address_of(lane.base) for lane in lanes)
         if lanes[0].offset is not None:
             offsets = pointers(_address_of(lane.offset) for lane in lanes)
-        results = pointers(model.data_ptr() for model in params.unbind())
+        results = params.data_ptr() + 4 * self._size * np.arange(len(lanes), dtype=np.uintp)
         arrays = (x.numpy(), y.numpy(), steps, sizes, rates, rows, weights, masks)
         more = (starts, bases, offsets, results, losses, squares)
         where = crops and ctypes.addressof(crops)
