@@ -98,16 +98,26 @@ class Ray(Executor):
 
     @override
     def worth_adding_up(self, models: int, model_bytes: int) -> bool:
-        """Large models stay where they were trained; a sum of theirs is as large as two."""
-        stay = model_bytes >= STAY_BYTES and models > 2
+        """A sum is as large as two models."""
+        stay = models > 2 and self._stay(models, model_bytes)
         return stay or super().worth_adding_up(models, model_bytes)
+
+    def _stay(self, models: int, model_bytes: int) -> bool:
+        """Whether models stay where they were trained: large ones that the stores have room for."""
+        if model_bytes < STAY_BYTES:
+            return False
+        stores = connect(self.address).cluster_resources().get("object_store_memory", 0)
+        return bool(min(models, 2 * self._wave(model_bytes)) * model_bytes <= stores)
+
+    def _wave(self, model_bytes: int) -> int:
+        """Return how many models may be there at the same time: whole groups of their sum."""
+        return -(-self._at_once(model_bytes) // GROUP) * GROUP
 
     @override
     def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
-        if batch.model_bytes < STAY_BYTES:
+        if not self._stay(len(batch.orders), batch.model_bytes):
             return super()._sum(batch, weights)
-        workers = self.side_by_side
-        wave = -(-self._at_once(batch.model_bytes) // GROUP) * GROUP
+        workers, wave = self.side_by_side, self._wave(batch.model_bytes)
         places = range(len(batch.orders))
         with self._under_way(batch) as tasks:
             adding = AddingUp(tasks, weights)

@@ -176,6 +176,27 @@ def test_sums_are_the_same_although_models_are_lost_on_the_nodes(cluster, monkey
     orders = make_orders(sizes, Plan(coreset_epochs=1, coreset_size=2))
     with pytest.raises(InputError, match="names no coreset"):
         executor.add_up(OrderBatch(batch.bases, orders), weigh)
+
+    def interrupted(self, at, weights, models):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as pressed:
+        pressed.setattr(RayTasks, "ask_sum", interrupted)
+        with pytest.raises(KeyboardInterrupt):  # while the second group is trained
+            executor.add_up(batch, weigh)
+    same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
+    executor.close()
+
+
+@slow
+@quiet
+def test_models_stay_where_that_pays_and_there_is_room(cluster):
+    executor, large = Ray(address=cluster.address), 5 * 10**6
+    executor.start(make_task(Logistic(), SIZES))
+    assert executor.worth_adding_up(30, large)
+    assert not executor.worth_adding_up(45, large)  # more than 200 MiB
+    assert not executor.worth_adding_up(2, large)
+    assert not executor.worth_adding_up(30, large // 2)
     executor.close()
 
 
