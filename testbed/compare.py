@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simfl import Options, Scenario, run
+from simfl import Options, Scenario
 from simfl.build.builder import Builder
 from simfl.build.calibrate import Device, calibrated, fleet
 from simfl.errors import InputError
@@ -20,6 +20,7 @@ from testbed.journals import Run
 from testbed.measure import measure, shares
 from testbed.namespaces import Loopback, Namespaces
 from testbed.orders import PHASES, first_swap, orders, outcomes, participations, updates
+from testbed.simulated import shaken, simulate
 from testbed.wire import PER_BYTE, composition, wire_errors
 
 VARIANTS = ("", "deep-queue", "fair-queue", "cpu-quota", "flower")
@@ -53,18 +54,6 @@ class Errors:
     staleness: float
     down: float
     up: float
-
-
-def simulate(scenario: Scenario, data_dir: Path | None, train: bool, overhead: float) -> Run:
-    """Run `scenario` on simfl's clock, with so much protocol overhead."""
-    network = scenario.network.model_copy(update={"overhead": overhead})
-    scenario = scenario.model_copy(update={"network": network})
-    options = Options(time_only=not train, data_dir=data_dir)
-    with tempfile.TemporaryDirectory() as folder:
-        result = run(scenario, Path(folder), options)[0]
-        rounds = result.rounds[["round", "start_s", "end_s"]]
-        accuracy = result.rounds.accuracy.tolist() if train else []
-        return Run(rounds, result.clients, {}, accuracy)
 
 
 def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) -> Errors:
@@ -181,6 +170,7 @@ def told(
         "measured_s": float(real.rounds.end_s.max()),
         "plain": asdict(errors(real, plain, 0.0, every)),
         "stated": asdict(errors(real, stated, PER_BYTE, every)),
+        "shaken": shaken(given, data_dir, PER_BYTE, stated),
         "wire": real.wire,
         "composition": composition(real),
         "accuracy": {"measured": real.accuracy, "simulated": stated.accuracy},
