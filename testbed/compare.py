@@ -18,7 +18,7 @@ from simfl.sim.networks.shared import Shared
 from testbed.flower import federation as flower
 from testbed.journals import Run
 from testbed.measure import measure, shares
-from testbed.namespaces import Loopback, Namespaces
+from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
 from testbed.orders import PHASES, first_swap, orders, outcomes, participations, updates
 from testbed.simulated import shaken, simulate
 from testbed.wire import PER_BYTE, composition, wire_errors
@@ -102,6 +102,12 @@ def _phase(both: pd.DataFrame, phase: str) -> float:
     return float(mine / theirs - 1)
 
 
+def _with_window(scenario: Scenario) -> Scenario:
+    """Return the scenario with what a client's socket can have under way to the server's link."""
+    network = scenario.network.model_copy(update={"buffer": SEND_BYTES})
+    return scenario.model_copy(update={"network": network})
+
+
 def _server(scenario: Scenario) -> tuple[float, float]:
     """Return the server's downlink and uplink in bit/s."""
     network = scenario.network
@@ -127,7 +133,7 @@ def compare(
     devices = builder.fleet
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
     server, size = _server(scenario), 4 * builder.model.parameters
-    given = flower.with_polling(scenario) if variant == "flower" else scenario
+    given = _with_window(flower.with_polling(scenario) if variant == "flower" else scenario)
     quotas = shares(builder) if variant == "cpu-quota" else ()
     queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
     ends = Loopback() if loopback else Namespaces(server, links, size, queue, quotas)
