@@ -189,7 +189,9 @@ def test_a_run_older_than_an_option_is_reused_while_that_is_at_its_default(
     run(Scenario.from_dict(TINY), tmp_path)
     assert "its results are reused" in caplog.text
     assert file.read_text() == "".join(before)
-    with pytest.raises(InputError, match=r"evaluation\.metrics\.0\.name: nothing there, .*macro_f1"):
+    with pytest.raises(
+        InputError, match=r"evaluation\.metrics\.0\.name: nothing there, .*macro_f1"
+    ):
         run(Scenario.from_dict({**TINY, "evaluation": {"metrics": ["macro_f1"]}}), tmp_path)
 
 

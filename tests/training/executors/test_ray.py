@@ -19,7 +19,7 @@ from simfl.errors import InputError, RunError
 from simfl.runs.options import Options
 from simfl.runs.run import run
 from simfl.scenario import Scenario
-from simfl.training.executors import base, patience
+from simfl.training.executors import base, patience, ray_worker
 from simfl.training.executors import ray as ray_executor
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
@@ -337,6 +337,35 @@ def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch, req
         executor.start(task)
         equal_inline(executor, task, OrderBatch(bases, orders), request, stay)
         assert (tmp_path / "mark").exists()
+    finally:
+        executor.close()
+        ray.shutdown()
+
+
+@slow
+@quiet
+def test_what_a_stopped_worker_should_add_up_another_does(tmp_path, monkeypatch, models_stay):
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path, str(ROOT)]))
+    monkeypatch.setattr(patience, "LEAST_S", 20.0)
+    monkeypatch.setattr(patience, "UNKNOWN_S", 0.0)
+    mark, add_up = tmp_path / "mark", ray_worker.add_up
+
+    def stops_once(weights, *models):
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return add_up(weights, *models)
+
+    monkeypatch.setattr(ray_worker, "add_up", stops_once)
+    task = make_task(Logistic(), SIZES)
+    batch = OrderBatch({0: initial(task)}, make_orders(SIZES))
+    inline, executor = Inline(), Ray(workers=2)
+    try:
+        inline.start(task)
+        executor.start(task)
+        same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
+        assert mark.exists()
     finally:
         executor.close()
         ray.shutdown()
