@@ -31,10 +31,13 @@ def partition_command(
     scenario = preview.load(file, changes, variant, seed, allow_code)
     counts = preview.builder(scenario, data_dir).federation.label_counts
     if counts is None:
-        raise InputError(
-            f"data set {scenario.data.dataset.name!r} makes each client's samples when they are "
-            "asked for, so nobody has counted their labels; look at `simfl fleet` for the sizes"
+        dataset = scenario.data.dataset
+        why = (
+            "makes each client's samples when asked for, so nobody has counted their labels"
+            if dataset.targets == "classes"
+            else f"has {dataset.targets} to learn, no classes to count"
         )
+        raise InputError(f"data set {dataset.name!r} {why}; look at `simfl fleet` for the sizes")
     if out is not None:
         title = f"{scenario.data.dataset.name}, {scenario.data.partition.name}"
         save(picture(counts, title), out)

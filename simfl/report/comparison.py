@@ -140,6 +140,8 @@ def legend(comparison: Comparison) -> list[str]:
         lines.append(
             "Where some seed never reached a target: the median, never counting as latest."
         )
+    if any(column.metric.name == "normalised_time" for column in comparison.columns):
+        lines.append("÷ deadline: when the last update that counted came, over the deadline.")
     if comparison.baseline is not None:
         methods = {c.interval.method for c in cells if c is not None and c.interval is not None}
         how = f" with 95% intervals ({formats.listed(sorted(methods))})" if methods else ""

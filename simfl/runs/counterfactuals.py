@@ -95,7 +95,7 @@ class _Clock:
         try:
             again = self._ends(self._document)[0]
         except SimflError as error:
-            return str(error).partition("\n")[0]
+            return _first_line(error)
         if again != self._run.column("end_s").tolist():
             return (
                 "without training its clock takes another course: who is chosen, or what is "
@@ -110,7 +110,7 @@ class _Clock:
         try:
             ends, lost = self._ends(self._document.set(*change.sets))
         except SimflError as error:
-            return Counterfactual(change, why_not=str(error).partition("\n")[0])
+            return Counterfactual(change, why_not=_first_line(error))
         if len(ends) < self._run.n_rounds:
             return Counterfactual(change, why_not=f"it ended after {len(ends)} rounds")
         return Counterfactual(change, ends[-1], lost)
@@ -120,6 +120,10 @@ class _Clock:
             result = run_scenario(document, Path(top), self._options)[0]
             lost = 1 - float(result.used.mean()) if len(result.used) else 0.0
             return result.column("end_s").tolist(), lost
+
+
+def _first_line(error: SimflError) -> str:
+    return str(error).partition("\n")[0].removeprefix("scenario: ")
 
 
 # Changes -----------------------------------------------------------------------------------------
