@@ -229,7 +229,7 @@ def test_good_files_are_told_of_beside_bad_ones(
         ("fleet.phone.count=3", "fleet is a list, which has no 'phone'; did you mean 'phones'?"),
         ("seed.x=3", "seed.x: seed is 0, which has no 'x'"),
         ("rounds..clients=3", "'rounds..clients' is no path"),
-        ("rounds.stop={", "--set rounds.stop={: is no valid YAML"),
+        ("rounds.stop={", "--set rounds.stop={: is no valid YAML: while parsing a flow node did"),
         ("selection.warmup=3", "selection.warmup: unknown key 'warmup'"),
     ],
 )
