@@ -23,6 +23,7 @@ from simfl.runs.result import RunResult
 from simfl.runs.run import run as run_scenario
 from simfl.scenario import Document
 from simfl.scenario.place import as_written
+from simfl.scenario.rounds import Stop
 from simfl.sim.policies.base import policies
 
 CHEAP = 50_000
@@ -84,7 +85,7 @@ class _Clock:
         self._options = Options(
             executor="inline", jobs=1, time_only=True, data_dir=options.data_dir
         )
-        stop = {"rounds": run.n_rounds, "time": None, "accuracy": None, "bytes": None}
+        stop = dict.fromkeys(Stop.model_fields) | {"rounds": run.n_rounds}
         document = Document.of(run.scenario, folder=run.folder)
         self._document = document.set(
             *(f"rounds.stop.{k}={json.dumps(v)}" for k, v in stop.items())
