@@ -11,6 +11,8 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ import numpy as np
 from benchmarks.report import leave
 
 MB = 2**20
+MODELS = 48
+"""Of which a mean is taken: three groups of the sum."""
 
 
 def median_s(call: Callable[[], object], repeats: int) -> float:
@@ -77,6 +81,41 @@ def costs(size: int, repeats: int) -> list[dict[str, Any]]:
     ]
 
 
+def exchanges(address: str, size: int, models: int, repeats: int) -> list[dict[str, Any]]:
+    """Return what the mean of models of `size` bytes takes, that nobody needs to train."""
+    from simfl.components.aggregators.weighting import GROUP
+    from simfl.components.models.logistic_regression import LogisticRegression
+    from simfl.core.work import OrderBatch
+    from simfl.testing.learning import orders, random_task
+    from simfl.training.executors.base import Executor
+    from simfl.training.executors.ray import Ray
+
+    # A client without samples returns what it starts from.
+    task = random_task(LogisticRegression(), (size // 40,), 10, [1] + [0] * models)
+    base = np.ones(10 * (size // 40) + 10, dtype=np.float32)
+    batch = OrderBatch({0: base}, orders(models + 1)[1:])
+    weights = np.full(models, 1 / models)
+    rows = []
+    with closing(Ray(address=address)) as ray:
+        ray.start(task)
+        for way, call, received in (
+            ("models come here, are added up here", Executor._sum, models),
+            ("models are added up on the nodes", Ray._sum, 2 * -(-models // GROUP)),
+        ):
+            cpu = time.process_time()
+            took_s = median_s(partial(call, ray, batch, weights), repeats)
+            cpu_s = (time.process_time() - cpu) / (repeats + 1)
+            rows.append(
+                {
+                    "exchange": way,
+                    "seconds": took_s,
+                    "cpu_s_here": cpu_s,
+                    "MB_received": received * base.nbytes / 1e6,
+                }
+            )
+    return rows
+
+
 def main() -> None:
     """Measure, print, write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -96,10 +135,17 @@ def main() -> None:
     ray = connect(cluster.address)
     try:
         rows = costs(size, given.repeats)
+        means = exchanges(cluster.address, size // 4, MODELS, given.repeats)
     finally:
         ray.shutdown()
         cluster.shutdown()
-    leave("cluster", {f"Two Ray nodes on this machine, arrays of {given.megabytes} MiB": rows})
+    leave(
+        "cluster",
+        {
+            f"Two Ray nodes on this machine, arrays of {given.megabytes} MiB": rows,
+            f"The mean of {MODELS} models of {given.megabytes / 4:g} MiB": means,
+        },
+    )
 
 
 if __name__ == "__main__":

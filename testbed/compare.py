@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simfl import Options, Scenario, run
+from simfl import Options, Scenario
 from simfl.build.builder import Builder
 from simfl.build.calibrate import Device, calibrated, fleet
 from simfl.errors import InputError
@@ -18,8 +18,9 @@ from simfl.sim.networks.shared import Shared
 from testbed.flower import federation as flower
 from testbed.journals import Run
 from testbed.measure import measure, shares
-from testbed.namespaces import Loopback, Namespaces
+from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
 from testbed.orders import PHASES, first_swap, orders, outcomes, participations, updates
+from testbed.simulated import shaken, simulate
 from testbed.wire import PER_BYTE, composition, wire_errors
 
 VARIANTS = ("", "deep-queue", "fair-queue", "cpu-quota", "flower")
@@ -53,18 +54,6 @@ class Errors:
     staleness: float
     down: float
     up: float
-
-
-def simulate(scenario: Scenario, data_dir: Path | None, train: bool, overhead: float) -> Run:
-    """Run `scenario` on simfl's clock, with so much protocol overhead."""
-    network = scenario.network.model_copy(update={"overhead": overhead})
-    scenario = scenario.model_copy(update={"network": network})
-    options = Options(time_only=not train, data_dir=data_dir)
-    with tempfile.TemporaryDirectory() as folder:
-        result = run(scenario, Path(folder), options)[0]
-        rounds = result.rounds[["round", "start_s", "end_s"]]
-        accuracy = result.rounds.accuracy.tolist() if train else []
-        return Run(rounds, result.clients, {}, accuracy)
 
 
 def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) -> Errors:
@@ -113,6 +102,12 @@ def _phase(both: pd.DataFrame, phase: str) -> float:
     return float(mine / theirs - 1)
 
 
+def _with_window(scenario: Scenario) -> Scenario:
+    """Return the scenario with what a client's socket can have under way to the server's link."""
+    network = scenario.network.model_copy(update={"buffer": SEND_BYTES})
+    return scenario.model_copy(update={"network": network})
+
+
 def _server(scenario: Scenario) -> tuple[float, float]:
     """Return the server's downlink and uplink in bit/s."""
     network = scenario.network
@@ -138,7 +133,7 @@ def compare(
     devices = builder.fleet
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
     server, size = _server(scenario), 4 * builder.model.parameters
-    given = flower.with_polling(scenario) if variant == "flower" else scenario
+    given = _with_window(flower.with_polling(scenario) if variant == "flower" else scenario)
     quotas = shares(builder) if variant == "cpu-quota" else ()
     queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
     ends = Loopback() if loopback else Namespaces(server, links, size, queue, quotas)
@@ -181,6 +176,7 @@ def told(
         "measured_s": float(real.rounds.end_s.max()),
         "plain": asdict(errors(real, plain, 0.0, every)),
         "stated": asdict(errors(real, stated, PER_BYTE, every)),
+        "shaken": shaken(given, data_dir, PER_BYTE, stated),
         "wire": real.wire,
         "composition": composition(real),
         "accuracy": {"measured": real.accuracy, "simulated": stated.accuracy},

@@ -51,9 +51,12 @@ def _verdict(results: Sequence[Result]) -> str:
         again = _repeated(result)
         rows[-1] += [f"{again[key]:.0%}" if key in again else "" for key in ("orders", "outcomes")]
         rows[-1].insert(4, f"{again['mean_round']:.1%}" if again else "")
+        moved = result["shaken"]
+        rows[-1] += [f"{moved['mean_round']:.1%}", f"{moved['orders']:.0%}"]
         rows[-1].append(" to ".join(f"{load:.0f}" for load in result.get("load", ())))
     columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds"]
-    columns += ["a real run and one before", "their orders", "their outcomes", "load average"]
+    columns += ["a real run and one before", "their orders", "their outcomes"]
+    columns += ["two simulations, devices 0.5% apart", "their orders", "load average"]
     lines = [
         _target("given: rounds within 5%", results, "stated", "mean_round", 0.05, 0.02),
         _target(

@@ -16,8 +16,8 @@ PER_MESSAGE = 400
 """Bytes of HTTP/2's and gRPC's headers and of the JSON before the numbers, of a participation each
 way; as counted in the homogeneous scenario."""
 FLOWERS = {"down": 4900, "up": 9300}
-"""The same for Flower, whose messages are made of objects that are announced, asked for and sent one
-by one; as counted with a model of 805 numbers (hidden: [1] in the scenario `flower`)."""
+"""The same for Flower, whose messages are made of objects that are announced, asked for and sent
+one by one; as counted with a model of 805 numbers (hidden: [1] in the scenario `flower`)."""
 
 
 def wire_errors(real: Run, simulated: Run, overhead: float) -> tuple[float, float]:

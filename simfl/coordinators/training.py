@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
-from simfl.coordinators.adding_up import ROOM_BYTES, Sum, added_up, is_sound
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.guard import blaming, check_vector, names, users_own
@@ -20,6 +19,7 @@ from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.errors import ComponentError
 from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
 from simfl.training.executors.base import Executor
+from simfl.training.executors.sums import Sum, is_sound
 
 
 class TrainingCoordinator(BaseCoordinator):
@@ -187,9 +187,9 @@ class TrainingCoordinator(BaseCoordinator):
         self._asked.clear()  # whoever was answering has been called off
 
     def _added_up(self, arrivals: Mapping[tuple[int, int], Arrival]) -> Sum | None:
-        """Train what arrived and add it up; None: models are needed singly, or all of them fit."""
+        """Train what arrived and add it up; None: models are needed singly, or better so."""
         arrived = [arrivals[key] for key in sorted(arrivals)]
-        at_once = max(ROOM_BYTES // self.model.nbytes, self._executor.side_by_side)
+        worth = self._executor.worth_adding_up(len(arrived), self.model.nbytes)
         singly = (
             self._selector.needs_updates
             or "gradient" in self._selector.wants
@@ -197,7 +197,7 @@ class TrainingCoordinator(BaseCoordinator):
             or self._path.filter.stage != "none"
             or any(a.staleness or a.order.key in self._early for a in arrived)
         )
-        if len(arrived) <= at_once or singly or self._weights(arrived) is None:
+        if not worth or singly or self._weights(arrived) is None:
             return None
         orders = [arrival.order for arrival in arrived]
         self.ledger.replay(orders)
@@ -207,7 +207,7 @@ class TrainingCoordinator(BaseCoordinator):
             assert weights is not None
             return weights
 
-        return added_up(self._execute, orders, weigh, at_once)
+        return self._executor.add_up(self._batch(orders), weigh)
 
     def _weights(self, arrivals: Sequence[Arrival]) -> Floats | None:
         """Return `(r,)` by what models are multiplied before they are added up, if that is all."""
@@ -266,10 +266,11 @@ class TrainingCoordinator(BaseCoordinator):
         self._models = {v: params for v, params in self._models.items() if v in needed}
 
     def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
-        if not orders:
-            return []
+        return self._executor.train(self._batch(orders)) if orders else []
+
+    def _batch(self, orders: Sequence[WorkOrder]) -> OrderBatch:
         bases = {order.base: self._models[order.base] for order in orders}
-        return self._executor.train(OrderBatch(bases, orders, self._corrections(orders)))
+        return OrderBatch(bases, orders, self._corrections(orders))
 
     def _corrections(self, orders: Sequence[WorkOrder]) -> Corrections | None:
         """Return what the aggregator has `orders` add to every gradient, if anything.

@@ -112,6 +112,11 @@ class OrderBatch:
     orders: Sequence[WorkOrder]
     corrections: Corrections | None = None
 
+    @property
+    def model_bytes(self) -> int:
+        """Size of a model."""
+        return next(iter(self.bases.values())).nbytes
+
     def part(self, places: Sequence[int]) -> "OrderBatch":
         """Return the orders at `places`, with what they need and nothing else."""
         orders = [self.orders[place] for place in places]

@@ -27,6 +27,7 @@ from simfl.runs.folder import (
 )
 from simfl.runs.lock import LOCK, locked
 from simfl.scenario.place import leaves
+from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import read_yaml
 
 _RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
@@ -87,14 +88,12 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
 
     Empty if nothing: at most `_SHOWN` lines of a path, the value there and the value asked for.
     """
-    if (written := (folder / SCENARIO).read_text(encoding="utf-8")) == scenario:
-        recorded, asked = dict[str, Any](), dict[str, Any]()
-    else:
+    recorded, asked = dict[str, Any](), dict[str, Any]()
+    if (folder / SCENARIO).read_text(encoding="utf-8") != scenario:
         recorded, asked = (
-            dict(leaves(read_yaml(text, SCENARIO, lines=False)[0])) for text in (written, scenario)
+            dict(leaves(read_yaml(text, SCENARIO, lines=False)[0]))
+            for text in (_read_now(folder), scenario)
         )
-        if recorded == asked:
-            asked = {"scenario.yaml": "written by another version"}
     provenance = read_provenance(folder)
     for number, fork in enumerate(provenance["forks"], start=1):
         recorded[f"fork {number}"] = f"at {fork['at_s']:g} s"
@@ -106,6 +105,14 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     ]
     more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "\n".join([*lines[:_SHOWN], *more])
+
+
+def _read_now(folder: Path) -> str:
+    """Return the scenario in `folder`, with the defaults of options that are newer than the run."""
+    try:
+        return Scenario.load(folder / SCENARIO).to_yaml()
+    except InputError:  # it can't be read any more
+        return (folder / SCENARIO).read_text(encoding="utf-8")
 
 
 def _shown(values: Mapping[str, Any], path: str) -> str:

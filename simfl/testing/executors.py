@@ -1,15 +1,16 @@
 """The contract of every executor, as a test suite to inherit: see `simfl.testing.contract`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from simfl.components.coresets.random import Random
 from simfl.components.models.mlp import Mlp
-from simfl.core.types import Corrections, Params
-from simfl.core.work import MiniBatch, OrderBatch, WorkResult
+from simfl.core.types import Corrections, Floats, Params
+from simfl.core.work import MiniBatch, OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
 from simfl.testing.contract import ComponentContract
 from simfl.testing.learning import equal, orders, random_task
@@ -65,6 +66,32 @@ class ExecutorContract(ComponentContract):
             equal(self.train(inline, corrections), self.train(executor, corrections))
             self.look(inline, executor)
 
+    def test_sums_are_those_of_one_process(self) -> None:
+        """Of each 16 models, then of these sums, in float64; of those that are sound."""
+        asked = [
+            replace(order, issue=issue, seed=order.seed + 1000 * issue)
+            for order in orders(len(SIZES))
+            for issue in range(5)
+        ]
+        nothing = {order.key: np.zeros_like(self.params) for order in asked}
+        nonsense = {asked[at].key: self.params * np.float32(np.nan) for at in (17, 31)}
+
+        def weigh(some: Sequence[WorkOrder]) -> Floats:
+            return np.arange(1.0, len(some) + 1) / len(some)
+
+        with self.started(Inline()) as inline, self.started(self.create()) as executor:
+            trained = inline.train(OrderBatch({0: self.params}, asked, nothing))
+            for diverging in ({}, nonsense):
+                batch = OrderBatch({0: self.params}, asked, {**nothing, **diverging})
+                added = executor.add_up(batch, weigh)
+                sound = [r for r in trained if r.order.key not in diverging]
+                weights = weigh([result.order for result in sound])
+                expected = _in_groups([result.params for result in sound], weights)
+                assert added.total is not None
+                assert added.total.tobytes() == expected.tobytes(), "other bits"
+                assert [result.order for result in added.results] == [r.order for r in sound]
+                assert added.discarded == sorted(diverging)
+
     def look(self, inline: Executor, executor: Executor) -> None:
         """Assert that `executor` measures and evaluates what `inline` does."""
         for batch in (None, MiniBatch(4, seed=3)):
@@ -88,3 +115,14 @@ class ExecutorContract(ComponentContract):
                 raise AssertionError("it trains although it was not started")
             with self.started(executor), self.started(Inline()) as inline:
                 equal(self.train(inline), self.train(executor))
+
+
+def _in_groups(models: Sequence[Params], weights: Floats) -> Floats:
+    """Return `(p,)` the sum of the sums of each 16 models times their weights, in float64."""
+    total = np.zeros(len(models[0]))
+    for first in range(0, len(models), 16):
+        group = np.zeros_like(total)
+        for model, weight in zip(models[first : first + 16], weights[first:], strict=False):
+            group += weight * model.astype(np.float64)
+        total += group
+    return total

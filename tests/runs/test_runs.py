@@ -181,6 +181,22 @@ def test_a_finished_run_is_reused_and_told_of(
     assert (anew.folder / "model.pt").stat().st_mtime_ns != began[1]
 
 
+def test_a_run_older_than_an_option_is_reused_while_that_is_at_its_default(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    [first] = run(Scenario.from_dict(TINY), tmp_path)
+    file = first.folder / "scenario.yaml"
+    before = [line for line in file.read_text().splitlines(keepends=True) if "metrics:" not in line]
+    file.write_text("".join(before))
+    run(Scenario.from_dict(TINY), tmp_path)
+    assert "its results are reused" in caplog.text
+    assert file.read_text() == "".join(before)
+    with pytest.raises(
+        InputError, match=r"evaluation\.metrics\.0\.name: nothing there, .*macro_f1"
+    ):
+        run(Scenario.from_dict({**TINY, "evaluation": {"metrics": ["macro_f1"]}}), tmp_path)
+
+
 def test_what_differs_from_the_results_there_is_told(tmp_path: Path) -> None:
     run(Scenario.from_dict(TINY), tmp_path)
     changed = ["rounds.clients=3", "fleet.uplink=2 Mbit/s", "rounds.stop.time=1 h"]

@@ -111,6 +111,7 @@ def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[
     fitted = {"calibrated": found | {"mean_round": calibrated}}
     kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0, "load": [0.1, 2.4]}
     again = {"repeated": {"mean_round": given, "orders": 1.0, "outcomes": 0.5}}
+    kept["shaken"] = {"mean_round": 0.001, "orders": 1.0}
     return {"name": name, "plain": found, "stated": found} | again | fitted | kept
 
 
@@ -141,7 +142,7 @@ def test_and_update_by_update() -> None:
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
-    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 100% | 50% | 0 to 2 |" in text
+    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 100% | 50% | 0.1% | 100% | 0 to 2 |" in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
     assert "further apart than 5%: 1 of 1. In the mean 1.0%, within 2%." in text
     assert "rounds within 2%: 1 of 2; not far (3.0%). In the mean 1.6%, not within 1%." in text

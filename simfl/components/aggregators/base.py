@@ -41,7 +41,7 @@ class Contribution:
 
 
 class Aggregator(Component, ABC):
-    """Turns updates into the next global model.  Sums run in float64, in canonical order."""
+    """Turns updates into the next global model.  Sums (`weighting.sum_of`) are float64."""
 
     corrects: ClassVar[bool] = False
     """Whether it corrects clients' gradients, which costs a model's size each way: see
@@ -70,8 +70,9 @@ class Aggregator(Component, ABC):
     def weigh(self, samples: Sequence[int], copies: Sequence[int]) -> Floats | None:
         """Return `(r,)` by what models that are not stale are multiplied before they are added up.
 
-        None: the next model is not just that sum.  Where it is, and memory is short, one model
-        after the other is added and forgotten, without a call of `aggregate`.
+        None: the next model is not just that sum (`weighting.sum_of`, to the bit).  Where it is,
+        models that are many or large are added up by the executor and forgotten, without a call
+        of `aggregate`.
 
         Args:
             samples: `(r,)` of the clients.

@@ -10,6 +10,9 @@ from simfl.core.types import Floats, Params
 
 Weighting = Literal["samples", "uniform"]
 
+GROUP = 16
+"""Terms of a sum that are added up on their own: part of what a run's bits are."""
+
 _COLUMNS = 1 << 16  # half a MiB of float64: stays in the cache, bounds the memory
 
 
@@ -36,18 +39,54 @@ def sum_of(
     coefficients: Floats,
     of: Literal["models", "updates"] = "models",
 ) -> Floats:
-    """Return `(p,)` the sum of ``coefficient * model`` (or update), float64, in the order given."""
+    """Return `(p,)` the `GroupedSum` of ``coefficient * model`` (or update), in the order given."""
     total = np.zeros(len(contributions[0].result.params))
     for columns in blocks(len(total)):
+        part = GroupedSum()
         for contribution, coefficient in zip(contributions, coefficients, strict=True):
-            total[columns] += coefficient * block_of(contribution, columns, of)
+            part.add(coefficient, block_of(contribution, columns, of))
+        total[columns] = part.value()
     return total
 
 
-def add(total: Floats, coefficient: float, model: Params) -> None:
-    """Add ``coefficient * model`` `(p,)` to `total`, as `sum_of` does."""
-    for columns in blocks(len(total)):
-        total[columns] += coefficient * model[columns].astype(np.float64)
+class GroupedSum:
+    """A weighted sum `(p,)` in float64: of each `GROUP` of terms, then of the groups' sums.
+
+    Groups are fixed, so whoever adds them up (nodes of a cluster, each some of them) comes to the
+    same bits as a process that adds one term after the other.  Memory: twice the sum.
+    """
+
+    def __init__(self) -> None:
+        self._total: Floats | None = None
+        self._group: Floats | None = None
+        self._terms = 0
+
+    def add(self, coefficient: float, vector: Params | Floats) -> None:
+        """Add ``coefficient * vector`` `(p,)`, the next term."""
+        if self._group is None:
+            self._group = np.zeros(len(vector))
+        for columns in blocks(len(vector)):
+            self._group[columns] += coefficient * vector[columns].astype(np.float64, copy=False)
+        self._terms += 1
+        if self._terms == GROUP:
+            self._close()
+
+    def add_group(self, total: Floats) -> None:
+        """Add `total` `(p,)`, the sum of the next group, which becomes this sum's own to change."""
+        if self._total is None:
+            self._total = np.require(total, requirements="W")
+        else:
+            self._total += total
+
+    def value(self) -> Floats | None:
+        """Return `(p,)` the sum, to which nothing is added any more; None: of no terms."""
+        self._close()
+        return self._total
+
+    def _close(self) -> None:
+        if self._group is not None:
+            self.add_group(self._group)
+        self._group, self._terms = None, 0
 
 
 def blocks(columns: int, rows: int = 1) -> Iterator[slice]:

@@ -7,6 +7,7 @@ from typing import Any
 import simpy
 
 from simfl.sim.networks.base import Transfer
+from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
 from simfl.sim.networks.rate_trace import Factors
@@ -14,7 +15,7 @@ from simfl.sim.timeline import Timeline
 
 
 class Line:
-    """A `FairLink` or a `FairTree` on the timeline.
+    """A `FairLink`, a `BufferedLink` or a `FairTree` on the timeline.
 
     Args:
         timeline: the clock.
@@ -26,7 +27,7 @@ class Line:
     def __init__(
         self,
         timeline: Timeline,
-        link: FairLink | FairTree,
+        link: FairLink | BufferedLink | FairTree,
         bps: Sequence[float],
         rates: Sequence[Factors | None],
     ) -> None:

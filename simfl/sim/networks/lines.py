@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from simfl.core.types import Ids
+from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
 from simfl.sim.networks.line import Line
@@ -19,6 +20,7 @@ class Lines:
         bps: of the server's link, then of each cell's.
         rates: what each of them is multiplied by as time goes by (None: nothing).
         cells: `(n,)` each device's cell, -1: none.
+        buffer: bits of each transfer that may wait before the link; where there is no tree.
     """
 
     def __init__(
@@ -27,6 +29,7 @@ class Lines:
         bps: Sequence[float],
         rates: Sequence[Factors | None],
         cells: Ids,
+        buffer: float = 0.0,
     ) -> None:
         self._cells = cells
         self._server_bps, *self._cells_bps = bps
@@ -35,7 +38,7 @@ class Lines:
         limited = [math.isfinite(cell_bps) for cell_bps in self._cells_bps]
         if not math.isfinite(self._server_bps):  # then cells have nothing to do with each other
             self._own = [
-                Line(timeline, FairLink(cell_bps), [cell_bps], [factors]) if finite else None
+                Line(timeline, _link(cell_bps, buffer), [cell_bps], [factors]) if finite else None
                 for cell_bps, factors, finite in zip(
                     self._cells_bps, rates[1:], limited, strict=True
                 )
@@ -43,7 +46,7 @@ class Lines:
         elif any(limited):
             self._server = Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)
         else:
-            self._server = Line(timeline, FairLink(bps[0]), bps[:1], rates[:1])
+            self._server = Line(timeline, _link(bps[0], buffer), bps[:1], rates[:1])
         self.shared = self._server is not None or any(limited)
 
     def cell(self, device: int) -> int:
@@ -61,3 +64,7 @@ class Lines:
         """Return the narrowest capacity beside the device's own."""
         cell = self.cell(device)
         return self._server_bps if cell < 0 else min(self._server_bps, self._cells_bps[cell])
+
+
+def _link(bps: float, buffer: float) -> FairLink | BufferedLink:
+    return BufferedLink(bps, buffer) if buffer else FairLink(bps)

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Ids
-from simfl.core.units import Duration, LinkRate, Ratio
+from simfl.core.units import DataSize, Duration, LinkRate, Ratio
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.lines import Lines
 from simfl.sim.networks.polling import PolledLinks
@@ -45,7 +45,8 @@ class Shared(Network):
     is shared a transfer takes ``latency + 8 * bytes * (1 + overhead) / rate``.
     A device has at most one transfer under way in each direction.
 
-    Cost: O(log n) host time an event, n the transfers under way over the links that are shared.
+    Cost: O(log n) host time an event, n the transfers under way over the links that are shared;
+    O(n log n) with a `buffer`.
     """
 
     server_downlink: LinkRate = Field(
@@ -69,6 +70,12 @@ class Shared(Network):
         ge=0,
         description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it "
         "takes time on every link, and is not booked",
+    )
+    buffer: DataSize = Field(
+        0.0,
+        ge=0,
+        description="what each upload can have waiting before the link that it shares, having "
+        "passed the device's own, such as a socket's send buffer of 32 kB; 0: nothing",
     )
     polling: Duration = Field(
         0.0,
@@ -96,7 +103,12 @@ class Shared(Network):
             for rates in [self.rates, *(cell.rates for cell in self.cells.values())]:
                 if rates is not None:
                     rates.read(circumstances.folder)
-        return iter(())
+        narrow = any(cell.uplink < math.inf for cell in self.cells.values())
+        if self.buffer and narrow and self.server_downlink < math.inf:
+            yield (
+                "network 'shared' can't have a `buffer` where uploads share two links one after "
+                "the other: set a cell's `uplink` or `server_downlink`, not both"
+            )
 
     @override
     def bind(
@@ -126,7 +138,7 @@ class Shared(Network):
             latency_s,
             {
                 "down": Lines(timeline, down, rates, cells),
-                "up": Lines(timeline, up, rates, cells),
+                "up": Lines(timeline, up, rates, cells, 8 * self.buffer / gross),
             },
             variation,
             plain=gross == 1,

@@ -1,20 +1,23 @@
 """The seam of execution: orders -> results.  Executors differ only in where they compute."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
+from simfl.components.aggregators.weighting import GroupedSum
 from simfl.components.selectors.base import Report
 from simfl.core.guard import asking, blaming_code_of
 from simfl.core.registry import Component, Registry
-from simfl.core.types import Params
-from simfl.core.work import MiniBatch, OrderBatch, WorkResult
+from simfl.core.types import Floats, Params
+from simfl.core.work import MiniBatch, OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
+from simfl.training.executors.sums import NO_MODEL, ROOM_BYTES, Sum, is_sound
 
 if TYPE_CHECKING:
     import torch
@@ -51,6 +54,52 @@ class Executor(Component, ABC):
     @abstractmethod
     def train(self, batch: OrderBatch) -> list[WorkResult]:
         """Return the results of the batch's orders, in their order."""
+
+    def worth_adding_up(self, models: int, model_bytes: int) -> bool:
+        """Whether to ask for the sum of so many models instead of them: all at once do not fit."""
+        return models > self._at_once(model_bytes)
+
+    def add_up(self, batch: OrderBatch, weigh: Callable[[Sequence[WorkOrder]], Floats]) -> Sum:
+        """Train a batch and return the `GroupedSum` of its models; they are not kept.
+
+        Args:
+            batch: its orders in canonical order.
+            weigh: (orders) -> `(r,)` what each model is multiplied by.
+
+        Returns:
+            The sum of those that are sound, their results, and who is not.
+        """
+        added = self._sum(batch, weigh(batch.orders))
+        if not added.discarded:
+            return added
+        # The weights of all others hang on it: they are trained once more, and are sound again.
+        orders = batch.orders
+        sound = [at for at, order in enumerate(orders) if order.key not in added.discarded]
+        if not sound:
+            return Sum(None, [], added.discarded)
+        part = batch.part(sound)
+        return replace(self._sum(part, weigh(part.orders)), discarded=added.discarded)
+
+    def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
+        """Train and add up, no more models at a time than fit; no total if one is not sound."""
+        total, results, discarded = GroupedSum(), list[WorkResult](), list[tuple[int, int]]()
+        places, at_once = range(len(batch.orders)), self._at_once(batch.model_bytes)
+        for first in places[::at_once]:
+            part = slice(first, first + at_once)
+            # No name for what was trained: it is to be gone when the next part is.
+            for result, weight in zip(
+                self.train(batch.part(places[part])), weights[part], strict=True
+            ):
+                if not is_sound(result):
+                    discarded.append(result.order.key)
+                elif weights.any() and not discarded:
+                    total.add(weight, result.params)
+                results.append(replace(result, params=NO_MODEL))
+        return Sum(None if discarded else total.value(), results, discarded)
+
+    def _at_once(self, model_bytes: int) -> int:
+        """Return how many models may be there at the same time."""
+        return max(ROOM_BYTES // model_bytes, self.side_by_side)
 
     def _asking(self, batch: OrderBatch) -> AbstractContextManager[None]:
         """Let it be told, while others train `batch`, whose code that is."""

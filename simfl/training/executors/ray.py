@@ -2,30 +2,33 @@
 
 The task and each model version are put into the object store once; a worker fetches the task the
 first time it is given one of its orders, and keeps it.  Orders travel in lane-groups of about equal
-work, one Ray task each, one CPU and one thread each.  Orders are pure, so Ray may compute a group
-again wherever it likes when a worker or a node is lost: no bit changes.
+work, one Ray task each, one CPU and one thread each.  Where only a sum of large models is asked for
+they stay where they were trained, and a sum of each group of them comes back.  Orders are pure, so
+Ray may compute a group again wherever it likes when a worker or a node is lost: no bit changes.
 """
 
 import logging
 import os
 import pickle
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
+from simfl.components.aggregators.weighting import GROUP
 from simfl.core.extras import extra
-from simfl.core.types import Params
-from simfl.core.work import OrderBatch, WorkResult
+from simfl.core.types import Floats
+from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import InputError, RunError, SimflError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import lane_groups_of, work_of
 from simfl.training.executors.patience import Patience
+from simfl.training.executors.ray_tasks import AddingUp, RayTasks
+from simfl.training.executors.ray_worker import find_code
+from simfl.training.executors.sums import Sum
 
 if TYPE_CHECKING:
     from simfl.training.task import Task
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
 RETRIES = 5
 """How often a lane-group is computed again when its worker or its node was lost."""
 
-TASKS_KEPT = 4
-"""Tasks that a worker remembers (variants of a scenario may share the workers)."""
+STAY_BYTES = 4 * 2**20
+"""Models from here on are added up where they were trained: below, tasks cost more than bytes."""
 
 
 @executors.register("ray")
@@ -84,6 +87,50 @@ class Ray(Executor):
         task = self.task
         if not batch.orders:
             return []
+        with self._under_way(batch) as tasks:
+            groups = lane_groups_of(task, batch.orders, self.side_by_side)
+            asked = [tasks.ask(group) for group in groups]
+            results: dict[int, WorkResult] = {}
+            for group in asked:
+                for part in tasks.settle(group):
+                    results.update(zip(part.at, part.answer, strict=True))
+        return [results[at] for at in range(len(batch.orders))]
+
+    @override
+    def worth_adding_up(self, models: int, model_bytes: int) -> bool:
+        """A sum is as large as two models."""
+        stay = models > 2 and self._stay(models, model_bytes)
+        return stay or super().worth_adding_up(models, model_bytes)
+
+    def _stay(self, models: int, model_bytes: int) -> bool:
+        """Whether models stay where they were trained: large ones that the stores have room for."""
+        if model_bytes < STAY_BYTES:
+            return False
+        stores = connect(self.address).cluster_resources().get("object_store_memory", 0)
+        return bool(min(models, 2 * self._wave(model_bytes)) * model_bytes <= stores)
+
+    def _wave(self, model_bytes: int) -> int:
+        """Return how many models may be there at the same time: whole groups of their sum."""
+        return -(-self._at_once(model_bytes) // GROUP) * GROUP
+
+    @override
+    def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
+        if not self._stay(len(batch.orders), batch.model_bytes):
+            return super()._sum(batch, weights)
+        workers, wave = self.side_by_side, self._wave(batch.model_bytes)
+        places = range(len(batch.orders))
+        with self._under_way(batch) as tasks:
+            adding = AddingUp(tasks, weights)
+            for first in places[::wave]:
+                adding.ask(places[first : first + wave], workers)
+                if first or self.workers:  # the next are trained while these are added up
+                    adding.take()
+            return adding.result()
+
+    @contextmanager
+    def _under_way(self, batch: OrderBatch) -> "Iterator[RayTasks]":
+        """Offer to have a batch's orders computed; what is not waited for in the end is ended."""
+        task = self.task
         import ray
 
         # Versions that this call no longer offers will not be asked for again.
@@ -92,62 +139,16 @@ class Ray(Executor):
             version: ray.put(batch.bases[version]) if model is None else model
             for version, model in kept.items()
         }
-        groups = lane_groups_of(task, batch.orders, self.workers or _cpus(ray))
-        asked = [self._ask(ray, batch, group) for group in groups]
-        results: dict[int, WorkResult] = {}
+
+        def limit_s(orders: Sequence[WorkOrder], failures: int) -> float:
+            return self._patience.limit_s(sum(work_of(task, orders)), failures)
+
+        tasks = RayTasks(ray, batch, self._parcel, self._models, limit_s, RETRIES)
         try:
             with self._asking(batch):
-                for place, group in enumerate(groups):
-                    answer = self._answer(ray, batch, group, asked, place)
-                    results.update(zip(group, answer, strict=True))
-        except ray.exceptions.RayError as error:
-            _cancel(ray, asked)
-            clients = [batch.orders[at].client for at in group]
-            raise RunError(f"Ray gave up on clients {clients}: {error}") from None
-        except BaseException:
-            _cancel(ray, asked)
-            raise
-        return [results[at] for at in range(len(batch.orders))]
-
-    def _ask(self, ray: Any, batch: OrderBatch, group: Sequence[int]) -> Any:
-        """Hand out a lane-group; return where its answer will be."""
-        part = batch.part(group)
-        versions = list(part.bases)
-        models = [self._models[version] for version in versions]
-        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(_compute)
-        return compute.remote([self._parcel], replace(part, bases={}), versions, *models)
-
-    def _answer(
-        self, ray: Any, batch: OrderBatch, group: Sequence[int], asked: list[Any], place: int
-    ) -> Sequence[WorkResult]:
-        """Return the results of a group, handed out anew whenever it takes much too long.
-
-        How long it has waited for a CPU is not known, so the limit doubles and there is no last.
-        If its workers die again and again, one half after the other is tried: for want of memory.
-
-        Raises:
-            SimflError: training failed in a worker.
-        """
-        work = sum(work_of(self.task, batch.part(group).orders))
-        for failures in count():
-            try:
-                answer = ray.get(asked[place], timeout=self._patience.limit_s(work, failures))
-                if isinstance(answer, SimflError):
-                    raise answer
-                return list(answer)
-            except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError):
-                if len(group) < 2:
-                    raise
-                halves = group[: len(group) // 2], group[len(group) // 2 :]
-                answers = list[WorkResult]()
-                for half in halves:
-                    asked[place] = self._ask(ray, batch, half)
-                    answers += self._answer(ray, batch, half, asked, place)
-                return answers
-            except ray.exceptions.GetTimeoutError:
-                _cancel(ray, [asked[place]])
-                asked[place] = self._ask(ray, batch, group)
-        raise AssertionError
+                yield tasks
+        finally:
+            tasks.cancel()
 
     @override
     def close(self) -> None:
@@ -219,11 +220,12 @@ def at_once(
     except ray.exceptions.RayError as error:
         raise RunError(f"Ray gave up on a run: {error}") from None
     finally:
-        _cancel(ray, under_way)
+        for reference in under_way:
+            ray.cancel(reference, force=True)
 
 
 def _call(path: Sequence[str], call: bytes) -> SimflError | None:
-    _find_code(path)
+    find_code(path)
     try:
         pickle.loads(call)()
     except SimflError as error:
@@ -231,59 +233,6 @@ def _call(path: Sequence[str], call: bytes) -> SimflError | None:
     return None
 
 
-def _find_code(path: Sequence[str]) -> None:
-    """Let this worker import what the user's process can: code may lie beside a scenario."""
-    sys.path += [folder for folder in path if folder not in sys.path]
-
-
 def _cpus(ray: Any) -> int:
     """Return how many CPUs the cluster has now."""
     return max(int(ray.cluster_resources().get("CPU", 1)), 1)
-
-
-def _cancel(ray: Any, asked: Sequence[Any]) -> None:
-    for reference in asked:
-        ray.cancel(reference, force=True)
-
-
-_tasks: "dict[Any, Task]" = {}
-"""In a worker: the tasks it has seen, the last used last."""
-
-
-def _compute(
-    parcel: Sequence[Any],
-    batch: OrderBatch,
-    versions: Sequence[int],
-    *models: Params,
-) -> list[WorkResult] | SimflError:
-    """Train a lane-group in a Ray worker.
-
-    Args:
-        parcel: a reference to the packed task; in a list, or Ray would fetch it every time.
-        batch: what to train, without the models that it starts from.
-        versions: of those models.
-        models: those models, in memory that can't be written.
-    """
-    import torch
-
-    from simfl.training.executors.worker import attempt
-
-    torch.set_num_threads(1)
-    bases = {version: np.array(model) for version, model in zip(versions, models, strict=True)}
-    return attempt(_task(parcel[0]), replace(batch, bases=bases))
-
-
-def _task(reference: Any) -> "Task":
-    task = _tasks.pop(reference, None)
-    if task is None:
-        import ray
-
-        from simfl.training.executors.sharing import unpack_arrays
-
-        path, packed = ray.get(reference)
-        _find_code(path)
-        task = unpack_arrays(*packed)
-    _tasks[reference] = task
-    while len(_tasks) > TASKS_KEPT:
-        del _tasks[next(iter(_tasks))]
-    return task

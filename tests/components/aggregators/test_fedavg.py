@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.components.aggregators.base import Contribution, aggregators
-from simfl.components.aggregators.weighting import sum_of
+from simfl.components.aggregators.weighting import GROUP, GroupedSum, sum_of
 from simfl.core.work import Plan, WorkOrder, WorkResult
 
 
@@ -80,3 +80,22 @@ def test_sums_over_many_blocks_are_whole() -> None:
     assert np.array_equal(total, 2.0 * np.arange(p))
     updates = sum_of(two, np.array([1.0, -0.5]), "updates")
     assert not updates.any()
+
+
+@given(n=st.integers(1, 70), seed=st.integers(0, 10**6))
+def test_whoever_adds_up_the_groups_comes_to_the_same_bits(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    models, weights = rng.normal(size=(n, 5)).astype(np.float32), rng.random(n)
+    apart, whole = GroupedSum(), GroupedSum()
+    for first in range(0, n, GROUP):
+        group = np.zeros(5)
+        for model, weight in zip(models[first : first + GROUP], weights[first:], strict=False):
+            group += weight * model.astype(np.float64)
+            whole.add(weight, model)
+        group.flags.writeable = False  # as what comes of another process
+        apart.add_group(group)
+    together = sum_of([contribution(model) for model in models], weights)
+    for total in (apart.value(), whole.value()):
+        assert total is not None
+        assert total.tobytes() == together.tobytes()
+    assert GroupedSum().value() is None

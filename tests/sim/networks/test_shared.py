@@ -9,6 +9,7 @@ import pytest
 
 from simfl.sim.networks.base import Links, Transfer, networks
 from simfl.sim.timeline import Timeline
+from simfl.testing.circumstances import circumstances
 
 
 def bind(
@@ -164,3 +165,21 @@ def test_overhead_takes_time_on_every_link_and_is_not_booked() -> None:
     cut = links.transfer(2, "up", 1000)
     timeline.run(until=timeline.now + 0.5 + 1.25)
     assert cut.abort() == 500
+
+
+def test_what_waits_before_the_servers_link_goes_on_at_its_rate_by_hand() -> None:
+    """Bytes instead of bits of `test_buffered_link`: all takes eight times as long."""
+    timeline = Timeline()
+    network = networks.parse({"server_downlink": "3 bit/s", "buffer": "1 B"})
+    links = network.bind(timeline, np.full(2, math.inf), np.array([5.0, 2.0]), np.zeros(2))
+    transfers = [links.transfer(0, "up", 6), links.transfer(1, "up", 12)]
+    assert ends(timeline, transfers) == pytest.approx([32.0, 52.0])
+
+
+def test_a_buffer_before_two_shared_links_in_a_row_is_an_objection() -> None:
+    cells = {"home": {"uplink": "1 Mbit/s"}}
+    options = {"server_downlink": "8 Mbit/s", "buffer": "32 kB", "cells": cells}
+    plain = {**options, "server_downlink": math.inf}
+    facts = circumstances()
+    assert "`buffer`" in next(networks.parse(options).objections(facts))
+    assert list(networks.parse(plain).objections(facts)) == []

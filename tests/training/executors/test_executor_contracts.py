@@ -33,6 +33,18 @@ class Uncorrected(Inline):
         return super().train(replace(batch, corrections=None))
 
 
+class Straight(Inline):
+    """Adds up in another order."""
+
+    def add_up(self, batch, weigh):
+        added = super().add_up(batch, weigh)
+        sound = batch.part(
+            [at for at, order in enumerate(batch.orders) if order.key not in added.discarded]
+        )
+        models = np.stack([result.params for result in self.train(sound)]).astype(np.float64)
+        return replace(added, total=weigh(sound.orders) @ models)
+
+
 class Estimates(Inline):
     def measure(self, report, params, clients, batch=None):
         return super().measure(report, params, clients)
@@ -54,6 +66,7 @@ class Insatiable(Inline):
         (Shuffled, "test_bits_are_those_of_one_process"),
         (Rounds, "test_bits_are_those_of_one_process"),
         (Uncorrected, "test_bits_are_those_of_one_process"),
+        (Straight, "test_sums_are_those_of_one_process"),
         (Estimates, "test_bits_are_those_of_one_process"),
         (Unclosable, "test_it_can_be_closed_twice_and_started_again"),
         (Insatiable, "test_bits_are_those_of_one_process"),

@@ -1,6 +1,5 @@
 """A Ray cluster computes what one process computes, even when it loses a node on the way."""
 
-import builtins
 import inspect
 import os
 import signal
@@ -19,10 +18,11 @@ from simfl.errors import InputError, RunError
 from simfl.runs.options import Options
 from simfl.runs.run import run
 from simfl.scenario import Scenario
-from simfl.training.executors import patience
+from simfl.training.executors import base, patience, ray_worker
 from simfl.training.executors import ray as ray_executor
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
+from simfl.training.executors.ray_tasks import RayTasks
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
 
 ROOT = Path(__file__).parents[3]
@@ -123,9 +123,88 @@ def test_equals_inline_although_a_node_is_killed_at_work(cluster, tmp_path):
     executor.close()
 
 
+def weigh(orders):
+    return np.arange(1.0, len(orders) + 1)
+
+
+def same_sum(added, expected):
+    assert added.total.tobytes() == expected.total.tobytes()
+    assert added.discarded == expected.discarded
+    same(added.results, expected.results)
+
+
+@pytest.fixture
+def models_stay(monkeypatch):
+    """However small they are, and only a group of them at a time."""
+    monkeypatch.setattr(ray_executor, "STAY_BYTES", 0)
+    monkeypatch.setattr(base, "ROOM_BYTES", 1)
+
+    def never(self, batch):
+        raise AssertionError("models travel")
+
+    monkeypatch.setattr(Ray, "train", never)
+
+
 @slow
 @quiet
-def test_a_run_that_loses_a_node_ends_with_the_same_digest(cluster, tmp_path):
+def test_sums_are_the_same_although_models_are_lost_on_the_nodes(cluster, monkeypatch, models_stay):
+    sizes = SIZES * 4
+    task = make_task(Logistic(), sizes, shape=(6000,))  # smaller ones would travel with the answer
+    batch = OrderBatch({0: initial(task)}, make_orders(sizes))
+    inline, executor = Inline(), Ray(address=cluster.address)
+    assert executor.worth_adding_up(3, 1)
+    inline.start(task)
+    executor.start(task)
+    asked, ask_sum = [], RayTasks.ask_sum
+
+    def lose_a_node(self, at, weights, models):
+        asked.append(at)
+        if len(asked) == 2:  # the second group is trained, and the third is under way
+            cluster.remove_node(cluster.second, allow_graceful=False)
+        return ask_sum(self, at, weights, models)
+
+    monkeypatch.setattr(RayTasks, "ask_sum", lose_a_node)
+    same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
+    assert [len(at) for at in asked] == [16, 16, 4]
+    nothing = {order.key: np.zeros_like(initial(task)) for order in batch.orders}
+    nonsense = {batch.orders[21].key: initial(task) * np.float32(np.nan)}
+    diverging = OrderBatch(batch.bases, batch.orders, {**nothing, **nonsense})
+    added = executor.add_up(diverging, weigh)
+    same_sum(added, inline.add_up(diverging, weigh))
+    assert added.discarded == [batch.orders[21].key]
+    orders = make_orders(sizes, Plan(coreset_epochs=1, coreset_size=2))
+    with pytest.raises(InputError, match="names no coreset"):
+        executor.add_up(OrderBatch(batch.bases, orders), weigh)
+
+    def interrupted(self, at, weights, models):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as pressed:
+        pressed.setattr(RayTasks, "ask_sum", interrupted)
+        with pytest.raises(KeyboardInterrupt):  # while the second group is trained
+            executor.add_up(batch, weigh)
+    same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
+    executor.close()
+
+
+@slow
+@quiet
+def test_models_stay_where_that_pays_and_there_is_room(cluster):
+    executor, large = Ray(address=cluster.address), 5 * 10**6
+    executor.start(make_task(Logistic(), SIZES))
+    assert executor.worth_adding_up(30, large)
+    assert not executor.worth_adding_up(45, large)  # more than 200 MiB
+    assert not executor.worth_adding_up(2, large)
+    assert not executor.worth_adding_up(30, large // 2)
+    executor.close()
+
+
+@slow
+@quiet
+@pytest.mark.parametrize("stay", [False, True])
+def test_a_run_that_loses_a_node_ends_with_the_same_digest(cluster, tmp_path, request, stay):
+    if stay:
+        request.getfixturevalue("models_stay")
     scenario = Scenario.from_dict(
         {
             "name": "ray",
@@ -138,7 +217,7 @@ def test_a_run_that_loses_a_node_ends_with_the_same_digest(cluster, tmp_path):
             },
             "training": {"epochs": 2},
             "rounds": {"policy": {"name": "synchronous", "deadline": {"stragglers": "30%"}},
-                       "stop": {"rounds": 6}},
+                       "clients": 27 if stay else 10, "stop": {"rounds": 6}},
         }
     )  # fmt: skip
 
@@ -191,15 +270,7 @@ def test_variants_and_seeds_run_at_once_into_the_same_folders(cluster, tmp_path,
 
 
 def test_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def without_ray(name, *args, **kwargs):
-        if name == "ray":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
-    monkeypatch.setattr(builtins, "__import__", without_ray)
+    monkeypatch.setitem(sys.modules, "ray", None)  # nothing is half imported for the next test
     with pytest.raises(InputError, match=r"pip install 'simfl\[ray\]'"):
         Ray().start(make_task(Logistic(), SIZES))
 
@@ -217,6 +288,17 @@ def in_worker() -> bool:
     )
 
 
+def equal_inline(executor, task, batch, request, stay):
+    """Assert that what comes back, models or only their sum, is what one process computes."""
+    inline = Inline()
+    inline.start(task)
+    if stay:
+        request.getfixturevalue("models_stay")
+        same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
+    else:
+        same(executor.train(batch), inline.train(batch))
+
+
 class Stopped(Logistic):
     """Stops the worker that builds it, once."""
 
@@ -232,7 +314,8 @@ class Stopped(Logistic):
 
 @slow
 @quiet
-def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch):
+@pytest.mark.parametrize("stay", [False, True])
+def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch, request, stay):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
     paths = [*sys.path, str(ROOT)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
@@ -243,9 +326,37 @@ def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch):
     executor = Ray(workers=2)
     try:
         executor.start(task)
-        results = executor.train(OrderBatch(bases, orders))
+        equal_inline(executor, task, OrderBatch(bases, orders), request, stay)
         assert (tmp_path / "mark").exists()
-        same(results, by_inline(task, bases, orders))
+    finally:
+        executor.close()
+        ray.shutdown()
+
+
+@slow
+@quiet
+def test_what_a_stopped_worker_should_add_up_another_does(tmp_path, monkeypatch, models_stay):
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path, str(ROOT)]))
+    monkeypatch.setattr(patience, "LEAST_S", 20.0)
+    monkeypatch.setattr(patience, "UNKNOWN_S", 0.0)
+    mark, add_up = tmp_path / "mark", ray_worker.add_up
+
+    def stops_once(weights, *models):
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return add_up(weights, *models)
+
+    monkeypatch.setattr(ray_worker, "add_up", stops_once)
+    task = make_task(Logistic(), SIZES)
+    batch = OrderBatch({0: initial(task)}, make_orders(SIZES))
+    inline, executor = Inline(), Ray(workers=2)
+    try:
+        inline.start(task)
+        executor.start(task)
+        same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
+        assert mark.exists()
     finally:
         executor.close()
         ray.shutdown()
@@ -266,7 +377,8 @@ class Large(Logistic):
 
 @slow
 @quiet
-def test_a_group_whose_workers_die_is_tried_in_halves(monkeypatch):
+@pytest.mark.parametrize("stay", [False, True])
+def test_a_group_whose_workers_die_is_tried_in_halves(monkeypatch, request, stay):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path, str(ROOT)]))
     monkeypatch.setattr(ray_executor, "RETRIES", 0)
@@ -275,7 +387,7 @@ def test_a_group_whose_workers_die_is_tried_in_halves(monkeypatch):
     executor = Ray(workers=2)
     try:
         executor.start(task)
-        same(executor.train(OrderBatch(bases, orders)), by_inline(task, bases, orders))
+        equal_inline(executor, task, OrderBatch(bases, orders), request, stay)
     finally:
         executor.close()
         ray.shutdown()

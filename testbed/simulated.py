@@ -1,0 +1,70 @@
+"""The same scenario on simfl's clock, and how much hangs on small things there."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from simfl import Options, Scenario, run
+from simfl.scenario.distributions.base import Constant
+from testbed.journals import Run
+from testbed.orders import orders, participations
+
+SHAKEN, DRAWS = 0.005, 5
+"""Devices so much faster or slower, at random (the standard deviation), so often."""
+
+
+def simulate(scenario: Scenario, data_dir: Path | None, train: bool, overhead: float) -> Run:
+    """Run `scenario` on simfl's clock, with so much protocol overhead."""
+    network = scenario.network.model_copy(update={"overhead": overhead})
+    scenario = scenario.model_copy(update={"network": network})
+    options = Options(time_only=not train, data_dir=data_dir)
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(scenario, Path(folder), options)[0]
+        rounds = result.rounds[["round", "start_s", "end_s"]]
+        accuracy = result.rounds.accuracy.tolist() if train else []
+        return Run(rounds, result.clients, {}, accuracy)
+
+
+def shaken(
+    scenario: Scenario, data_dir: Path | None, overhead: float, simulated: Run
+) -> dict[str, float]:
+    """Return how far a simulation moves when its devices are a little faster or slower.
+
+    Where that is far, chance decides, and no clock can tell single rounds.
+
+    Args:
+        scenario: which.
+        data_dir: where data sets lie.
+        overhead: of the protocols.
+        simulated: as written.
+
+    Returns:
+        `mean_round`: mean absolute difference of the rounds, in mean rounds; `orders`: share of
+        rounds whose updates arrive in the same order; both the mean of `DRAWS` simulations.
+    """
+    every = range(len(simulated.rounds))
+    as_written = participations(simulated, every)
+    lasts_s = np.diff([0.0, *simulated.rounds.end_s])
+    apart, alike = list[float](), list[float]()
+    for other in _moved(scenario):
+        again = simulate(other, data_dir, False, overhead)
+        moved_s = np.abs(np.diff([0.0, *again.rounds.end_s]) - lasts_s)
+        apart.append(float(moved_s.mean() / lasts_s.mean()))
+        alike.append(orders(as_written, participations(again, every), every))
+    return {"mean_round": float(np.mean(apart)), "orders": float(np.mean(alike))}
+
+
+def _moved(scenario: Scenario) -> Iterator[Scenario]:
+    """Yield the scenario with each group's devices a little faster or slower."""
+    generator = np.random.default_rng(0)
+    for _ in range(DRAWS):
+        fleet = []
+        for group in scenario.fleet:
+            if isinstance(group.compute, Constant):
+                rate = group.compute.value * (1 + SHAKEN * generator.standard_normal())
+                compute = group.compute.model_copy(update={"value": rate})
+                group = group.model_copy(update={"compute": compute})
+            fleet.append(group)
+        yield scenario.model_copy(update={"fleet": tuple(fleet)})

@@ -1,0 +1,33 @@
+"""How far a simulation moves when its devices are a little faster or slower."""
+
+import pytest
+
+from simfl import Scenario
+from tests.tiny import TINY
+
+pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
+
+from testbed.simulated import DRAWS, SHAKEN, shaken, simulate
+
+
+@pytest.mark.parametrize("overhead", [0.0, 0.046])
+def test_a_device_that_only_computes_moves_as_much_as_it_is_shaken(overhead: float) -> None:
+    device = {"count": 1, "compute": "100 samples/s"}
+    rounds = {"clients": 1, "stop": {"rounds": 3}}
+    scenario = Scenario.from_dict({**TINY, "fleet": [device], "rounds": rounds})
+    moved = shaken(scenario, None, overhead, simulate(scenario, None, False, overhead))
+    # The mean of a normal deviate's size is .8 of its standard deviation; of few draws, about that.
+    assert 0.8 * SHAKEN / DRAWS < moved["mean_round"] < 3 * SHAKEN
+    assert moved["orders"] == 1
+
+
+def test_who_comes_first_hangs_on_it_where_two_are_nearly_alike() -> None:
+    names = {"a": 100.0, "b": 100.1}
+    fleet = [
+        {"name": name, "count": 1, "compute": f"{rate} samples/s"} for name, rate in names.items()
+    ]
+    data = {**TINY["data"], "dataset": {**TINY["data"]["dataset"], "samples": 4000}}
+    rounds = {"clients": 2, "stop": {"rounds": 3}}
+    scenario = Scenario.from_dict({**TINY, "data": data, "fleet": fleet, "rounds": rounds})
+    moved = shaken(scenario, None, 0.0, simulate(scenario, None, False, 0.0))
+    assert 0 < moved["orders"] < 1
