@@ -4,6 +4,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -122,16 +123,18 @@ def kind_of(name: str) -> str:
 
     Raises:
         NameNotFound: nothing has.
-        InputError: several kinds have one.
+        InputError: several kinds have one, or it is a kind's own.
     """
+    with suppress(NameNotFound):
+        names = ", ".join(overview(name if name == DEVICES else plural(name)))
+        raise InputError(f"{name!r} is a kind of component; name one of: {names}")
     members = {kind: overview(kind) for kind in (*KINDS, DEVICES)}
     kinds = [kind for kind, names in members.items() if name in names]
     if len(kinds) > 1:
         commands = " or ".join(f"`simfl describe {kind} {name}`" for kind in kinds)
         raise InputError(f"several things are called {name!r}: {commands}")
     if not kinds:
-        names = {own for of_kind in members.values() for own in of_kind} | members.keys()
-        raise NameNotFound("component", name, names)
+        raise NameNotFound("component", name, {own for names in members.values() for own in names})
     return kinds[0]
 
 

@@ -120,6 +120,13 @@ def test_describe_without_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", "fedbuff"]) == 2
     told = "`simfl describe policies fedbuff` or `simfl describe aggregators fedbuff`"
     assert told in capsys.readouterr().err
+    for kind, members in {
+        "losses": "binary_cross_entropy",
+        "loss": "binary",
+        "devices": "ph",
+    }.items():
+        assert main(["describe", kind]) == 2
+        assert f"{kind!r} is a kind of component; name one of: {members}" in capsys.readouterr().err
     assert main(["describe", "ort"]) == 2
     assert "unknown component 'ort'; did you mean 'oort'?" in capsys.readouterr().err
 
