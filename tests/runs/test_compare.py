@@ -122,12 +122,9 @@ def test_heads_are_broken_before_any_cell_is(tmp_path: Path) -> None:
     for name in ("random", "oort"):
         folder = made_run(tmp_path, name, 0, reaches(8, 8), round_s=8.875, targets=()).folder
         rounds = pd.read_csv(folder / "rounds.csv")
-        changes = {
-            "deadline_s": 60.0,
-            "last_arrival_s": rounds.start_s + 8.7,
-            "idle_energy_j": 59.3,
-        }
-        rounds.assign(**changes).to_csv(folder / "rounds.csv", index=False)
+        last_s = rounds.start_s + 8.7
+        rounds = rounds.assign(deadline_s=60.0, last_arrival_s=last_s, idle_energy_j=59.3)
+        rounds.to_csv(folder / "rounds.csv", index=False)
         summary = json.loads((folder / "summary.json").read_text())
         summary["totals"] |= {**totals, "wasted_bytes": 116_200}
         (folder / "summary.json").write_text(json.dumps(summary))

@@ -142,9 +142,9 @@ def test_several_labels_each_yes_or_no(how, tmp_path):
     if how == "columns":
         file = str(tmp_path / "many.csv")
         named = {"name": "csv", "file": file, "label": ["red", "round", "soft"]}
-    data = datasets.parse({**named, "learn": "labels", "test_share": 0})
-    corpus = data.load(None, Seeds(0))
-    assert (data.targets, data.shape()) == ("labels", ((2,), 3))
+    dataset = datasets.parse({**named, "learn": "labels", "test_share": 0})
+    corpus = dataset.load(None, Seeds(0))
+    assert (dataset.targets, dataset.shape()) == ("labels", ((2,), 3))
     np.testing.assert_array_equal(corpus.train.y, y.astype(np.float32))
     np.testing.assert_allclose(corpus.train.x, x.astype(np.float32))
     learning = {"loss": "binary_cross_entropy", "steps": 2}
