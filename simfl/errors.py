@@ -10,7 +10,7 @@ SimflError
 └── Interrupted       the user stopped it: exit code 130, it can be resumed
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 
@@ -57,8 +57,32 @@ class Interrupted(SimflError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint such as ``; did you mean 'fedcor'?``, or what there is to choose from."""
+    """Return a hint such as ``; did you mean 'fedcor'?``, or what there is to choose from.
+
+    >>> nearest("sync", ["fedasync", "synchronous"]), nearest("MSE", ["mean_squared_error"])
+    ("; did you mean 'synchronous'?", "; did you mean 'mean_squared_error'?")
+    """
     names = sorted(known)
-    if close := get_close_matches(name, names, n=1, cutoff=0.55):
-        return f"; did you mean {close[0]!r}?"
+    if close := _close(name.lower(), {full.lower(): full for full in names}):
+        return f"; did you mean {close!r}?"
     return f"; expected one of: {', '.join(names)}" if names else ""
+
+
+def _close(name: str, known: Mapping[str, str]) -> str | None:
+    """Return what of `known` (in small letters: as it is written) `name` probably stands for.
+
+    That is what only differs in its case, what alone begins so, an abbreviation by first letters
+    (or what it abbreviates), or else what is spelt most alike.
+    """
+    begin = [full for full in known if len(name) > 2 and full.startswith(name)]
+    short = [full for full in known if _initials(full) == name or _initials(name) == full]
+    alike = get_close_matches(name, known, n=1, cutoff=0.55)
+    for candidates in ([name] if name in known else [], begin, short):
+        if len(candidates) == 1:
+            return known[candidates[0]]
+    return known[alike[0]] if alike else None
+
+
+def _initials(name: str) -> str:
+    words = name.split("_")
+    return "".join(word[:1] for word in words) if len(words) > 1 else ""

@@ -63,11 +63,6 @@ def _deal(
     """Return each client's rows of the training set."""
     source = Source(corpus.train.y, corpus.classes, corpus.natural)
     if dataset.targets != "classes":
-        if partition.reads_labels:
-            raise InputError(
-                f"partition {partition.name!r} deals by classes, but the targets of data set "
-                f"{dataset.name!r} are {dataset.targets}; use iid, natural or power_law"
-            )
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
     with blaming(partition, "dealing", told_as=InputError):
         dealt = partition.deal(source, clients, seeds.stream("partition"))

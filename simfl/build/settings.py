@@ -18,7 +18,11 @@ def server_settings(scenario: Scenario, model: ModelFacts) -> Settings:
         batch_size=training.batch_size,
         convex=model.convex,
         stop=Stop(
-            stop.rounds, stop.time, stop.accuracy, None if stop.bytes is None else int(stop.bytes)
+            stop.rounds,
+            stop.time,
+            stop.accuracy,
+            None if stop.bytes is None else int(stop.bytes),
+            stop.energy,
         ),
         evaluate_every=scenario.evaluation.every,
         targets=scenario.evaluation.targets,

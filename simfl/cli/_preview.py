@@ -54,13 +54,36 @@ def load(
 
 
 def tell_assumptions(scenario: "Scenario") -> None:
-    """Print what `scenario` leaves to defaults that decide its result."""
+    """Print what `scenario` leaves to defaults that decide its result, alike groups in one line."""
     from simfl.scenario.assumptions import assumptions
+    from simfl.scenario.place import dotted
 
-    if assumed := assumptions(scenario):
+    groups: dict[str, list[int]] = {}
+    for path, value in assumptions(scenario):
+        of_fleet = path[0] == "fleet"
+        text = (
+            f"fleet[{{}}].{dotted(path[2:])}: {value}" if of_fleet else f"{dotted(path)}: {value}"
+        )
+        groups.setdefault(text, []).extend([int(path[1])] if of_fleet else [])
+    if groups:
         typer.echo("  assumed, not given:")
-        for assumption in assumed:
-            typer.echo(f"    {assumption}")
+    for text, indices in groups.items():
+        typer.echo(f"    {text.replace('{}', _ranges(indices), 1) if indices else text}")
+
+
+def _ranges(indices: Sequence[int]) -> str:
+    """Return ascending numbers as text.
+
+    >>> _ranges([0, 2, 3, 4])
+    '0,2-4'
+    """
+    runs: list[list[int]] = []
+    for index in indices:
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":

@@ -30,7 +30,7 @@ def calibrate_command(
         str, typer.Option("--latency", help="One-way, where it can't be told from the rates.")
     ] = "0 s",
 ) -> None:
-    """Fit a fleet to measured participations, and tell how well it does."""
+    """Fit a fleet to measured participations; tell how well it does."""
     import yaml
 
     from simfl.build.calibrate import calibrated, fleet, measurements

@@ -10,8 +10,9 @@ from simfl.cli.app import app
 def check_command(
     folders: shared.Folders,
 ) -> None:
-    """Hold run folders to the laws of time, bytes and energy; exit code 1 if one is broken.
+    """Hold run folders to the laws of time, bytes and energy.
 
+    Exit code 1 if one is broken.
     Nothing is run and no code is imported: only the folder is read.
     """
     from simfl.runs.check import check

@@ -31,7 +31,10 @@ def compare_command(
         ),
     ] = "table",
 ) -> None:
-    """Compare finished runs over seeds; with a baseline, seed by seed, with 95% intervals."""
+    """Compare finished runs over seeds.
+
+    With a baseline, seed by seed, with 95% intervals.
+    """
     from simfl.core.units import Share
     from simfl.errors import InputError, nearest
     from simfl.report.comparison_forms import render

@@ -18,7 +18,7 @@ def list_data(
     context: typer.Context,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List data sets and traces: built in, found in the data folder, or to be downloaded."""
+    """List data sets and traces, and where they are; or fetch them."""
     if context.invoked_subcommand is not None:
         return
     import json

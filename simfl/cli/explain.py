@@ -25,7 +25,7 @@ def explain_command(
     allow_code: shared.AllowCode = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Say what a run's virtual time went to, whom it waited for, and what would have helped."""
+    """Say what a run's time went to, and what would have helped."""
     import json
 
     from simfl.report.explanation import as_text

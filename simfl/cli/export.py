@@ -23,7 +23,7 @@ def export_command(
     ] = "csv",
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.")] = Path("exported"),
 ) -> None:
-    """Write rounds and participations of many runs as two tables, with variant, seed and sweep."""
+    """Write rounds and participations of many runs as two tables."""
     from simfl.errors import InputError, nearest
     from simfl.runs.export import export
     from simfl.runs.find import find_runs

@@ -30,8 +30,9 @@ def fork_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Go on from an instant of a run under changed rules; what happened until then is shared.
+    """Go on from an instant of a run under changed rules.
 
+    What happened until then is shared.
     Who is at work then is called off, unless only rounds.stop is changed.
     """
     from simfl.core.units import DURATION, parse_quantity

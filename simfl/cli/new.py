@@ -21,7 +21,10 @@ def new(
         ),
     ] = None,
 ) -> None:
-    """Write a commented scenario to start from, and the schema by which editors complete it."""
+    """Write a commented scenario to start from, and its schema.
+
+    Editors complete and check scenarios by the schema.
+    """
     import re
     from importlib.resources import files
 

@@ -18,7 +18,7 @@ def partition_command(
     out: preview.Out = None,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Show how a scenario deals its data: samples, labels and skew per client."""
+    """Show how a scenario deals its data: who holds which labels."""
     import json
 
     from simfl.components.partitions.describe import picture, skew, summary
@@ -31,10 +31,13 @@ def partition_command(
     scenario = preview.load(file, changes, variant, seed, allow_code)
     counts = preview.builder(scenario, data_dir).federation.label_counts
     if counts is None:
-        raise InputError(
-            f"data set {scenario.data.dataset.name!r} makes each client's samples when they are "
-            "asked for, so nobody has counted their labels; look at `simfl fleet` for the sizes"
+        dataset = scenario.data.dataset
+        why = (
+            "makes each client's samples when asked for, so nobody has counted their labels"
+            if dataset.targets == "classes"
+            else f"has {dataset.targets} to learn, no classes to count"
         )
+        raise InputError(f"data set {dataset.name!r} {why}; look at `simfl fleet` for the sizes")
     if out is not None:
         title = f"{scenario.data.dataset.name}, {scenario.data.partition.name}"
         save(picture(counts, title), out)

@@ -46,7 +46,7 @@ def plot_command(
     ] = "paper",
     log: Annotated[str, typer.Option("--log", help="Logarithmic axes: x, y or xy.")] = "",
 ) -> None:
-    """Draw runs as curves, means and bands over seeds, in the size and style of a publication."""
+    """Draw runs as curves, in the size and style of a publication."""
     from typing import cast
 
     from simfl.errors import InputError

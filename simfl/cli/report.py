@@ -21,8 +21,9 @@ def report_command(
         ),
     ] = None,
 ) -> None:
-    """Write a report: one self-contained HTML page; runs that have not ended have one too.
+    """Write a report: one self-contained HTML page.
 
+    Runs that have not ended have one too.
     Every run's page and timeline go into its folder; the page that compares several goes into the
     folder that was named, or here if several were.
     """

@@ -36,8 +36,9 @@ def reproduce(
     data_dir: shared.DataDir = None,
     quiet: shared.Quiet = False,
 ) -> None:
-    """List what can be repeated of the papers; or run it, or go on with it, and write a CSV file.
+    """List what can be repeated of the papers, or repeat it.
 
+    What was begun is gone on with; results are a CSV file.
     Ends with code 1 if what was measured contradicts an ordering that a paper claims.
     """
     from simfl.papers.item import items

@@ -21,7 +21,10 @@ def resume_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Go on with interrupted runs; nothing is lost, and finished ones are left alone."""
+    """Go on with interrupted runs.
+
+    Nothing is lost, and finished ones are left alone.
+    """
     from simfl.runs.find import find_runs
     from simfl.runs.run import resume_all
 

@@ -49,7 +49,7 @@ def run_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Simulate a scenario: every variant, at every point of its sweep, with every seed."""
+    """Simulate a scenario: all variants, points of its sweep, seeds."""
     from simfl.cli._plan import show_plan
     from simfl.errors import InputError
     from simfl.runs.job import jobs as jobs_of

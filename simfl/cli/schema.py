@@ -21,7 +21,7 @@ def schema(
         Path | None, typer.Option("--out", metavar="FILE", help="Write it there instead.")
     ] = None,
 ) -> None:
-    """Print the JSON Schema of scenarios, so that editors complete and check them."""
+    """Print the JSON Schema of scenarios, for editors."""
     from simfl.core.files import write_output
 
     if out is None:

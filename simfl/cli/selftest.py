@@ -10,7 +10,10 @@ from simfl.cli.app import app
 def selftest(
     as_json: shared.AsJson = False,
 ) -> None:
-    """Check virtual time against closed forms; exit code 1 if one of them does not hold."""
+    """Check virtual time against closed forms.
+
+    Exit code 1 if one of them does not hold.
+    """
     import json
     from dataclasses import asdict
 

@@ -60,8 +60,9 @@ def tune_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Look for the best choice: what the scenario's `tune` section says, or these options.
+    """Look for the best choice of some numbers, within limits.
 
+    What the scenario's `tune` section says, or these options.
     The same command goes on where it stopped; with more --trials it looks further.
     """
     from simfl.report.tuning import write_page

@@ -17,7 +17,7 @@ def validate(
     time_only: shared.TimeOnly = False,
     allow_code: shared.AllowCode = False,
 ) -> None:
-    """Check scenarios: exit code 0, or 2 and every error with its line."""
+    """Check scenarios: exit code 0, or 2 and each error's line."""
     from simfl.errors import ScenarioError
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse

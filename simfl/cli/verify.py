@@ -18,7 +18,10 @@ def verify_command(
     ray_address: shared.RayAddress = None,
     allow_code: shared.AllowCode = False,
 ) -> None:
-    """Do a run again, elsewhere: exit code 0 if events and model are the same, else 1."""
+    """Do a run again, elsewhere, and compare.
+
+    Exit code 0 if events and model are the same, else 1.
+    """
     from simfl.errors import RunError
     from simfl.runs.folder import log_of
     from simfl.runs.verify import verify

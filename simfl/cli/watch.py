@@ -16,7 +16,7 @@ def watch_command(
     port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 8411,
     browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
-    """Show the runs below a folder while they go on: a local page that keeps itself fresh.
+    """Show runs while they go on: a page that keeps itself fresh.
 
     It reads only, and only this machine can reach it.  Ctrl-C ends it.
     """

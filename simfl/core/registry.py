@@ -192,6 +192,12 @@ class Registry(Generic[C]):
         if isinstance(value, Component):
             return cast(C, value)
         options: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"name": value}
+        if "name" not in options and len(options) == 1 and (key := str(*options)) in self.names():
+            raise PydanticCustomError(
+                "component_name",
+                "{message}",
+                {"message": f"the name is written `name: {key}`, with options beside it"},
+            )
         name = options.pop("name", self.default)
         if not isinstance(name, str):
             raise PydanticCustomError(

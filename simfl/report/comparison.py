@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simfl.report import formats
-from simfl.runs.compare import Cell, Column, Comparison, target_text
+from simfl.runs.compare import NORMALISED, Cell, Column, Comparison, target_text
 from simfl.runs.statistics import Figure, Interval, Ratio
 
 TEXT: Mapping[str, Callable[[float], str]] = {
@@ -139,6 +139,11 @@ def legend(comparison: Comparison) -> list[str]:
     if any(0 < cell.missing < cell.seeds for cell in figures):
         lines.append(
             "Where some seed never reached a target: the median, never counting as latest."
+        )
+    if Column(NORMALISED) in comparison.columns:
+        lines.append(
+            "÷ deadline: time to the last arrival of a round by its deadline, in the mean of all "
+            "rounds."
         )
     if comparison.baseline is not None:
         methods = {c.interval.method for c in cells if c is not None and c.interval is not None}

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,7 +31,10 @@ def as_table(comparison: Comparison) -> str:
     console = Console(file=file, width=WIDTH, highlight=False, markup=False, color_system=None)
     for part in (fitting for whole in sections(comparison) for fitting in _fitting(whole)):
         table = Table(title=part.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for index, head in enumerate(part.heads):
+        columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
+        broken = sum(GAP + max(map(len, column)) for column in columns) > WIDTH
+        for index, column in enumerate(columns):
+            head = textwrap.fill(column[0], _width(column)) if broken else column[0]
             table.add_column(head, justify="right" if index else "left", overflow="fold")
         for row in part.rows:
             table.add_row(*row)

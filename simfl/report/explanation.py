@@ -83,8 +83,10 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
 
 
 def _what_if(explanation: Explanation) -> Iterator[str]:
-    if explanation.why_none:
-        yield f"What would have shortened it: not computed: {explanation.why_none}."
+    cases = explanation.counterfactuals
+    of_all = cases[0].why_not if len(cases) > 1 and len({c.why_not for c in cases}) == 1 else ""
+    if why_none := explanation.why_none or of_all:
+        yield f"What would have shortened it: not computed: {why_none}."
         return
     yield "What would have shortened it:"
     before = float(explanation.run.column("end_s")[-1])

@@ -121,7 +121,7 @@ def listed(words: list[str]) -> str:
 def metric(name: str) -> str:
     """Return what a loss's error or a scenario's metric is called.
 
-    >>> metric("auc"), metric("macro_f1")
-    ('AUC', 'macro f1')
+    >>> metric("auc"), metric("macro_f1"), metric("recall")
+    ('AUC', 'macro f1', 'recall')
     """
-    return name.replace("_", " ") if "_" in name else name.upper()
+    return name.upper() if len(name) <= len("RMSE") else name.replace("_", " ")

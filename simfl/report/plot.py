@@ -110,6 +110,8 @@ def plot(
         for index, (name, runs) in enumerate(by_variant(drawn).items()):
             _lines(axes, name, runs, across, up, band, index)
         _frame(axes, drawn, across, up, width_mm, log)
+        if len(by_variant(drawn)) > 1:
+            _name(figure, axes, grows=height_mm is None)
         return figure
 
 
@@ -188,8 +190,28 @@ def _frame(
     up = axis(extent(y, runs, (), vertical=True), 5, "y" in log)
     for name, scale in (("x", across), ("y", up)):
         _ticks(axes, name, scale)
-    if len(by_variant(runs)) > 1:
-        axes.legend()
+
+
+def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
+    """Name the lines beside them, or below the axes where that would cover much of them.
+
+    Args:
+        figure: drawn but for the names.
+        axes: its only ones.
+        grows: whether the figure may become higher by what stands below its axes.
+    """
+    legend = axes.legend()
+    figure.draw_without_rendering()
+    box, room = legend.get_window_extent(), axes.get_window_extent()
+    if box.width <= 0.6 * room.width and box.height <= 0.6 * room.height:
+        return
+    legend.remove()
+    columns = max(1, int(figure.bbox.width / box.width))
+    lines, names = axes.get_legend_handles_labels()
+    below = figure.legend(lines, names, loc="outside lower center", ncols=columns)
+    if grows:
+        figure.draw_without_rendering()
+        figure.set_figheight(figure.get_figheight() + below.get_window_extent().height / figure.dpi)
 
 
 def _ticks(axes: "Axes", name: str, scale: Axis) -> None:

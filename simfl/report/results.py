@@ -22,11 +22,6 @@ from simfl.runs.compare import (
     target_text,
 )
 
-_ABOUT_NORMALISED = (
-    "÷ deadline: time to the last arrival of a round by its deadline, in the mean of all rounds."
-)
-
-
 FITTING = 9
 """Columns that fit a page's width beside each other."""
 
@@ -48,8 +43,6 @@ def results(groups: Groups) -> tuple[list[Table], list[str]]:
     reading = legend(replace(comparison, columns=[*first, *whole]))
     if any(cell.css == "best" for table in tables for row in table.rows for cell in row):
         reading.append("Green: better than every other variant by more than chance explains.")
-    if Column(NORMALISED) in whole:
-        reading.append(_ABOUT_NORMALISED)
     return tables, reading
 
 

@@ -87,11 +87,15 @@ def headline(groups: Groups) -> list[str]:
 
 
 def _best_accuracy(groups: Groups) -> str:
-    best, name = max(
-        ((run.best_accuracy, name) for name, runs in groups.items() for run in runs),
-        key=lambda pair: (math.isfinite(pair[0]), pair[0]),
-    )
-    return formats.percent(best) + (f" ({name})" if len(groups) > 1 else "")
+    best = {
+        name: [run.best_accuracy for run in runs if len(run.evaluated)]
+        for name, runs in groups.items()
+    }
+    means = {name: math.fsum(values) / len(values) for name, values in best.items() if values}
+    name = max(means, key=lambda name: means[name])
+    seeds = len(best[name])
+    about = ([name] if len(groups) > 1 else []) + ([f"mean of {seeds} seeds"] if seeds > 1 else [])
+    return formats.percent(means[name]) + (f" ({', '.join(about)})" if about else "")
 
 
 def race(ranked: Sequence[Standing], target: float) -> list[str]:

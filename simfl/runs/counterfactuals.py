@@ -23,6 +23,7 @@ from simfl.runs.result import RunResult
 from simfl.runs.run import run as run_scenario
 from simfl.scenario import Document
 from simfl.scenario.place import as_written
+from simfl.scenario.rounds import Stop
 from simfl.sim.policies.base import policies
 
 CHEAP = 50_000
@@ -84,7 +85,7 @@ class _Clock:
         self._options = Options(
             executor="inline", jobs=1, time_only=True, data_dir=options.data_dir
         )
-        stop = {"rounds": run.n_rounds, "time": None, "accuracy": None, "bytes": None}
+        stop = dict.fromkeys(Stop.model_fields) | {"rounds": run.n_rounds}
         document = Document.of(run.scenario, folder=run.folder)
         self._document = document.set(
             *(f"rounds.stop.{k}={json.dumps(v)}" for k, v in stop.items())
@@ -95,7 +96,7 @@ class _Clock:
         try:
             again = self._ends(self._document)[0]
         except SimflError as error:
-            return str(error).partition("\n")[0]
+            return _first_line(error)
         if again != self._run.column("end_s").tolist():
             return (
                 "without training its clock takes another course: who is chosen, or what is "
@@ -110,7 +111,7 @@ class _Clock:
         try:
             ends, lost = self._ends(self._document.set(*change.sets))
         except SimflError as error:
-            return Counterfactual(change, why_not=str(error).partition("\n")[0])
+            return Counterfactual(change, why_not=_first_line(error))
         if len(ends) < self._run.n_rounds:
             return Counterfactual(change, why_not=f"it ended after {len(ends)} rounds")
         return Counterfactual(change, ends[-1], lost)
@@ -120,6 +121,10 @@ class _Clock:
             result = run_scenario(document, Path(top), self._options)[0]
             lost = 1 - float(result.used.mean()) if len(result.used) else 0.0
             return result.column("end_s").tolist(), lost
+
+
+def _first_line(error: SimflError) -> str:
+    return str(error).partition("\n")[0].removeprefix("scenario: ")
 
 
 # Changes -----------------------------------------------------------------------------------------

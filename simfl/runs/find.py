@@ -30,7 +30,7 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
     for path in paths:
         below = [path] if is_run(path) else sorted(_run_folders(path))
         if not below:
-            raise InputError(f"{path} holds no run")
+            raise InputError(f"{path} holds no run" if path.exists() else f"{path}: no such folder")
         folders += below
     return [RunResult(folder) for folder in {path.resolve(): path for path in folders}.values()]
 

@@ -237,6 +237,7 @@ def _ended_before(scenario: Scenario, past: Sequence[Mapping[str, Any]]) -> Iter
         "rounds": len(rounds),
         "time": past[-1]["t"] if past else 0.0,
         "bytes": sum(row[size] for row in rounds for size in sizes),
+        "energy": sum(row["energy_j"] for row in rounds),
         "accuracy": max(
             (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0
         ),

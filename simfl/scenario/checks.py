@@ -185,8 +185,10 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
     if not facts.trains and facts.ends_by == {"accuracy"}:
         yield (
             ("rounds", "stop"),
-            "needs rounds, time or bytes: under --time-only no accuracy is ever reached",
+            "needs rounds, time, bytes or energy: under --time-only no accuracy is ever reached",
         )
+    if scenario.rounds.stop.energy is not None and not any(g.power for g in scenario.fleet):
+        yield ("rounds", "stop", "energy"), "no group of the fleet says what `power` it takes"
     if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:
         yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"
     elif scenario.training.augmentation.crop and scenario.data.dataset.black is None:

@@ -4,6 +4,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -14,10 +15,11 @@ from pydantic_core import PydanticUndefined
 
 from simfl.core.registry import Component
 from simfl.core.units import Quantity, Share
+from simfl.errors import InputError, NameNotFound
 from simfl.scenario.catalogue import DEVICES, DeviceClass, catalogue, device_class
 from simfl.scenario.device_number import Drawn
 from simfl.scenario.fields import component_registry
-from simfl.scenario.kinds import plural, registry
+from simfl.scenario.kinds import KINDS, plural, registry
 from simfl.scenario.references import bibtex
 
 
@@ -116,15 +118,35 @@ class Description:
         return "\n\n".join(block for block in blocks if block)
 
 
+def kind_of(name: str) -> str:
+    """Return the kind (plural) of the one component, or class of devices, that has this name.
+
+    Raises:
+        NameNotFound: nothing has.
+        InputError: several kinds have one, or it is a kind's own.
+    """
+    with suppress(NameNotFound):
+        names = ", ".join(overview(name if name == DEVICES else plural(name)))
+        raise InputError(f"{name!r} is a kind of component; name one of: {names}")
+    members = {kind: overview(kind) for kind in (*KINDS, DEVICES)}
+    kinds = [kind for kind, names in members.items() if name in names]
+    if len(kinds) > 1:
+        commands = " or ".join(f"`simfl describe {kind} {name}`" for kind in kinds)
+        raise InputError(f"several things are called {name!r}: {commands}")
+    if not kinds:
+        raise NameNotFound("component", name, {own for names in members.values() for own in names})
+    return kinds[0]
+
+
 def overview(kind: str) -> dict[str, str]:
-    """Return a line for each component of a kind (plural), or for each class of devices.
+    """Return a line for each component of a kind, or for each class of devices.
 
     Raises:
         NameNotFound: there is no such kind.
     """
     if kind == DEVICES:
         return {name: device.description for name, device in catalogue().items()}
-    members = registry(kind)
+    members = registry(plural(kind))
     return {name: summary(members.get(name)) for name in members.names()}
 
 

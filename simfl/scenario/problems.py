@@ -135,7 +135,9 @@ def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
 
 
 def _short(value: object) -> str:
-    text = "nothing" if value is None else "a mapping" if isinstance(value, dict) else repr(value)
+    if value is None or isinstance(value, dict):
+        return "nothing" if value is None else "a mapping"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

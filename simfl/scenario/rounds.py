@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from simfl.core.units import DataSize, Duration, Percent, Share
+from simfl.core.units import DataSize, Duration, Energy, Percent, Share
 from simfl.scenario.part import Count, Part
 from simfl.sim.policies.base import RoundPolicy, policies
 
@@ -18,11 +18,12 @@ class Stop(Part):
     time: Duration | None = Field(None, gt=0, description="virtual time")
     accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
     bytes: DataSize | None = Field(None, gt=0, description="moved in all, in both directions")
+    energy: Energy | None = Field(None, gt=0, description="spent in all by devices at work")
 
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.model_dump(exclude_none=True):
-            raise ValueError("expected at least one of rounds, time, accuracy and bytes")
+            raise ValueError("expected at least one of rounds, time, accuracy, bytes and energy")
         return self
 
 

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from simfl.core.units import DataSize, Duration, Quantity, Share
-from simfl.core.units.dimensions import ENERGY
+from simfl.core.units import DataSize, Duration, Energy, Share
 from simfl.core.units.quantity import NUMBER
 from simfl.core.units.share import parse_share
 from simfl.scenario.part import Count, Part
@@ -88,7 +87,7 @@ class Limits(Part):
     time: Duration | None = Field(None, description="virtual time")
     rounds: Count | None = None
     bytes: DataSize | None = Field(None, description="moved in all, in both directions")
-    energy: Annotated[float, Quantity(ENERGY)] | None = Field(None, description="of all devices")
+    energy: Energy | None = Field(None, description="of all devices")
     wasted: Annotated[float, Share()] | None = Field(
         None, description="share of bytes that came to nothing"
     )

@@ -70,11 +70,27 @@ def read_yaml(text: str, source: str, *, lines: bool = True) -> tuple[Any, dict[
         raise
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark or error.context_mark
-        what = " ".join(part for part in (error.context, error.problem) if part)
-        hint = "; indent with spaces" if mark and text[mark.index : mark.index + 1] == "\t" else ""
-        raise ScenarioError(f"{builder.place(mark)}: is no valid YAML: {what}{hint}") from None
+        raise ScenarioError(
+            f"{builder.place(mark)}: is no valid YAML: {_told(error, text, lines)}"
+        ) from None
     except (yaml.YAMLError, ValueError) as error:  # such as an escape that is no character
         raise ScenarioError(f"{source}: is no valid YAML: {error}") from None
+
+
+def _told(error: yaml.MarkedYAMLError, text: str, lines: bool) -> str:
+    """Return what the parser says of `text`, where what it was in begins, and what may mend it."""
+    begin: Any = error.context_mark
+    mark: Any = error.problem_mark or begin
+    lines_before = lines and begin is not None and begin.line < mark.line
+    context = f"{error.context} (from line {begin.line + 1})" if lines_before else error.context
+    what = " ".join(part for part in (context, error.problem) if part)
+    if mark and text[mark.index : mark.index + 1] == "\t":
+        return f"{what}; indent with spaces"
+    if "block" in str(error.context):
+        return f"{what}; compare its indentation, and its '-' if any, with the lines before it"
+    if "mapping values" in str(error.problem):
+        return f"{what}; is the ': ' (a colon and a space) missing in the line above?"
+    return what
 
 
 _STEPS = {

@@ -229,7 +229,7 @@ def test_good_files_are_told_of_beside_bad_ones(
         ("fleet.phone.count=3", "fleet is a list, which has no 'phone'; did you mean 'phones'?"),
         ("seed.x=3", "seed.x: seed is 0, which has no 'x'"),
         ("rounds..clients=3", "'rounds..clients' is no path"),
-        ("rounds.stop={", "--set rounds.stop={: is no valid YAML"),
+        ("rounds.stop={", "--set rounds.stop={: is no valid YAML: while parsing a flow node did"),
         ("selection.warmup=3", "selection.warmup: unknown key 'warmup'"),
     ],
 )
@@ -267,7 +267,7 @@ def test_time_only_refuses_what_needs_training(
     Path("s.yaml").write_text(text.replace("{rounds: 100}", "{accuracy: 0.9}"))
     lines = refused(capsys, "validate", "--time-only", "s.yaml").splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("s.yaml:25:9: rounds.stop: needs rounds, time or bytes")
+    assert lines[0].startswith("s.yaml:25:9: rounds.stop: needs rounds, time, bytes or energy")
     assert lines[1].startswith("s.yaml:26:12: selection: selector 'afl' needs losses")
     assert main(["validate", "s.yaml"]) == 0
     capsys.readouterr()

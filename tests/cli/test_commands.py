@@ -111,6 +111,29 @@ def test_list_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "list", "selectors").splitlines()
     assert [line.split()[0] for line in lines] == registry("selectors").names()
 
+    assert printed(capsys, "list", "selector").splitlines() == lines
+
+
+def test_describe_without_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "describe", "oort") == printed(capsys, "describe", "selectors", "oort")
+    assert printed(capsys, "describe", "phone-mid").startswith("phone-mid (device class)\n")
+    assert main(["describe", "fedbuff"]) == 2
+    told = "`simfl describe policies fedbuff` or `simfl describe aggregators fedbuff`"
+    assert told in capsys.readouterr().err
+    for kind, members in {
+        "losses": "binary_cross_entropy",
+        "loss": "binary",
+        "devices": "ph",
+    }.items():
+        assert main(["describe", kind]) == 2
+        assert f"{kind!r} is a kind of component; name one of: {members}" in capsys.readouterr().err
+    assert main(["describe", "ort"]) == 2
+    assert "unknown component 'ort'; did you mean 'oort'?" in capsys.readouterr().err
+
+
+def test_help_says_in_a_line_what_each_command_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "..." not in printed(capsys, "--help").partition("Commands:")[2]
+
 
 @pytest.mark.parametrize(("kind", "name"), ALL)
 def test_describe_everything(kind: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:

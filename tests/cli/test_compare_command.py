@@ -123,7 +123,7 @@ def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[st
     [
         (["--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
         (["--targets", "much"], "--targets: "),
-        (["nowhere"], "nowhere holds no run"),
+        (["nowhere"], "nowhere: no such folder"),
     ],
 )
 def test_bad_input(

@@ -102,6 +102,13 @@ def test_partition_of_data_made_on_demand(file: Path, capsys: pytest.CaptureFixt
     assert "nobody has counted their labels" in capsys.readouterr().err
 
 
+def test_partition_of_numbers(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["data.dataset=synthetic_regression", "training.loss=mean_squared_error"]
+    changes = [word for change in words for word in ("--set", change)]
+    assert main(["partition", str(file), *changes]) == 2
+    assert "has numbers to learn, no classes to count" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["fleet", "partition"])
 @pytest.mark.parametrize(
     ("words", "message"),

@@ -90,10 +90,16 @@ def test_a_log_that_replay_does_not_give_is_refused(
     assert not (folder / "summary.json").exists()
 
 
-@pytest.mark.parametrize("folder", ["nowhere", "."])
+@pytest.mark.parametrize(
+    ("folder", "told"), [("nowhere", "nowhere: no such folder"), (".", ". holds no run")]
+)
 def test_no_run_there(
-    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["resume", folder]) == 2
-    assert capsys.readouterr().err == f"error: {folder} holds no run\n"
+    assert capsys.readouterr().err == f"error: {told}\n"

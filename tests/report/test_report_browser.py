@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from simfl.report import write_report
+from simfl.runs.find import find_runs
 from simfl.runs.result import RunResult
 from tests.made_runs import made_run
 
@@ -118,6 +119,18 @@ def test_nothing_is_cut(width: int, page: Path, tmp_path: Path) -> None:
     assert found["cut"] <= 0
     assert found["empty"] == 0
     assert min(found["small"]) > 0.85  # letters stay as large as they were meant
+
+
+def test_long_names_and_short_values_fit_a_phone(tmp_path: Path) -> None:
+    """A sweep's names ran out of the headline; `paper` stood in a table as `pape` above `r`."""
+    for name, lr in (("clients=2_lr=0.1_partition=dirichlet-alpha=0.1", "lower"), ("b", "paper")):
+        made_run(tmp_path / "runs", name, 0, [0.5, 0.6], targets=(), selection={"pacer": lr})
+    page = write_report(find_runs([tmp_path / "runs"]), tmp_path / "written.html")
+    play = """const wide = document.documentElement;
+    return {cut: wide.scrollWidth - wide.clientWidth,
+      lines: [...document.querySelectorAll("td.wrap")].filter(td => td.textContent === "paper")
+        .map(td => Math.round(td.clientHeight / parseFloat(getComputedStyle(td).lineHeight)))};"""
+    assert read(page, play, tmp_path, 390) == {"cut": 0, "lines": [1]}
 
 
 def test_switches_switch(page: Path, tmp_path: Path) -> None:

@@ -169,6 +169,17 @@ def test_sentences(ranked: list[Standing], text: str) -> None:
     assert " ".join(words.race(ranked, 0.7)) == text
 
 
+def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
+    """It was the best of all runs: with more seeds it could only grow."""
+    for name, accuracies in {"lucky": (0.5, 0.9), "steady": (0.8, 0.8)}.items():
+        for seed, accuracy in enumerate(accuracies):
+            made_run(tmp_path, name, seed, [accuracy, 0.1], targets=())
+    groups = by_variant(find_runs([tmp_path]))
+    assert words.headline(groups) == ["The best accuracy was 80.0% (steady, mean of 2 seeds)."]
+    alone = {"lucky": [run for run in groups["lucky"] if run.seed == 1]}
+    assert words.headline(alone) == ["The best accuracy was 90.0%."]
+
+
 def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:
     """6:56 against 7:18 with deviations of 1:16 and 2:29, three seeds."""
     for name, rounds in {"a": (34, 42, 49), "b": (59, 29, 44)}.items():

@@ -72,10 +72,28 @@ def test_it_has_the_size_asked_for(runs: list[RunResult], style: str) -> None:
 
 def test_variants_have_lines_of_their_own_and_a_legend(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, f"v{i}", 0, [0.1, 0.2]) for i in range(10)]
-    axes = plot(runs).axes[0]
+    figure = plot(runs)
+    axes = figure.axes[0]
     looks = {(line.get_color(), line.get_linestyle()) for line in axes.get_lines()}
     assert len(looks) == 10
-    assert axes.get_legend() is not None
+    assert len(figure.legends) == 1
+    assert plot(runs[:3]).axes[0].get_legend() is not None
+
+
+def test_long_names_stand_below_the_axes(tmp_path: Path) -> None:
+    """A sweep's names covered its lines, the numbers of the axis and its label."""
+    name = "clients={}_lr=0.01_partition=dirichlet-alpha=0.1"
+    runs = [made_run(tmp_path, name.format(n), 0, [0.1, 0.2]) for n in range(8)]
+    figure = plot(runs)
+    figure.draw_without_rendering()
+    [legend], [axes] = figure.legends, figure.axes
+    below, above = legend.get_window_extent(), axes.get_tightbbox()
+    assert above is not None
+    assert axes.get_legend() is None
+    assert below.y1 <= above.y0
+    assert 0 <= below.x0 < below.x1 <= figure.bbox.width
+    assert axes.get_window_extent().height > figure.bbox.width / 3
+    assert plot(runs, height_mm=60).get_figheight() == pytest.approx(60 / 25.4)
 
 
 @pytest.mark.parametrize(

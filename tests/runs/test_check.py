@@ -152,7 +152,7 @@ def test_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(InputError, match="is not a run folder"):
         check(tmp_path)
     assert main(["check", str(tmp_path / "nowhere")]) == 2
-    assert "holds no run" in capsys.readouterr().err
+    assert "nowhere: no such folder" in capsys.readouterr().err
 
 
 def test_a_folder_of_runs_is_checked_run_by_run(

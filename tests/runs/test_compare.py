@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from simfl.errors import InputError
@@ -54,6 +55,7 @@ def test_ratios_are_told_as_ratios(three: Comparison) -> None:
         assert "2.1×" in text
         assert "one seed, no interval" in text
         assert " 2.1 s" not in text
+        assert "deadline" not in text  # there was none
 
 
 def test_an_ideal_that_is_no_better_than_the_baseline(tmp_path: Path) -> None:
@@ -112,6 +114,25 @@ def test_a_table_fits_a_hundred_columns(tmp_path: Path) -> None:
     assert "…" not in text
     figures = [cell for part in sections(comparison)[:2] for row in part.rows for cell in row]
     assert [cell for cell in figures if cell not in text] == []
+
+
+def test_heads_are_broken_before_any_cell_is(tmp_path: Path) -> None:
+    """Nine columns whose heads need more than a hundred characters, but whose cells don't."""
+    totals = {"energy_j": 1663.0, "idle_energy_j": 474.4, "download_bytes": 882_600}
+    for name in ("random", "oort"):
+        folder = made_run(tmp_path, name, 0, reaches(8, 8), round_s=8.875, targets=()).folder
+        rounds = pd.read_csv(folder / "rounds.csv")
+        last_s = rounds.start_s + 8.7
+        rounds = rounds.assign(deadline_s=60.0, last_arrival_s=last_s, idle_energy_j=59.3)
+        rounds.to_csv(folder / "rounds.csv", index=False)
+        summary = json.loads((folder / "summary.json").read_text())
+        summary["totals"] |= {**totals, "wasted_bytes": 116_200}
+        (folder / "summary.json").write_text(json.dumps(summary))
+    comparison = compare(_runs(tmp_path))
+    text = render(comparison, "table")
+    for row in (row for part in sections(comparison) for row in part.rows):
+        assert [cell for cell in row if cell not in text] == []
+    assert "÷ deadline: time to the last arrival of a round by its deadline" in text
 
 
 def test_programs_get_all_facts(noisy: Comparison) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from simfl.cli import main
 from simfl.errors import InputError
+from simfl.report.explanation import as_text
 from simfl.runs.explain import Explanation, explain
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
@@ -84,6 +85,10 @@ def test_what_would_change_a_selector_that_looks_at_losses_is_left_out(tmp_path:
     assert not known(told)
     assert all("power_of_choice" in why for why in why_not(told).values())
     assert told.phases_ns["poll"] > 0
+    words = " ".join(as_text(told).split())
+    assert "not computed: selection: selector 'power_of_choice' needs" in words
+    assert words.count("power_of_choice") == 1
+    assert "left out" not in words
 
 
 def test_numbers_of_a_file_are_left_out(tmp_path: Path) -> None:

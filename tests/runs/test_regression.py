@@ -5,10 +5,10 @@ import math
 
 import pytest
 
-from simfl import compare
-from simfl.errors import InputError
+from simfl import Scenario, compare
+from simfl.errors import InputError, ScenarioError
 from simfl.report.comparison_forms import render
-from tests.tiny import RunTiny
+from tests.tiny import TINY, RunTiny
 
 REGRESSION = {
     "data.dataset": {"name": "synthetic_regression", "clients": 8, "outputs": 2},
@@ -45,6 +45,14 @@ def test_other_partitions_of_numbers(run_tiny: RunTiny) -> None:
     assert len(run_tiny({**REGRESSION, "data.partition": "iid"}).rounds) == 4
     with pytest.raises(InputError, match=r"deals by classes, but the targets .* are numbers"):
         run_tiny({**REGRESSION, "data.partition": {"name": "shards", "per_client": 2}})
+
+
+@pytest.mark.parametrize("partition", ["dirichlet", "shards", "power_law_two_digits"])
+def test_partitions_by_class_are_told_before_a_run(partition: str) -> None:
+    data = {"dataset": "synthetic_regression", "partition": partition}
+    training = {"loss": "mean_squared_error"}
+    with pytest.raises(ScenarioError, match=r"data\.partition: .*the targets .* are numbers"):
+        Scenario.from_dict({**TINY, "data": data, "training": training})
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from simfl import Options, RunResult, Scenario, run
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError
+from simfl.runs.check import check
+from simfl.runs.forks import fork
 from tests.tiny import TINY, RunTiny
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
@@ -283,3 +285,17 @@ def test_a_run_says_which_commit_made_it(run_tiny: RunTiny) -> None:
         pytest.skip("simfl is not run from a checkout")
     commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True)
     assert commit.startswith(run_tiny().provenance["commit"].removesuffix("-dirty"))
+
+
+def test_a_run_ends_once_so_much_energy_is_spent(run_tiny: RunTiny) -> None:
+    """30 samples twice at 30 samples/s and 3 W are 6 J; four clients a round."""
+    fleet = {"count": 8, "compute": "30 samples/s", "power": {"compute": "3 W"}}
+    changes = {"fleet": fleet, "rounds": {"clients": 4, "stop": {"energy": "60 J", "rounds": 9}}}
+    result = run_tiny(changes)
+    assert result.summary["finished"] == "energy"
+    assert result.rounds.energy_j.tolist() == [24.0, 24.0, 24.0]
+    assert not [finding for finding in check(result.folder) if finding.violation]
+    with pytest.raises(InputError, match=r"rounds\.stop\.energy: 30.* was reached before"):
+        fork(result.folder, 5.0, ["rounds.stop.energy=30 J"])
+    with pytest.raises(InputError, match=r"rounds\.stop\.energy: no group .* `power`"):
+        run_tiny({"rounds": changes["rounds"]})

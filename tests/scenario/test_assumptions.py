@@ -81,3 +81,24 @@ def test_commands_say_it(command: str, tmp_path: Path, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "assumed, not given:" in out
     assert "fleet[0].compute: 100 samples/s" in out
+
+
+def test_groups_that_assume_the_same_are_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five groups were twenty lines."""
+    groups = "".join(f"  - {{name: g{n}, count: 4, latency: {n} ms}}\n" for n in range(4))
+    (tmp_path / "s.yaml").write_text(
+        "data: {dataset: synthetic_images}\nmodel: mlp\nfleet:\n"
+        f"{groups}  - {{name: g4, count: 4, compute: 5 samples/s, latency: 0 s}}\n"
+        "  - {name: g5, count: 4}\n"
+    )
+    assert main(["validate", str(tmp_path / "s.yaml")]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "fleet[" in line]
+    assert lines == [
+        "fleet[0-3,5].compute: 100 samples/s",
+        "fleet[0-5].downlink: unlimited",
+        "fleet[0-5].uplink: unlimited",
+        "fleet[0-5].availability: always online",
+        "fleet[5].latency: 0 s",
+    ]

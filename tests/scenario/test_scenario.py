@@ -59,7 +59,7 @@ training:
 rounds:
   policy: {name: synchronous, deadline: 90 s}
   clients: 50%
-  stop: {rounds: 10, time: 12 h, accuracy: 90%, bytes: 10 GB}
+  stop: {rounds: 10, time: 12 h, accuracy: 90%, bytes: 10 GB, energy: 2 kWh}
 selection: {name: power_of_choice}
 aggregation: {name: fedavg, weighting: uniform}
 evaluation: {every: 5, on: train, targets: [0.7, 80%]}
@@ -111,7 +111,7 @@ def test_everything_is_as_written() -> None:
     found = Scenario.from_dict(scenario.data)
     assert found.rounds.clients == 11
     assert found.rounds.stop.model_dump() == {
-        "rounds": 10, "time": 43200.0, "accuracy": 0.9, "bytes": 1e10
+        "rounds": 10, "time": 43200.0, "accuracy": 0.9, "bytes": 1e10, "energy": 7.2e6
     }  # fmt: skip
     assert found.evaluation.targets == (0.7, 0.8)
     assert found.seeds == (0, 1, 2)

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
+from simfl.components.targets import Targets
 from simfl.core.code import folder_beside
 from simfl.core.seeds import Seeds
 from simfl.core.units import Percent
@@ -71,8 +72,10 @@ class OwnDataset(Dataset):
     training sample.
     """
 
-    learn: Literal["classes", "numbers"] = Field(
-        "classes", description="what labels are: a class each, or numbers (regression)"
+    learn: Targets = Field(
+        "classes",
+        description="what labels are: a class each; labels, 0 or 1 for each of several "
+        "(multi-label); or numbers (regression)",
     )
     test_share: Percent = Field(
         0.2, lt=1, description="share drawn for testing, where nothing says which samples are"
@@ -106,7 +109,7 @@ class OwnDataset(Dataset):
         return getattr(self, "client", None) is not None
 
     @property
-    def targets(self) -> Literal["classes", "numbers"]:  # type: ignore[override]
+    def targets(self) -> Targets:  # type: ignore[override]
         """What is to be learned."""
         return self.learn
 
@@ -168,13 +171,18 @@ class OwnDataset(Dataset):
         """Return `(n, ...)` targets as they are trained on, and how many classes or numbers."""
         if not len(rows.label):
             raise InputError(f"{self.source()} has no samples")
+        if rows.label.dtype.kind == "f" and not np.isfinite(rows.label).all():
+            raise InputError(f"{self.source()}: some labels are empty or not finite")
         if len(rows.x) != len(rows.label):
             raise InputError(
                 f"{self.source()} has {len(rows.x)} inputs, but {len(rows.label)} labels"
             )
         if self.learn == "classes":
             if rows.label.ndim != 1:
-                raise InputError(f"{self.source()}: labels of classes have one number each")
+                raise InputError(
+                    f"{self.source()}: a label has {rows.label[0].size} numbers, but a class is "
+                    "one; several labels of 0 or 1 are `learn: labels`, regression `learn: numbers`"
+                )
             names, y = np.unique(rows.label, return_inverse=True)
             return y.astype(np.int64), len(names)
         if rows.label.dtype.kind not in "biuf":
@@ -182,6 +190,8 @@ class OwnDataset(Dataset):
                 f"{self.source()}: labels are text, such as {str(rows.label[0])!r}, no numbers"
             )
         numbers = rows.label.reshape(len(rows.label), -1).astype(np.float32)
+        if self.learn == "labels" and (odd := numbers[(numbers != 0) & (numbers != 1)]).size:
+            raise InputError(f"{self.source()}: labels are 0 or 1, but one is {odd[0]:g}")
         return numbers, numbers.shape[1]
 
 

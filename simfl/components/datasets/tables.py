@@ -17,7 +17,9 @@ from simfl.errors import InputError
 class TableDataset(OwnDataset):
     """A table with a row per sample; columns are named."""
 
-    label: str = Field("label", description="column with what is to be learned")
+    label: str | tuple[str, ...] = Field(
+        "label", description="column with what is to be learned, or a list of them", min_length=1
+    )
     features: tuple[str, ...] = Field(
         (), description="columns of numbers to learn from; omitted: all others"
     )
@@ -37,17 +39,21 @@ class TableDataset(OwnDataset):
     def rows(self) -> Rows:
         columns, file = self.columns(), self.source()
         names = list(columns)
-        taken = [name for name in (self.label, self.client, self.test) if name is not None]
+        labels = (self.label,) if isinstance(self.label, str) else self.label
+        taken = [name for name in (*labels, self.client, self.test) if name is not None]
         for name in (*taken, *self.features):
             known(name, names, "column", file)
         features = self.features or [name for name in names if name not in taken]
         if not features:
             raise InputError(f"{file} has no columns to learn from, besides {', '.join(taken)}")
-        inputs = [_numbers(name, columns[name], file) for name in features]
+        hint = "; name the columns to learn from (`features`)"
+        inputs = [_numbers(name, columns[name], file, hint) for name in features]
         x = inputs[0] if len(inputs) == 1 and inputs[0].ndim > 1 else np.column_stack(inputs)
         return Rows(
             self._shaped(x, file),
-            columns[self.label],
+            columns[labels[0]]
+            if len(labels) == 1
+            else np.column_stack([_numbers(name, columns[name], file) for name in labels]),
             None if self.client is None else columns[self.client],
             None if self.test is None else for_testing(columns[self.test]),
         )
@@ -63,14 +69,11 @@ class TableDataset(OwnDataset):
         return x.reshape(len(x), *self.input_shape)
 
 
-def _numbers(name: str, column: NDArray[Any], file: Path) -> NDArray[np.float32]:
+def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDArray[np.float32]:
     """Return `(n, ...)` a column as numbers."""
     if column.dtype.kind not in "biuf":
         odd = next((cell for cell in column.tolist() if not isinstance(cell, int | float)), None)
-        raise InputError(
-            f"{file}: column {name!r} holds {odd!r}, which is no number; name the columns to learn "
-            "from (`features`)"
-        )
+        raise InputError(f"{file}: column {name!r} holds {odd!r}, which is no number{hint}")
     numbers = column.astype(np.float32)
     if not np.isfinite(numbers).all():
         raise InputError(f"{file}: column {name!r} has cells that are empty or not finite")

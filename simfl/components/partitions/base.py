@@ -47,9 +47,14 @@ class Partition(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if circumstances.samples is not None and not self.pools_test:
+        if self.reads_labels and circumstances.targets != "classes":
+            yield (
+                f"partition {self.name!r} deals by classes, but the targets of data set "
+                f"{circumstances.dataset!r} are {circumstances.targets}; use iid, natural or "
+                "power_law"
+            )
+        elif circumstances.samples is not None and not self.pools_test:
             self.check(circumstances.samples, circumstances.classes, circumstances.devices)
-        return iter(())
 
     @abstractmethod
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:

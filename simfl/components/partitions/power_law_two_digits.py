@@ -48,8 +48,9 @@ class PowerLawTwoDigits(Partition):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        self.check(0, circumstances.classes, circumstances.devices)
-        return iter(())
+        yield from super().objections(circumstances)
+        if circumstances.targets == "classes":
+            self.check(0, circumstances.classes, circumstances.devices)
 
     @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:

@@ -27,6 +27,7 @@ from simfl.core.units.dimensions import (
 from simfl.core.units.fields import (
     DataSize,
     Duration,
+    Energy,
     LinkRate,
     Percent,
     Power,
@@ -52,6 +53,7 @@ __all__ = [
     "DataSize",
     "Dimension",
     "Duration",
+    "Energy",
     "LinkRate",
     "Percent",
     "Power",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 from pydantic import AllowInfNan, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from simfl.core.units.dimensions import DATA_RATE, DATA_SIZE, DURATION, POWER, Dimension
+from simfl.core.units.dimensions import DATA_RATE, DATA_SIZE, DURATION, ENERGY, POWER, Dimension
 from simfl.core.units.quantity import NUMBER, format_quantity, parse_quantity
 from simfl.core.units.share import format_share, parse_share
 from simfl.errors import UnitError
@@ -133,6 +133,8 @@ LinkRate = Annotated[float, AllowInfNan(True), Quantity(DATA_RATE, unlimited=Tru
 """Bit/s of a link, or ``unlimited`` (infinity)."""
 DataSize = Annotated[float, Quantity(DATA_SIZE)]
 """Bytes; written ``B, kB, MB, GB, KiB, MiB, GiB``, or in bits."""
+Energy = Annotated[float, Quantity(ENERGY)]
+"""Joules; written ``J, kJ, mWh, Wh, kWh``."""
 Power = Annotated[float, Quantity(POWER)]
 """Watts; written ``mW, W, kW``."""
 Percent = Annotated[float, Share()]

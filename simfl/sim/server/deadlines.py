@@ -39,8 +39,10 @@ def _parse(value: Any) -> Stragglers | float | None:
             return Stragglers.model_validate(value)
         duration = _DURATION.validate_python(value)
     except ValidationError as error:
-        message = "expected none, a duration such as '30 s', or {stragglers: 30%}"
-        raise nested(message, Stragglers, error) from None
+        if isinstance(value, Mapping):
+            raise nested("wrong options", Stragglers, error) from None
+        told = f"{error.errors()[0]['msg']}; or none, or {{stragglers: 30%}}"
+        raise PydanticCustomError("deadline", "{told}", {"told": told}) from None
     if duration <= 0:
         raise PydanticCustomError("deadline", "a deadline must be above zero")
     return duration

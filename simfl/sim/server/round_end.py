@@ -56,6 +56,8 @@ class RoundEnd:
             return "rounds"
         if stop.size is not None and self.accounting.total_bytes >= stop.size:
             return "bytes"
+        if stop.energy_j is not None and self.accounting.total_energy_j >= stop.energy_j:
+            return "energy"
         if stop.time_s is not None and state.timeline.now >= stop.time_s:
             return "time"
         return None

@@ -16,6 +16,7 @@ class Stop:
     time_s: float | None = None
     accuracy: float | None = None
     size: int | None = None
+    energy_j: float | None = None
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,30 @@ def test_arrays_for_testing(options, tmp_path):
     assert data.natural_known == len(corpus.natural) == 6
 
 
+@pytest.mark.parametrize("how", ["columns", "array"])
+def test_several_labels_each_yes_or_no(how, tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 2)).round(3), rng.integers(0, 2, (40, 3))
+    np.savez(tmp_path / "many.npz", x=x, y=y.astype(bool))
+    rows = [",".join(map(str, [*a, *b])) for a, b in zip(x, y, strict=True)]
+    (tmp_path / "many.csv").write_text("\n".join(["a,b,red,round,soft", *rows]))
+    named: dict[str, Any] = {"name": "npz", "file": str(tmp_path / "many.npz")}
+    if how == "columns":
+        file = str(tmp_path / "many.csv")
+        named = {"name": "csv", "file": file, "label": ["red", "round", "soft"]}
+    dataset = datasets.parse({**named, "learn": "labels", "test_share": 0})
+    corpus = dataset.load(None, Seeds(0))
+    assert (dataset.targets, dataset.shape()) == ("labels", ((2,), 3))
+    np.testing.assert_array_equal(corpus.train.y, y.astype(np.float32))
+    np.testing.assert_allclose(corpus.train.x, x.astype(np.float32))
+    learning = {"loss": "binary_cross_entropy", "steps": 2}
+    data = {"dataset": {**named, "learn": "labels"}}
+    changes = {"data": data, "training": learning, "evaluation": {"metrics": ["auc"]}}
+    [result] = run(Scenario.from_dict({**TINY, **changes}), tmp_path / "runs")
+    assert result.rounds.accuracy.between(0, 1).all()
+    assert result.rounds.auc.notna().all()
+
+
 def test_pictures(options):
     corpus = parse(options, "image_folder", test_share=0, mode="grey").load(None, Seeds(0))
     assert corpus.train.x.shape == (12, 1, 4, 4)
@@ -169,6 +193,14 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no owner": ("csv", {"client": "whom"}, r"no column 'whom'; did you mean 'who'"),
     "no feature": ("csv", {"features": ["c"]}, r"no column 'c'; expected one of: a, b, kind"),
     "text": ("csv", {"client": None}, r"data\.csv: column 'who' holds 'u1', which is no number"),
+    "no labels": ("csv", {"label": []}, "label: expected at least 1 of them"),
+    "empty labels": ("csv", {"label": "c", "file": "gaps.csv"}, "some labels are empty"),
+    "counts as labels": (
+        "csv",
+        {"label": "b", "learn": "labels", "features": ["a"]},
+        "labels are 0 or 1, ",
+    ),
+    "labels as a class": ("npz", {"label": "x"}, "has 2 numbers, but a class is one; .*`learn: la"),
     "text to learn": ("csv", {"learn": "numbers"}, "labels are text, such as 'cat'"),
     "no table": ("csv", {"file": "data.npz"}, "is no table"),
     "no array": ("npz", {"label": "Y"}, r"data\.npz has no array 'Y'"),
@@ -198,6 +230,7 @@ def test_what_is_refused(case, options, tmp_path):
             **changes,
             "dataset": options["torch"]["dataset"].replace("Twos", changes["dataset"]),
         }
+    (tmp_path / "gaps.csv").write_text("a,b,c,who,part\n1,2,0,x,train\n2,3,,y,test\n")
     if case == "no pictures":
         (tmp_path / "empty").mkdir()
         changes, message = {"path": "empty"}, "has no pictures"

@@ -1,0 +1,34 @@
+"""Hints at what was meant."""
+
+import pytest
+
+from simfl.errors import nearest
+
+LOSSES = ("binary_cross_entropy", "cross_entropy", "mean_squared_error")
+KEYS = ("accuracy", "batch_size", "bytes", "clients", "rounds", "time")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("sync", ("fedasync", "fedbuff", "semi_synchronous", "synchronous"), "synchronous"),
+        ("SGD", ("adam", "adamw", "sgd"), "sgd"),
+        ("MLP", ("cnn", "mlp"), "mlp"),
+        ("adam", ("Adam", "AdamW"), "Adam"),
+        ("acc", KEYS, "accuracy"),
+        ("mse", LOSSES, "mean_squared_error"),
+        ("BCE", LOSSES, "binary_cross_entropy"),
+        ("learning_rate", ("clip", "lr", "momentum"), "lr"),
+        ("clients_per_round", KEYS, "clients"),
+        ("batchsize", KEYS, "batch_size"),
+        ("ort", ("afl", "oort"), "oort"),
+    ],
+)
+def test_what_was_probably_meant(name: str, known: tuple[str, ...], meant: str) -> None:
+    assert nearest(name, known) == f"; did you mean {meant!r}?"
+
+
+@pytest.mark.parametrize("name", ["", "b", "zzz", "_"])
+def test_where_nothing_is_near_all_are_listed(name: str) -> None:
+    assert nearest(name, KEYS) == f"; expected one of: {', '.join(KEYS)}"
+    assert nearest(name, ()) == ""
