@@ -132,8 +132,8 @@ def test_stable_for_a_thousand_clients() -> None:
         assert np.array_equal(sample, np.sort(sample))
 
 
-@pytest.mark.parametrize("rank", [1, 3, 9])
-@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("rank", [2, 9])
+@pytest.mark.parametrize("k", [1, 3])
 def test_what_is_known_of_a_large_kernel_does_not_change_what_is_drawn(rank: int, k: int) -> None:
     f = np.random.default_rng(3).normal(size=(9, 3)).astype(np.float32)
     S = similarity(distances(f, f, "L2"))
@@ -141,7 +141,7 @@ def test_what_is_known_of_a_large_kernel_does_not_change_what_is_drawn(rank: int
     L = (S @ S)[np.ix_(ids, ids)]
     expected = {tuple(ids[list(Y)].tolist()): p for Y, p in brute_force(L, k).items()}
     dpp, rng = IntermediateKDpp(Sketch(S, rank), ids, k), np.random.default_rng(0)
-    drawn = [dpp.sample(rng, tries=10_000) for _ in range(3000)]
+    drawn = [dpp.sample(rng, tries=10_000) for _ in range(1500)]
     compare([chosen for chosen in drawn if chosen is not None], ids.tolist(), expected)
     assert all(chosen is not None for chosen in drawn)
 
@@ -158,8 +158,8 @@ def test_a_large_kernel_is_chosen_from_as_a_decomposed_one() -> None:
         ]
         return float(np.mean(counts)), float(np.std(counts) / np.sqrt(len(counts)))
 
-    mean, error = groups([dpp.sample(rng, tries=10_000) for _ in range(600)])
-    mean_other, error_other = groups([other.sample(6, rng) for _ in range(600)])
+    mean, error = groups([dpp.sample(rng, tries=10_000) for _ in range(1500)])
+    mean_other, error_other = groups([other.sample(6, rng) for _ in range(1500)])
     assert abs(mean - mean_other) <= 4 * np.hypot(error, error_other)
 
 
