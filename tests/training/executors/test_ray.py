@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from types import FrameType
 
-import numpy as np
 import pytest
 
 from simfl.components.selectors.base import selectors
@@ -18,18 +17,12 @@ from simfl.errors import InputError, RunError
 from simfl.runs.options import Options
 from simfl.runs.run import run
 from simfl.scenario import Scenario
-from simfl.training.executors import base, patience, ray_worker
+from simfl.training.executors import patience
 from simfl.training.executors import ray as ray_executor
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
-from simfl.training.executors.ray_tasks import RayTasks
+from tests.training.executors.ray_results import ROOT, SIZES, quiet, same, same_sum, slow, weigh
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
-
-ROOT = Path(__file__).parents[3]
-SIZES = [40, 7, 0, 64, 1, 33, 8, 20, 90]
-
-slow = pytest.mark.slow
-quiet = pytest.mark.filterwarnings("default")  # Ray's own warnings are not ours
 
 
 class Patient(Logistic):
@@ -59,32 +52,6 @@ def net(shape, classes):
     return nn.Sequential(nn.Linear(*shape, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, classes))
 """
 """Code beside a scenario, with batch norm."""
-
-
-@pytest.fixture
-def cluster(monkeypatch):
-    """Two nodes of one CPU each; `cluster.second` can be killed."""
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
-    import ray
-    from ray.cluster_utils import Cluster
-
-    paths = [str(ROOT), str(Path(__file__).parent)]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    node = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
-    nodes = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
-    nodes.second = nodes.add_node(**node)
-    nodes.wait_for_nodes(60)
-    yield nodes
-    ray.shutdown()
-    nodes.shutdown()
-
-
-def same(results, others):
-    for one, other in zip(results, others, strict=True):
-        assert one.order == other.order
-        assert one.params.tobytes() == other.params.tobytes()
-        assert np.array([one.loss]).tobytes() == np.array([other.loss]).tobytes()
 
 
 def by_inline(task, bases, orders):
@@ -120,82 +87,6 @@ def test_equals_inline_although_a_node_is_killed_at_work(cluster, tmp_path):
         executor.train(
             OrderBatch(bases, make_orders(SIZES, Plan(coreset_epochs=1, coreset_size=2)))
         )
-    executor.close()
-
-
-def weigh(orders):
-    return np.arange(1.0, len(orders) + 1)
-
-
-def same_sum(added, expected):
-    assert added.total.tobytes() == expected.total.tobytes()
-    assert added.discarded == expected.discarded
-    same(added.results, expected.results)
-
-
-@pytest.fixture
-def models_stay(monkeypatch):
-    """However small they are, and only a group of them at a time."""
-    monkeypatch.setattr(ray_executor, "STAY_BYTES", 0)
-    monkeypatch.setattr(base, "ROOM_BYTES", 1)
-
-    def never(self, batch):
-        raise AssertionError("models travel")
-
-    monkeypatch.setattr(Ray, "train", never)
-
-
-@slow
-@quiet
-def test_sums_are_the_same_although_models_are_lost_on_the_nodes(cluster, monkeypatch, models_stay):
-    sizes = SIZES * 4
-    task = make_task(Logistic(), sizes, shape=(6000,))  # smaller ones would travel with the answer
-    batch = OrderBatch({0: initial(task)}, make_orders(sizes))
-    inline, executor = Inline(), Ray(address=cluster.address)
-    assert executor.worth_adding_up(3, 1)
-    inline.start(task)
-    executor.start(task)
-    asked, ask_sum = [], RayTasks.ask_sum
-
-    def lose_a_node(self, at, weights, models):
-        asked.append(at)
-        if len(asked) == 2:  # the second group is trained, and the third is under way
-            cluster.remove_node(cluster.second, allow_graceful=False)
-        return ask_sum(self, at, weights, models)
-
-    monkeypatch.setattr(RayTasks, "ask_sum", lose_a_node)
-    same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
-    assert [len(at) for at in asked] == [16, 16, 4]
-    nothing = {order.key: np.zeros_like(initial(task)) for order in batch.orders}
-    nonsense = {batch.orders[21].key: initial(task) * np.float32(np.nan)}
-    diverging = OrderBatch(batch.bases, batch.orders, {**nothing, **nonsense})
-    added = executor.add_up(diverging, weigh)
-    same_sum(added, inline.add_up(diverging, weigh))
-    assert added.discarded == [batch.orders[21].key]
-    orders = make_orders(sizes, Plan(coreset_epochs=1, coreset_size=2))
-    with pytest.raises(InputError, match="names no coreset"):
-        executor.add_up(OrderBatch(batch.bases, orders), weigh)
-
-    def interrupted(self, at, weights, models):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as pressed:
-        pressed.setattr(RayTasks, "ask_sum", interrupted)
-        with pytest.raises(KeyboardInterrupt):  # while the second group is trained
-            executor.add_up(batch, weigh)
-    same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
-    executor.close()
-
-
-@slow
-@quiet
-def test_models_stay_where_that_pays_and_there_is_room(cluster):
-    executor, large = Ray(address=cluster.address), 5 * 10**6
-    executor.start(make_task(Logistic(), SIZES))
-    assert executor.worth_adding_up(30, large)
-    assert not executor.worth_adding_up(45, large)  # more than 200 MiB
-    assert not executor.worth_adding_up(2, large)
-    assert not executor.worth_adding_up(30, large // 2)
     executor.close()
 
 
@@ -328,35 +219,6 @@ def test_what_a_stopped_worker_should_do_another_does(tmp_path, monkeypatch, req
         executor.start(task)
         equal_inline(executor, task, OrderBatch(bases, orders), request, stay)
         assert (tmp_path / "mark").exists()
-    finally:
-        executor.close()
-        ray.shutdown()
-
-
-@slow
-@quiet
-def test_what_a_stopped_worker_should_add_up_another_does(tmp_path, monkeypatch, models_stay):
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'simfl[ray]'")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*sys.path, str(ROOT)]))
-    monkeypatch.setattr(patience, "LEAST_S", 20.0)
-    monkeypatch.setattr(patience, "UNKNOWN_S", 0.0)
-    mark, add_up = tmp_path / "mark", ray_worker.add_up
-
-    def stops_once(weights, *models):
-        if not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGSTOP)
-        return add_up(weights, *models)
-
-    monkeypatch.setattr(ray_worker, "add_up", stops_once)
-    task = make_task(Logistic(), SIZES)
-    batch = OrderBatch({0: initial(task)}, make_orders(SIZES))
-    inline, executor = Inline(), Ray(workers=2)
-    try:
-        inline.start(task)
-        executor.start(task)
-        same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
-        assert mark.exists()
     finally:
         executor.close()
         ray.shutdown()
