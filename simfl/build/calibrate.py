@@ -130,6 +130,8 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
     for phase in ("download", "compute", "upload"):
         if not rows[f"{phase}_s"].notna().any():
             raise InputError(f"client {client!r} has no measured {phase}: column {phase}_s")
+    if not rows.upload_bytes[rows.upload_s.notna()].any():
+        raise InputError(f"client {client!r} never sent a byte: column upload_bytes")
     trained = rows[rows.compute_s.notna()]
     units, seconds = (
         (trained.samples * trained.epochs).to_numpy(float),

@@ -9,14 +9,14 @@ MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
 def duration(seconds: float) -> str:
     """Return virtual time with two units at most.
 
-    >>> duration(0.02), duration(12.34), duration(2345.3), duration(93784.2), duration(-90)
-    ('20 ms', '12.3 s', '39 min 5 s', '1 d 2 h', '-1 min 30 s')
+    >>> duration(0.02), duration(0.9996), duration(2345.3), duration(93784.2), duration(-90)
+    ('20 ms', '1.0 s', '39 min 5 s', '1 d 2 h', '-1 min 30 s')
     """
     if not math.isfinite(seconds):
         return NOTHING
     if seconds < 0:  # an interval's end
         return f"-{duration(-seconds)}"
-    if seconds < 1:
+    if seconds < 0.9995:  # from there on it is 1,000 ms in three digits
         return f"{seconds * 1000:.3g} ms" if seconds else "0 s"
     if round(seconds, 1) < MINUTE_S:
         return f"{seconds:.1f} s"

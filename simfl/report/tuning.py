@@ -151,8 +151,7 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
         return None
     if isinstance(choice, Range):
         low, high = choice.bounds
-        unit = str(choice.min).lstrip("+-.0123456789eE ") if isinstance(choice.min, str) else ""
-        label = f"{path} ({unit})" if unit else path
+        label = f"{path} ({choice.unit})" if choice.unit else path
         room = (high - low) / 25
         x = linear(label, low - room, high + room)
         places = [leading_number(trial.parameters[path]) or 0.0 for _, trial in shown]

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import Percent, Power
 from simfl.scenario.device_number import EnergyDraw
+from simfl.scenario.distributions.base import check_order
 from simfl.scenario.part import Part
 
 
@@ -18,8 +19,7 @@ class Spread(Part):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if not self.min < self.max:
-            raise ValueError("`min` must be below `max`")
+        check_order(self.min, self.max)
         return self
 
 

@@ -92,7 +92,7 @@ class Description:
         Raises:
             NameNotFound: there is no such kind, or nothing of that kind has this name.
         """
-        if kind in (DEVICES, DEVICES.removesuffix("s")):
+        if _is_devices(kind):
             return cls._of_device(name, device_class(name))
         members = registry(plural(kind))
         return cls.of(members.get(name), members.kind)
@@ -126,7 +126,7 @@ def kind_of(name: str) -> str:
         InputError: several kinds have one, or it is a kind's own.
     """
     with suppress(NameNotFound):
-        names = ", ".join(overview(name if name == DEVICES else plural(name)))
+        names = ", ".join(overview(name))
         raise InputError(f"{name!r} is a kind of component; name one of: {names}")
     members = {kind: overview(kind) for kind in (*KINDS, DEVICES)}
     kinds = [kind for kind, names in members.items() if name in names]
@@ -139,15 +139,19 @@ def kind_of(name: str) -> str:
 
 
 def overview(kind: str) -> dict[str, str]:
-    """Return a line for each component of a kind, or for each class of devices.
+    """Return a line for each component of a kind, plural or singular, or each class of devices.
 
     Raises:
         NameNotFound: there is no such kind.
     """
-    if kind == DEVICES:
+    if _is_devices(kind):
         return {name: device.description for name, device in catalogue().items()}
     members = registry(plural(kind))
     return {name: summary(members.get(name)) for name in members.names()}
+
+
+def _is_devices(kind: str) -> bool:
+    return kind in (DEVICES, DEVICES.removesuffix("s"))
 
 
 def options(model: type[BaseModel]) -> list[Option]:

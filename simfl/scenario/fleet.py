@@ -113,8 +113,9 @@ class Group(Part):
         filled, traces = dict(value), _as_list(value.get("trace"))
         traced: list[str] = []
         for trace in traces:
-            columns = trace.get("columns") if isinstance(trace, dict) else trace
-            traced += list(getattr(columns, "columns", columns) or ())
+            columns = trace.get("columns") if isinstance(trace, dict) else None
+            columns = trace.columns if isinstance(trace, DeviceTrace) else columns
+            traced += columns if isinstance(columns, dict) else ()  # else told of the trace itself
         if twice := sorted(name for name in set(traced) if name in value or traced.count(name) > 1):
             raise ValueError(f"{twice[0]} is given twice, once by a column of a trace")
         known = catalogue().get(str(value.get("device")))

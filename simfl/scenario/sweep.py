@@ -101,14 +101,22 @@ def _combination(axes: Sequence[Sequence[Point]], number: int) -> Point:
 
 
 def names(combinations: Sequence[Point]) -> list[str]:
-    """Return a name for each combination, fit for a folder: ``clients=5_selection=oort``."""
+    """Return a name for each combination, fit for a folder: ``clients=5_selection=oort``.
+
+    Raises:
+        ScenarioError: two are the same.
+    """
     short = _short({factor.path for point in combinations for factor in point})
     made: list[str] = []
     taken: set[str] = set()
+    known: set[str] = set()
     for point in combinations:
         name = "_".join(f"{short[factor.path]}={_text(factor.value)}" for factor in point)
+        values = json.dumps([factor[::2] for factor in point], sort_keys=True, default=str)
+        if values in known:
+            raise ScenarioError(f"sweep: {name[:LONGEST]} is listed twice")
+        known.add(values)
         if len(name) > LONGEST or name.lower() in taken:  # some systems' folders have no case
-            values = json.dumps([factor[::2] for factor in point], sort_keys=True, default=str)
             name = f"{name[: LONGEST - 9]}_{hashlib.sha256(values.encode()).hexdigest()[:8]}"
         taken.add(name.lower())
         made.append(name)

@@ -45,13 +45,19 @@ class Range(Part):
         """Whether only whole numbers are meant."""
         return isinstance(self.min, int) and isinstance(self.max, int)
 
+    @property
+    def unit(self) -> str:
+        """The unit of both, as written ("": they have none)."""
+        return _measured(self.min)[1]
+
     def written(self, value: float) -> Any:
         """Return a number between the two as a scenario has it, with four digits."""
         if self.whole:
             return int(value)
-        unit = _measured(self.min)[1]
         short = f"{value:.4g}"
-        return f"{short}{unit}" if unit == "%" else f"{short} {unit}" if unit else float(short)
+        if not self.unit:
+            return float(short)
+        return f"{short}{'' if self.unit == '%' else ' '}{self.unit}"
 
 
 def _measured(bound: Number) -> tuple[float, str]:

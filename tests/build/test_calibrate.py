@@ -49,6 +49,13 @@ def test_a_device_is_found_again_within_two_percent() -> None:
     assert all(0.005 < error < 0.03 for error in device.residuals.values())
 
 
+@pytest.mark.parametrize("sizes", [40_000, [4_000, 40_000, 400_000]])
+def test_who_never_sent_a_byte_has_no_uplink(sizes: int | list[int]) -> None:
+    table = pilot(PHONE, 3, np.random.default_rng(0)).assign(upload_bytes=0, download_bytes=sizes)
+    with pytest.raises(InputError, match="client 'a' never sent a byte: column upload_bytes"):
+        calibrated(table)
+
+
 def test_one_row_in_ten_that_took_five_times_as_long_moves_little() -> None:
     table = pilot(PHONE, 60, np.random.default_rng(1))
     table.loc[::10, ["download_s", "compute_s", "upload_s"]] *= 5

@@ -127,6 +127,8 @@ def test_written_out_and_read_again_it_is_the_same(folder: Path) -> None:
         ({"weights": "phone"}, {}, "phones.csv:2: expected a number in column 'phone', got 'a'"),
         ({"weights": "share", "sample": "in_order"}, {}, "`weights` need `sample: random`"),
         ({}, {"uplink": "1 Mbit/s"}, "uplink is given twice, once by a column of a trace"),
+        ({"columns": "downlink"}, {}, "trace.columns: expected a mapping, got 'downlink'"),
+        ({"columns": 5}, {}, "trace.columns: expected a mapping, got 5"),
     ],
 )
 def test_mistakes_are_told(
@@ -134,6 +136,12 @@ def test_mistakes_are_told(
 ) -> None:
     with pytest.raises(ScenarioError, match=message):
         load(folder, trace, **group)
+
+
+@pytest.mark.parametrize("trace", ["phones.csv", 5, [["phones.csv"]]])
+def test_a_trace_is_a_mapping(folder: Path, trace: Any) -> None:
+    with pytest.raises(ScenarioError, match="expected a mapping"):
+        Scenario.from_dict({**load(folder, {}).to_dict(), "fleet": {"trace": trace}}, folder=folder)
 
 
 @pytest.mark.parametrize(

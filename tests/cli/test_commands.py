@@ -112,6 +112,7 @@ def test_list_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == registry("selectors").names()
 
     assert printed(capsys, "list", "selector").splitlines() == lines
+    assert printed(capsys, "list", "device") == printed(capsys, "list", "devices")
 
 
 def test_describe_without_a_kind(capsys: pytest.CaptureFixture[str]) -> None:

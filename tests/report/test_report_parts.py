@@ -34,6 +34,8 @@ def test_every_outcome_is_told_and_has_a_colour() -> None:
     ("seconds", "text"),
     [
         (0, "0 s"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.0 s"),
         (59.94, "59.9 s"),
         (59.96, "1 min"),
         (3599.6, "1 h"),

@@ -245,6 +245,11 @@ def test_a_range_writes_numbers_as_its_bounds_are(
     assert Range(min=bounds[0], max=bounds[1]).written(value) == written
 
 
+@pytest.mark.parametrize(("least", "unit"), [("1 EFLOP/s", "EFLOP/s"), ("1e3 s", "s"), (3, "")])
+def test_a_range_has_its_bounds_unit(least: Any, unit: str) -> None:
+    assert Range(min=least, max=str(least).replace("1", "5", 1) if unit else 9).unit == unit
+
+
 def test_objectives_name_a_measure_and_perhaps_a_target() -> None:
     assert parse_objective("time to 80%") == ("time", 0.8)
     assert parse_objective("energy") == ("energy", None)

@@ -73,6 +73,11 @@ def test_truncation_far_out_keeps_its_digits() -> None:
     np.testing.assert_allclose(truncated_normal(U, 30.0, 31.0) - 30, law.ppf(U) - 30, rtol=1e-9)
 
 
+def test_zipf_reaches_a_bound_that_is_a_multiple() -> None:
+    draw = seconds("zipf", exponent=1, scale="100 ms", max="300 ms")  # 0.3 / 0.1 is below 3
+    assert np.unique(quantiles(draw)).tolist() == [0.1, 0.2, 0.3]
+
+
 def test_zipf_is_a_power_law_of_ranks() -> None:
     draw = seconds("zipf", exponent=1.5, scale="2 s", max="21 s")
     ranks = np.arange(1, 11)
@@ -221,6 +226,10 @@ def test_a_device_depends_on_nothing_but_its_own_uniform(
         ({"distribution": "exponential", "mean": "0 s"}, "above zero"),
         ({"distribution": "uniform", "min": "2 s", "max": "1 s"}, "`min` must be below `max`"),
         ({"distribution": "zipf", "exponent": 1.2, "scale": "2 s", "max": "1 s"}, "times `scale`"),
+        (
+            {"distribution": "data_size", "mean": "2 s", "std": "1 s", "min": "9 s", "max": "1 s"},
+            "`min` must be below `max`",
+        ),
         (
             {"distribution": "zipf", "exponent": 1, "scale": "2 s", "min": "3 s", "max": "3.5 s"},
             "no multiple",

@@ -106,6 +106,16 @@ class Constant(Draw):
         return self.value
 
 
+def check_order(low: float | None, high: float | None) -> None:
+    """Refuse bounds of which the lower is not below the upper.
+
+    Raises:
+        ValueError: they are such.
+    """
+    if low is not None and high is not None and not low < high:
+        raise ValueError("`min` must be below `max`")
+
+
 class Truncated(Draw):
     """A distribution that `min` and `max` truncate."""
 
@@ -114,8 +124,7 @@ class Truncated(Draw):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.min is not None and self.max is not None and not self.min < self.max:
-            raise ValueError("`min` must be below `max`")
+        check_order(self.min, self.max)
         return self
 
     @override

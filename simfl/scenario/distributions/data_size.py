@@ -1,12 +1,14 @@
 """Numbers that follow how much data a device holds."""
 
+from typing import Self
+
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
-from simfl.scenario.distributions.base import Draw, Parameter
+from simfl.scenario.distributions.base import Draw, Parameter, check_order
 
 
 class DataSize(Draw):
@@ -23,6 +25,11 @@ class DataSize(Draw):
     correlation: float = Field(1.0, ge=-1, le=1, description="of the number with the data size")
     min: Parameter | None = Field(None, description="clip below")
     max: Parameter | None = Field(None, description="clip above")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_order(self.min, self.max)
+        return self
 
     @override
     def values(self, u: Floats, samples: Ids) -> Floats:

@@ -1,5 +1,6 @@
 """Numbers of which there are only so many: Zipf's, and a choice of a few."""
 
+import math
 from collections.abc import Sequence
 from typing import Self
 
@@ -21,19 +22,21 @@ class Zipf(Truncated):
 
     @model_validator(mode="after")
     def _countable(self) -> Self:
-        if self.scale == 0 or not 1 <= self.max / self.scale <= 10_000_000:
+        if self.scale == 0 or not 1 <= self._times(self.max) <= 10_000_000:
             raise ValueError("expected a `max` of 1 to 10,000,000 times `scale`")
-        if self.min is not None and np.ceil(self.min / self.scale) > np.floor(
-            self.max / self.scale
-        ):
+        if math.ceil(self._times(self.min or 0.0)) > math.floor(self._times(self.max)):
             raise ValueError("no multiple of `scale` lies between `min` and `max`")
         return self
 
     @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        first = max(1, int(np.ceil((self.min or 0.0) / self.scale)))
-        ranks = np.arange(first, int(np.floor(self.max / self.scale)) + 1, dtype=np.float64)
-        return pick(ranks * self.scale, ranks**-self.exponent, u)
+        first = max(1, math.ceil(self._times(self.min or 0.0)))
+        ranks = np.arange(first, math.floor(self._times(self.max)) + 1, dtype=np.float64)
+        return pick(self.inside(ranks * self.scale), ranks**-self.exponent, u)
+
+    def _times(self, bound: float) -> float:
+        """Return how many times `scale` a bound is: 300 ms are 3 times 100 ms, not 2.9999999."""
+        return round(bound / self.scale, 6)
 
     @override
     def lowest(self) -> float:
