@@ -52,7 +52,7 @@ def made_run(
     if finished:
         summary = {
             "virtual_time_s": round_s * len(rounds),
-            "targets": dict.fromkeys(map(str, targets)),
+            "targets": {f"{target:g}": None for target in targets},
             "totals": {
                 "download_bytes": 1000 * len(rounds), "upload_bytes": 1000 * len(rounds),
                 "probe_bytes": 0, "wasted_bytes": 0, "energy_j": 2.0 * len(rounds),

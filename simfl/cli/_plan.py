@@ -30,7 +30,7 @@ def show_plan(jobs: "Sequence[Job]", options: "Options") -> None:
     for variant, costs in groups.items():
         seeds = formats.plural(len(costs), "seed")
         typer.echo(f"{variant:{width}}  {seeds}, {costs[0].rounds:,} rounds each; {_cost(costs)}")
-    processes = planned(estimates, options).processes
+    processes, _ = planned(estimates, options)
     host_s = max(
         sum(cost.host_s for cost in estimates) / processes, max(c.host_s for c in estimates)
     )

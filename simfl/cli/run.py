@@ -103,11 +103,11 @@ def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
         typer.echo(render(compare(results), "table").rstrip())
         saved = sum(result.summary["trainings"]["dropped"] for result in results)
         issued = sum(result.summary["trainings"]["issued"] for result in results)
-        if saved:
+        if saved and not all(result.time_only for result in results):
             typer.echo(f"\n{saved:,} of {issued:,} trainings were dropped and never computed.")
         _tell_short_rounds(results)
         _tell_divergence(results)
-        if any(result.summary["oracle"] for result in results):
+        if any(result.oracle for result in results):
             typer.echo("A selector was an ORACLE: it saw what no server can know.")
         typer.echo("\nRun folders:")
         for result in results:
@@ -119,7 +119,7 @@ def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
     groups: dict[str, list[tuple[int, int]]] = {}
     for result in results:
         counts = result.summary["short_rounds"], result.summary["rounds"]
-        groups.setdefault(result.provenance["variant"], []).append(counts)
+        groups.setdefault(result.variant, []).append(counts)
     for variant, counted in groups.items():
         short, rounds = (sum(numbers) for numbers in zip(*counted, strict=True))
         if short:
@@ -131,8 +131,7 @@ def _tell_divergence(results: "Sequence[RunResult]") -> None:
     for result in results:
         discarded = int(result.rounds["discarded"].sum())
         if discarded:
-            variant, seed = result.provenance["variant"], result.provenance["seed"]
             typer.echo(
-                f"{variant}, seed {seed}: training diverged, {discarded:,} updates were not finite "
-                "and were discarded; a smaller learning rate may help."
+                f"{result.variant}, seed {result.seed}: training diverged, {discarded:,} updates "
+                "were not finite and were discarded; a smaller learning rate may help."
             )

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from simfl.errors import InputError, NameNotFound
 from simfl.papers.claims import Claim
@@ -168,6 +168,6 @@ def _item(name: str, file: Path) -> Item:
         for text in (*item.claims, *item.quick.claims):
             if (measure := Claim.parse(text).measure) is not None:
                 Measure.parse(measure)
-    except (ValidationError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"{file}: {error}") from None
     return item

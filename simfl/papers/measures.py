@@ -49,8 +49,8 @@ class Record:
         seed: of the run, or of all runs that the number is of, blanks between.
         value: in `unit` (None: the run never got there).
         followed: where `value` is a cost: what the whole run took.
-        unit: of both: share, time (s), bytes, energy (J), count or ratio.
-        reading: ``paper`` or ``code``.
+        unit: of both: share, time (s), bytes, energy (J), count, ratio or number.
+        reading: ``paper``, ``code`` or ``ours``, see `Item`.
         commit: of simfl, where it was run from a checkout.
         version: of simfl.
         machine: what it ran on.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simfl.papers.item import Item
 from simfl.papers.measures import Record, records
-from simfl.runs.find import find_runs
+from simfl.runs.find import run_folders
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
@@ -40,7 +40,7 @@ def repeat(
 def collect(item: Item, out: Path, seeds: Sequence[int] | None) -> list[Record]:
     """Return what the finished runs of `item` in `out` have, in the order of its rows."""
     rows = list(item.printed)
-    runs = [run for run in find_runs([out]) if _wanted(run, rows, seeds)] if out.is_dir() else []
+    runs = [run for run in map(RunResult, run_folders(out)) if _wanted(run, rows, seeds)]
     runs.sort(key=lambda run: (rows.index(run.variant), run.seed))
     return records(item.id, item.reading, item.measures, runs)
 

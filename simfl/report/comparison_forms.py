@@ -13,7 +13,7 @@ from simfl.runs.compare import Cell, Comparison
 from simfl.runs.statistics import Ratio
 
 WIDTH = 100
-"""Columns of text, where the output is no terminal."""
+"""Columns of text."""
 
 
 def render(comparison: Comparison, form: str) -> str:
@@ -22,7 +22,7 @@ def render(comparison: Comparison, form: str) -> str:
 
 
 def as_table(comparison: Comparison) -> str:
-    """Return aligned text, at most as wide as the terminal or `WIDTH`."""
+    """Return aligned text; tables wider than `WIDTH` are cut in several."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -40,7 +40,7 @@ class Factors:
 def factors(groups: Groups) -> Factors | None:
     """Return what was varied and what came of it; None: it is no sweep."""
     runs = all_runs(groups)
-    by_run = [{path: as_written(value) for path, value in _factors(run).items()} for run in runs]
+    by_run = [{path: as_written(value) for path, value in run.factors.items()} for run in runs]
     paths = dict.fromkeys(path for own in by_run for path in own)
     levels = {
         path: list(dict.fromkeys(own.get(path, formats.NOTHING) for own in by_run))
@@ -69,10 +69,6 @@ def factors(groups: Groups) -> Factors | None:
     listed = [{"name": path, "levels": names} for path, names in levels.items()]
     data = {"factors": listed, "measures": measures, "rows": rows}
     return Factors(_table(comparison, columns, levels), data)
-
-
-def _factors(run: RunResult) -> dict[str, Any]:
-    return dict(run.provenance.get("factors", {}))
 
 
 def _order(level: str) -> tuple[bool, float, str]:
@@ -107,7 +103,7 @@ def _table(
 ) -> Table:
     rows = []
     for name, runs in comparison.groups.items():
-        own = {path: as_written(value) for path, value in _factors(runs[0]).items()}
+        own = {path: as_written(value) for path, value in runs[0].factors.items()}
         cells = [
             Cell(level, sort=leading_number(level))
             for level in (own.get(path, formats.NOTHING) for path in levels)

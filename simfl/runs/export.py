@@ -46,15 +46,11 @@ def concatenated(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
     """Return one table (`rounds` or `clients`) of all `results`, one below the other."""
     import pandas as pd
 
-    from simfl.runs.folder import factors
-
     parts = []
     for result in results:
         part: pd.DataFrame = getattr(result, name).copy()
         whose = {"scenario": result.name, "variant": result.variant, "seed": result.seed}
-        whose |= {
-            path: value for path, value in factors(result.folder).items() if path != "variant"
-        }
+        whose |= {path: value for path, value in result.factors.items() if path != "variant"}
         for place, (column, value) in enumerate(whose.items()):
             part.insert(place, column, [value] * len(part))
         parts.append(part)

@@ -123,6 +123,14 @@ class RunFiles:
         """Whether its selector saw what no server can know."""
         return bool(self.provenance.get("oracle", False))
 
+    @property
+    def factors(self) -> dict[str, Any]:
+        """What was swept to make it: a path -> its value, as written.
+
+        Where the scenario has variants too, `variant` is the name of its own.
+        """
+        return dict(self.provenance.get("factors", {}))
+
     @cached_property
     def groups(self) -> list[tuple[str, int]]:
         """The fleet's groups: name, and id of the first device."""
@@ -142,8 +150,6 @@ class RunFiles:
     @cached_property
     def targets(self) -> list[float]:
         """The accuracies that the scenario asks about, lowest first."""
-        if self.finished:
-            return sorted(float(target) for target in self.summary["targets"])
         from simfl.core.units import Share
 
         written = self.scenario.get("evaluation", {}).get("targets", [])

@@ -28,15 +28,17 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
     """
     folders: list[Path] = []
     for path in paths:
-        below = [path] if is_run(path) else sorted(_run_folders(path))
+        below = run_folders(path)
         if not below:
             raise InputError(f"{path} holds no run" if path.exists() else f"{path}: no such folder")
         folders += below
     return [RunResult(folder) for folder in {path.resolve(): path for path in folders}.values()]
 
 
-def _run_folders(path: Path) -> Iterable[Path]:
-    return (file.parent for file in path.rglob(PROVENANCE) if is_run(file.parent))
+def run_folders(path: Path) -> list[Path]:
+    """Return `path` if it is a run's folder, else those below it, in order."""
+    below = (file.parent for file in path.rglob(PROVENANCE))
+    return [path] if is_run(path) else sorted(folder for folder in below if is_run(folder))
 
 
 def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:

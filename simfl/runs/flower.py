@@ -63,14 +63,20 @@ def run_flower(
     document = _document(scenario)
     results, options = [], Options(executor="inline")
     for job in jobs(document, None if out is None else Path(out)):
-        held = np.broadcast_to(np.asarray(samples, dtype=np.int64), job.scenario.devices).copy()
-
-        flower = Flower(client_fn, strategy, held, flops_per_sample)
+        flower = Flower(client_fn, strategy, _held(samples, job.scenario.devices), flops_per_sample)
         refuse_foreign(job.folder)
         if is_run(job.folder) and not overwrite:
             raise InputError(f"{job.folder} holds a run already; give `overwrite` or another `out`")
         results.append(run_one(job, options, build=partial(FlowerBuilder, flower=flower)))
     return results
+
+
+def _held(samples: int | Sequence[int], devices: int) -> Ids:
+    """Return `(devices,)` how many samples each client trains on."""
+    held = np.asarray(samples, dtype=np.int64)
+    if held.shape not in ((), (devices,)):
+        raise InputError(f"`samples` are of {held.size} clients, but the fleet has {devices}")
+    return np.broadcast_to(held, devices).copy()
 
 
 def _document(scenario: str | Path | Mapping[str, Any]) -> Document:

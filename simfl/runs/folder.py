@@ -95,14 +95,6 @@ def is_run(folder: Path) -> bool:
     return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
 
 
-def factors(folder: Path) -> dict[str, Any]:
-    """Return what was swept to make the run in `folder`: a path -> its value, as written.
-
-    Where the scenario has variants too, `variant` is the name of its own.
-    """
-    return dict(read_json(folder / PROVENANCE).get("factors", {}))
-
-
 def past_name(number: int) -> str:
     """Return the name of the file with the scenario in force before the `number`-th fork."""
     return f"past-{number}.yaml"

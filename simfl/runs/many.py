@@ -3,11 +3,7 @@
 import gc
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
-
-from typing_extensions import override
 
 from simfl.core.machine import cores, free_memory
 from simfl.core.processes import can_travel
@@ -27,32 +23,14 @@ MEMORY_SHARE = 0.8
 """Of the free memory that runs may take."""
 
 
-class Watch(Protocol):
-    """Is told how far runs are, in the process that asked for them."""
+class Watch:
+    """Is told how far runs are, in the process that asked for them; by itself it does nothing."""
 
     def begin(self, jobs: Sequence[Job], processes: int) -> None:
         """Some runs are about to be made, so many at once."""
 
     def tell(self, number: int, progress: Progress) -> None:
         """Say how far the run of that number is, 0-based."""
-
-
-class _Nobody(Watch):
-    @override
-    def begin(self, jobs: Sequence[Job], processes: int) -> None:
-        pass
-
-    @override
-    def tell(self, number: int, progress: Progress) -> None:
-        pass
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How many runs at once, and how many cores they share."""
-
-    processes: int
-    cores: int
 
 
 def do_all(
@@ -76,18 +54,18 @@ def do_all(
         RunError: some failed; the others are finished.
     """
     estimates = [] if len(jobs) < 2 or here else _estimates(jobs, options)
-    plan = planned(estimates, options)
-    if plan.processes > 1 and not all(map(can_travel, calls)):
+    processes, shared_cores = planned(estimates, options)
+    if processes > 1 and not all(map(can_travel, calls)):
         _LOG.info("one run after the other: they use something of the main module")
-        plan = Plan(1, plan.cores)
-    watch = watch or _Nobody()
-    watch.begin(jobs, plan.processes)
-    if plan.processes > 1:
+        processes = 1
+    watch = watch or Watch()
+    watch.begin(jobs, processes)
+    if processes > 1:
         _download(jobs, options)
         costs = [estimate.host_s for estimate in estimates]
-        failures = call_all(calls, costs, plan.processes, plan.cores, watch.tell)
+        failures = call_all(calls, costs, processes, shared_cores, watch.tell)
     else:
-        failures = _one_by_one(calls, plan.cores, watch)
+        failures = _one_by_one(calls, shared_cores, watch)
     if failures:
         raise _failure(jobs, failures)
 
@@ -98,17 +76,17 @@ def _estimates(jobs: Sequence[Job], options: Options) -> list[Estimate]:
     return [costs[job.variant] for job in jobs]
 
 
-def planned(estimates: Sequence[Estimate], options: Options) -> Plan:
-    """Return how runs that cost so much are made."""
+def planned(estimates: Sequence[Estimate], options: Options) -> tuple[int, int]:
+    """Return how many runs that cost so much are made at once, and how many cores they share."""
     auto = options.executor == "auto" and options.device == "cpu"
     most = options.jobs or (cores() if auto else 1)
     if options.jobs is not None:
-        return Plan(max(min(most, len(estimates)), 1), most)
+        return max(min(most, len(estimates)), 1), most
     if len(estimates) < 2 or sum(estimate.host_s for estimate in estimates) < SMALL_S:
-        return Plan(1, most)
+        return 1, most
     largest = max(estimate.memory_bytes for estimate in estimates)
     fitting = max(int(min(MEMORY_SHARE * free_memory() / largest, most)), 1) if most > 1 else 1
-    return Plan(min(most, len(estimates), fitting), most)
+    return min(most, len(estimates), fitting), most
 
 
 def _download(jobs: Sequence[Job], options: Options) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Protocol
+from typing import Any
 
 from simfl.core.processes import context, without_main
 from simfl.errors import RunError, SimflError
@@ -24,16 +24,12 @@ from simfl.errors import RunError, SimflError
 Tell = Callable[[Any], None]
 """Takes what a call has to say of its progress."""
 
+Call = Callable[[Tell], object]
+"""What one process does; it and what it raises are pickled."""
+
 
 class Died(RunError):
     """A process ended without a word."""
-
-
-class Call(Protocol):
-    """What one process does; it and what it raises are pickled."""
-
-    def __call__(self, tell: Tell) -> object:
-        """Do it."""
 
 
 class _Running:

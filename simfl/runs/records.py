@@ -1,15 +1,15 @@
 """What a run's folder says, read as it stands: nothing here knows how it came about."""
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from simfl.runs.eventlog import lines_of
+from simfl.errors import RunError
+from simfl.runs.eventlog import decode, lines_of
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
@@ -90,13 +90,13 @@ class Records:
         return list(self.of("participation"))
 
     @cached_property
-    def segments(self) -> Sequence["Segment"]:
-        """What was booked between one aggregation and the next; the last ends with the log."""
-        segments = [Segment()]
-        for line, event in enumerate(self.events, start=1):
-            segments[-1].events.append((line, event))
+    def segments(self) -> Sequence[Sequence[Row]]:
+        """The events of each round, its `round_end` included; the last ones end with the log."""
+        segments: list[list[Row]] = [[]]
+        for event in self.events:
+            segments[-1].append(event)
             if event["event"] == "round_end":
-                segments.append(Segment())
+                segments.append([])
         return segments
 
     @property
@@ -105,7 +105,7 @@ class Records:
         return str(self.provenance.get("log", "full"))
 
     @property
-    def closed(self) -> Iterator[tuple[Row, "Segment"]]:
+    def closed(self) -> Iterator[tuple[Row, Sequence[Row]]]:
         """The rows of `rounds.csv`, and the segments that they tell of."""
         return zip(self.rounds, self.segments, strict=False)
 
@@ -126,32 +126,18 @@ class Records:
         ]
 
 
-@dataclass
-class Segment:
-    """The events of one round, its `round_end` included.
-
-    Attributes:
-        events: with their line numbers.
-    """
-
-    events: list[tuple[int, Row]] = field(default_factory=list)
-
-    def of(self, kind: str) -> list[Row]:
-        """Return the events of a `kind`."""
-        return [event for _, event in self.events if event["event"] == kind]
+def of_kind(segment: Sequence[Row], kind: str) -> list[Row]:
+    """Return the events of a `kind`."""
+    return [event for event in segment if event["event"] == kind]
 
 
 def _events(lines: Sequence[str]) -> list[Row]:
-    events = []
-    for number, line in enumerate(lines, start=1):
+    events: list[Row] = []
+    for line in lines:
         try:
-            event = json.loads(line)
-            sound = isinstance(event["event"], str) and isinstance(event["t"], int | float)
-        except (ValueError, TypeError, KeyError):
-            sound = False
-        if not sound:
-            raise ValueError(f"{EVENTS}:{number}: is no event: {line[:80]!r}")
-        events.append(event)
+            events.append(decode(line))
+        except RunError:
+            raise ValueError(f"{EVENTS}:{len(events) + 1}: is no event: {line[:80]!r}") from None
     return events
 
 
@@ -167,11 +153,11 @@ def _table(path: Path) -> list[Row]:
             raise ValueError(
                 f"{path.name}:{number}: has {len(row)} cells below {len(cells[0])} columns"
             )
-        rows.append(dict(zip(cells[0], map(_value, row), strict=True)))
+        rows.append(dict(zip(cells[0], map(value_of, row), strict=True)))
     return rows
 
 
-def _value(cell: str) -> Any:
+def value_of(cell: str) -> Any:
     """Return the number in a cell, None where there is none, or its text."""
     if cell in _NO_NUMBERS:
         return None

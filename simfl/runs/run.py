@@ -105,20 +105,20 @@ def _do_all(
     """Do those jobs that are not finished; a kept run is resumed."""
     if options.executor == "ray":  # whose processes may have another working directory
         todo = [replace(job, folder=job.folder.resolve()) for job in todo]
-    finished = [keep and is_finished(job.folder) for job, keep in zip(todo, kept, strict=True)]
-    open_ = [job for job, done in zip(todo, finished, strict=True) if not done]
-    options = _with_data_folder(open_, options)
-    calls = [
-        partial(_do, job, keep, options, listen(job) if listen else ())
-        for job, keep, done in zip(todo, kept, finished, strict=True)
-        if not done
+    open_ = [
+        (job, keep)
+        for job, keep in zip(todo, kept, strict=True)
+        if not (keep and is_finished(job.folder))
     ]
+    todo = [job for job, _ in open_]
+    options = _with_data_folder(todo, options)
+    calls = [partial(_do, job, keep, options, listen(job) if listen else ()) for job, keep in open_]
     if options.executor == "ray" and len(calls) > 1:
         from simfl.training.executors.ray import at_once
 
         at_once(calls, options.executor_options.get("address"), options.workers)
     else:
-        do_all(open_, calls, options, watch, here=listen is not None)
+        do_all(todo, calls, options, watch, here=listen is not None)
 
 
 def _with_data_folder(todo: Sequence[Job], options: Options) -> Options:

@@ -216,6 +216,10 @@ class _Study:
             for job in asked
         ]
         refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
+        if self.metric_name == "accuracy":
+            for loss in (job.scenario.training.loss for job in todo):
+                if not loss.has_accuracy:
+                    raise ScenarioError(f"tune.objective: loss {loss.name!r} has no accuracy")
         return todo
 
     def _bounded(self, scenario: Scenario, seeds: int) -> Scenario:

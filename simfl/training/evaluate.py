@@ -8,6 +8,7 @@ the model normalises by what is in a batch.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 import torch
@@ -100,7 +101,7 @@ def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, fl
     for metric in task.metrics:
         with blaming(metric, "judging the model"):
             number = metric.of(given, true)
-            sound = isinstance(number, float | int) and not math.isinf(number)
+            sound = isinstance(number, Real) and not math.isinf(number)
             expect(sound, "a finite number, or NaN", repr(number))
             numbers[metric.label] = None if math.isnan(number) else float(number)
     return numbers

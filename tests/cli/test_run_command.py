@@ -56,6 +56,7 @@ class TestOutput:
         assert "waits seed 0: " in err
         assert "round 3/3" in err
         assert "virtual" not in out
+        assert "never computed" not in out  # nothing was
 
     def test_rounds_that_ran_short_are_told(
         self, file: Path, capsys: pytest.CaptureFixture[str]
@@ -182,14 +183,14 @@ class TestSweeps:
     SWEEP = "sweep: {rounds.clients: [4, 6], training.epochs: [1, 2]}\n"
 
     def test_folders_and_factors(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        from simfl.runs.folder import factors
+        from simfl.runs.find import load
 
         file.write_text(SCENARIO + self.SWEEP)
         run(file, "-q", "--out", "o", "--variant", "clients=6_epochs=1", "--seeds", "0-1")
         folders = [Path(f"o/clients=6_epochs=1/seed-{seed}") for seed in (0, 1)]
         assert sorted(Path("o").glob("*/seed-*")) == folders
         for folder in folders:
-            assert factors(folder) == {"rounds.clients": 6, "training.epochs": 1}
+            assert load(folder).factors == {"rounds.clients": 6, "training.epochs": 1}
         run(file, "--out", "o", "--variant", "clients=5_epochs=1", code=2)
         assert "did you mean 'clients=" in capsys.readouterr().err
 

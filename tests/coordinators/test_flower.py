@@ -163,6 +163,8 @@ def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
 def test_what_is_flowers_is_not_in_the_scenario(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`model` is what Flower's clients have"):
         run_flower({**SCENARIO, "model": "mlp"}, client_fn, fedavg(), 10, tmp_path)
+    with pytest.raises(InputError, match="`samples` are of 2 clients, but the fleet has 6"):
+        run_flower(SCENARIO, client_fn, fedavg(), [10, 10], tmp_path)
     run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
     with pytest.raises(InputError, match="holds a run already"):
         run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)

@@ -210,6 +210,8 @@ def test_what_finished_runs_have_is_collected_row_by_row(tmp_path: Path) -> None
     ]  # fmt: skip
     assert [r.seed for r in collect(ITEM, tmp_path, [1])] == ["1", "1"]
     assert collect(ITEM, tmp_path / "nothing", None) == []
+    (tmp_path / "begun").mkdir()
+    assert collect(ITEM, tmp_path / "begun", None) == []
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,11 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         lambda f: in_table(f, "rounds.csv", "energy_j", later, 1),
         "rounds.csv:3: energy_j",
     ),
+    "negative energy": (
+        "energy",
+        lambda f: in_table(f, "clients.csv", "energy_j", lambda _: -1.0, 4),
+        "clients.csv:6: energy_j is -1.0",
+    ),
     "energy of the run": (
         "energy",
         lambda f: in_summary(f, lambda s: s["totals"].update(idle_energy_j=-1.0)),

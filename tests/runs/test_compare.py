@@ -35,6 +35,13 @@ def cells(comparison: Comparison, variant: str) -> dict[str, Cell]:
     return {column.key: comparison.cell(variant, column) for column in comparison.columns}
 
 
+def test_a_target_has_all_its_digits(tmp_path: Path) -> None:
+    two_thirds = 0.66666661  # which the summary rounds up
+    made = made_run(tmp_path, "a", 0, [two_thirds], targets=(two_thirds,))
+    assert made.targets == [two_thirds]
+    assert made.reached(made.targets[0]) is not None
+
+
 def test_fedacs_table_from_its_own_rounded_entries(three: Comparison) -> None:
     ours, base, ideal = (cells(three, name) for name in ("ours", "base", "IID"))
     for key in ("rounds_speedup_to_65%", "time_speedup_to_65%"):

@@ -248,4 +248,4 @@ def test_what_the_compiled_kernel_trains_is_estimated_by_its_rates() -> None:
 
 def test_the_quickstart_is_not_worth_a_second_process() -> None:
     quickstart = Scenario.load(Path(__file__).parents[2] / "scenarios" / "quickstart.yaml")
-    assert planned([estimate(quickstart)] * 4, Options()).processes == 1
+    assert planned([estimate(quickstart)] * 4, Options())[0] == 1

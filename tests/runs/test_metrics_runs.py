@@ -86,9 +86,11 @@ def test_one_that_gives_no_number_hides_no_other(run_tiny: RunTiny, tmp_path: Pa
     assert verify(run.folder) is None
 
 
-def test_code_of_the_users_own(run_tiny: RunTiny, tmp_path: Path) -> None:
-    (tmp_path / "own_metrics.py").write_text(OWN.format(name="Share", value="0.25"))
-    name = f"{tmp_path / 'own_metrics.py'}:Share"
+@pytest.mark.parametrize("value", ["0.25", "outputs.dtype.type(0.25).astype('float32')"])
+def test_code_of_the_users_own(value: str, run_tiny: RunTiny, tmp_path: Path) -> None:
+    module = tmp_path / f"own_metrics_{len(value)}.py"
+    module.write_text(OWN.format(name="Share", value=value))
+    name = f"{module}:Share"
     run = run_tiny({"evaluation.metrics": [name]})
     assert run.column("share").tolist() == [0.25] * 4
     assert verify(run.folder) is None

@@ -201,6 +201,13 @@ class TestRefusals:
         with pytest.raises(InputError, match="no `tune` section"):
             tune(Document.of(LEARNS), tmp_path)
 
+    def test_an_accuracy_that_the_loss_has_not(self, tmp_path: Path) -> None:
+        numbers = {"data.dataset": "synthetic_regression", "training.loss": "mean_squared_error"}
+        spec = {"parameters": {"rounds.clients": [1, 2]}, "objective": "accuracy", "trials": 1}
+        tuned = document(spec).set(*(f"{path}={value}" for path, value in numbers.items()))
+        with pytest.raises(InputError, match="loss 'mean_squared_error' has no accuracy"):
+            tune(tuned, tmp_path)
+
     @pytest.mark.slow
     def test_a_variant_is_tuned_by_name(self, tmp_path: Path) -> None:
         variants = {"slow": {"fleet.uplink": "1 kbit/s", "rounds.clients": 3}, "fast": {}}

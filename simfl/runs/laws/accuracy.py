@@ -2,7 +2,7 @@
 
 from simfl.runs.folder import EVENTS, ROUNDS, SUMMARY
 from simfl.runs.laws.base import Violation, Violations
-from simfl.runs.records import Records
+from simfl.runs.records import Records, of_kind
 
 
 def accuracy(records: Records) -> Violations:
@@ -16,7 +16,7 @@ def accuracy(records: Records) -> Violations:
         elif not measured or (measured[-1] or 0.0) < event["accuracy"]:
             yield Violation(EVENTS, line, f"the target {event['accuracy']} was not reached")
     for number, (row, segment) in enumerate(records.closed, start=2):
-        judged = [event["accuracy"] for event in segment.of("evaluated")] or [None]
+        judged = [event["accuracy"] for event in of_kind(segment, "evaluated")] or [None]
         if row["accuracy"] != judged[-1]:
             yield Violation(ROUNDS, number, f"accuracy is {row['accuracy']}, measured {judged[-1]}")
     summary = records.summary

@@ -4,19 +4,20 @@ import math
 
 from simfl.runs.folder import CLIENTS, ROUNDS, SUMMARY
 from simfl.runs.laws.base import Violation, Violations
-from simfl.runs.records import Records, Row
+from simfl.runs.records import Records, Row, of_kind
 
 
 def energy(records: Records) -> Violations:
     """Joules of participations and answers = of rounds = of the run; none is negative."""
-    total_j, booked = 0.0, iter(records.clients)
+    total_j, booked = 0.0, enumerate(records.clients, start=2)
     for number, segment in enumerate(records.segments):
-        spent_j = sum(event["energy_j"] for event in segment.of("probed"))
-        for _ in segment.of("participation"):
-            if (part := next(booked, None)) is None:
-                return
+        spent_j = sum(event["energy_j"] for event in of_kind(segment, "probed"))
+        for _ in of_kind(segment, "participation"):
+            line, part = next(booked, (0, None))
+            if part is None:
+                return  # the tables of an unfinished run
             if part["energy_j"] < 0:
-                yield Violation(CLIENTS, number + 2, f"energy_j is {part['energy_j']}")
+                yield Violation(CLIENTS, line, f"energy_j is {part['energy_j']}")
             spent_j += part["energy_j"]
         total_j += spent_j
         if number < len(records.rounds):

@@ -1,10 +1,11 @@
 """What becomes of whoever is selected."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS
 from simfl.runs.laws.base import Violation, Violations
-from simfl.runs.records import Records, Row
+from simfl.runs.records import Records, Row, of_kind
 
 
 def outcomes(records: Records) -> Violations:
@@ -23,13 +24,13 @@ def outcomes(records: Records) -> Violations:
         words = f"client {client} is selected in round {round_} and has no participation"
         yield Violation(CLIENTS, len(records.clients) + 1, words)
     for number, (row, segment) in enumerate(records.closed, start=2):
-        yield from _counted(number, row, segment.of("selected"), segment.of("participation"))
+        yield from _counted(number, row, segment)
 
 
-def _counted(number: int, row: Row, selected: list[Row], parts: list[Row]) -> Violations:
+def _counted(number: int, row: Row, segment: Sequence[Row]) -> Violations:
     """Compare the counts in a round's row with what was booked in it."""
-    counts = Counter(part["outcome"] for part in parts)
-    counts["selected"] = sum(len(set(event["clients"])) for event in selected)
+    counts = Counter(part["outcome"] for part in of_kind(segment, "participation"))
+    counts["selected"] = sum(len(set(e["clients"])) for e in of_kind(segment, "selected"))
     for name in ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded"):
         if row[name] != counts[name]:
             yield Violation(ROUNDS, number, f"{name} is {row[name]}, {counts[name]} were booked")

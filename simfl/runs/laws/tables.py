@@ -1,12 +1,11 @@
 """The tables against the log."""
 
-import math
 from itertools import zip_longest
 from typing import Any
 
 from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS
 from simfl.runs.laws.base import Violation, Violations
-from simfl.runs.records import Records
+from simfl.runs.records import Records, value_of
 
 
 def tables(records: Records) -> Violations:
@@ -32,15 +31,4 @@ def tables(records: Records) -> Violations:
 
 def _agree(logged: Any, cell: Any) -> bool:
     # A name such as 12 reads like a number.
-    return bool(logged == cell) or (isinstance(logged, str) and _number(logged) == cell)
-
-
-def _number(text: str) -> float | int | None:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text) if math.isfinite(float(text)) else None
-    except ValueError:
-        return None
+    return bool(logged == cell) or (isinstance(logged, str) and value_of(logged) == cell)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from simfl.runs.folder import CLIENTS, ROUNDS, SUMMARY
 from simfl.runs.laws.base import PHASES, Violation, Violations
-from simfl.runs.records import Records, Row
+from simfl.runs.records import Records, Row, of_kind
 
 BYTES = ("download_bytes", "upload_bytes", "wasted_bytes", "probe_bytes")
 
@@ -17,11 +17,11 @@ def bytes_moved(records: Records) -> Violations:
     booked = iter(records.clients)
     for number, segment in enumerate(records.segments):
         moved: Counter[str] = Counter()
-        for _ in segment.of("participation"):
+        for _ in of_kind(segment, "participation"):
             if (part := next(booked, None)) is None:
                 return  # the tables of an unfinished run
             moved += _moved(part)
-        moved["probe_bytes"] = sum(event["bytes"] for event in segment.of("probed"))
+        moved["probe_bytes"] = sum(event["bytes"] for event in of_kind(segment, "probed"))
         total.update(moved)
         if number < len(records.rounds):
             yield from _equal(ROUNDS, number + 2, records.rounds[number], moved)
