@@ -9,7 +9,7 @@ from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build
 from simfl.training.kernels import Kernel, choose_kernel
 from simfl.training.kernels.compiled import compiled_kernel, knows
-from simfl.training.kernels.stages import stages_of
+from simfl.training.kernels.stages import is_sequence, stages_of
 from simfl.training.task import Task
 
 
@@ -61,7 +61,7 @@ class Program:
     def _module(self) -> nn.Module:
         module = build(self._task.model, self._task.shape, self._task.classes)
         for part in list(module.modules()):
-            if isinstance(part, nn.Sequential):
+            if is_sequence(part):
                 hasten(part)
         return module.to(self.device)
 

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from simfl.components.local_training import LocalTraining
+from simfl.components.models.base import Model
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.work import Plan
@@ -115,7 +116,7 @@ def test_what_is_a_linear_stack():
 
     first, last = nn.Linear(6, 4), nn.Linear(4, 3)
     assert [s.weight for s in stages(first, nn.ReLU(), last)] == ["0.weight", "2.weight"]
-    assert [s.weight for s in stages_of(first, (6,)) or ()] == ["0.weight"]
+    assert [s.weight for s in stages_of(first, (6,)) or ()] == ["weight"]
     nested = stages(
         nn.Flatten(), nn.Sequential(first, nn.Tanh()), nn.Identity(), last, shape=(2, 3)
     )
@@ -130,9 +131,50 @@ def test_what_is_a_linear_stack():
     assert stages(shared, nn.ReLU(), shared) is None
 
 
+class Halved(nn.Sequential):
+    def forward(self, x):
+        return super().forward(x) / 2
+
+
+class Trebled(nn.Flatten):
+    def forward(self, x):
+        return 3 * super().forward(x)
+
+
+@pytest.mark.parametrize("training", [TRAINING, OTHERS])
 @pytest.mark.parametrize(
-    ("model", "shape"), [(Convolutional(), (3, 12, 12)), (Residual(), (20,)), (Logistic(), (20,))]
+    "module",
+    [
+        Halved(nn.Linear(6, 3)),
+        nn.Sequential(Halved(nn.Linear(6, 4)), nn.Linear(4, 3)),
+        nn.Sequential(Trebled(), nn.Linear(6, 3)),
+        nn.Sequential(nn.Flatten(1), nn.Linear(6, 3)).append(Halved()),
+    ],
 )
+def test_what_does_more_than_its_layers_is_left_to_autograd(module, training):
+    assert type(choose_kernel(module, (6,), 3, training)) is LoopKernel
+
+
+def test_so_are_layers_with_hooks():
+    module = nn.Sequential(nn.Linear(6, 4), nn.Linear(4, 3))
+    assert type(choose_kernel(module, (6,), 3, TRAINING)) is CompiledKernel
+    module[0].register_forward_pre_hook(lambda layer, inputs: (2 * inputs[0],))
+    assert type(choose_kernel(module, (6,), 3, TRAINING)) is LoopKernel
+
+
+class Bare(Model):
+    """A linear layer that is in no sequence."""
+
+    def build(self, shape, classes):
+        return nn.Linear(shape[0], classes)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (Convolutional(), (3, 12, 12)), (Residual(), (20,)), (Logistic(), (20,)), (Bare(), (20,))
+    ],
+)  # fmt: skip
 def test_a_model_comes_back_as_it_went_in(model, shape):
     """Whatever its layout was meanwhile; and the one it started from is left alone."""
     task = make_task(model, SIZES, shape, training=OTHERS)

@@ -3,6 +3,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from simfl.components.models.base import Model
 from simfl.training.program import hasten, program_of
 from tests.training.learning_stubs import (
     Convolutional,
@@ -54,3 +55,25 @@ def test_a_program_is_built_once_and_knows_its_model():
     assert program_of(task).stacked
     assert not program_of(make_task(Residual(), [5])).stacked
     assert program_of(make_task(Convolutional(), [5], (1, 8, 8))).channels_last
+
+
+class Watched(nn.Sequential):
+    """Uses what comes out of its rectifier twice: pooled, and as it is."""
+
+    def forward(self, x):
+        convolution, rectifier, pool = self
+        rectified = rectifier(convolution(x))
+        return pool(rectified).flatten(1).mean(1, keepdim=True) + rectified.amax((1, 2, 3))[:, None]
+
+
+class Watching(Model):
+    def build(self, shape, classes):
+        return nn.Sequential(
+            Watched(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2)), nn.Linear(1, classes)
+        )
+
+
+def test_a_sequence_with_a_forward_of_its_own_keeps_the_order_of_its_layers():
+    module = program_of(make_task(Watching(), [5], (1, 8, 8))).module
+    first = next(module.children())
+    assert [type(layer) for layer in first.children()] == [nn.Conv2d, nn.ReLU, nn.MaxPool2d]

@@ -36,6 +36,7 @@ from simfl.training.kernels.library import (
     pointers,
 )
 from simfl.training.kernels.network import NetworkSpec, network_of
+from simfl.training.kernels.stages import dropouts
 from simfl.training.passes import Segment, stream
 
 BLOCK_BYTES = 64 * 2**20
@@ -54,12 +55,7 @@ class CompiledKernel(Kernel):
         self.spec, self._size = spec, layout.size
         self._network = Network.of(spec)
         self._index = spec.index(layout).astype(np.int32)
-        self._dropouts = [
-            (linear.outputs, layer.p)
-            for linear in spec.linears
-            for layer in linear.after
-            if isinstance(layer, nn.Dropout)
-        ]
+        self._dropouts = dropouts(spec.linears)
         self._memory: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._batch = 0
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
-from simfl.training.kernels.network import ELEMENTWISE, MOST_AFTER, MOST_LAYERS, NetworkSpec
+from simfl.training.kernels.network import MOST_AFTER, MOST_LAYERS, NetworkSpec
+from simfl.training.kernels.stages import ELEMENTWISE, dropouts
 
 _BUILD = "run `pip install -e .` in its folder"
 _INT, _FLOAT, _POINTER = ctypes.c_int, ctypes.c_float, ctypes.c_void_p
@@ -59,15 +59,18 @@ class Network(ctypes.Structure):
                 c.padding,
                 c.relu,
                 c.pool,
-                c.bias,
+                c.bias is not None,
             )
-        dropouts = 0
         for i, layer in enumerate(spec.linears):
             after = [ELEMENTWISE[type(part)] for part in layer.after]
+            masks_before = sum(width for width, _ in dropouts(spec.linears[:i]))
             network.linear[i] = Linear(
-                layer.inputs, layer.outputs, layer.bias, (_INT * MOST_AFTER)(*after), dropouts
+                layer.inputs,
+                layer.outputs,
+                layer.bias is not None,
+                (_INT * MOST_AFTER)(*after),
+                masks_before,
             )
-            dropouts += layer.outputs * sum(isinstance(part, nn.Dropout) for part in layer.after)
         return network
 
 

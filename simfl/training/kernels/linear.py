@@ -20,7 +20,7 @@ from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
 from simfl.training.kernels.lanes import Lanes, row_multiple
 from simfl.training.kernels.objectives import Objective, RowGradient, SoftmaxObjective
 from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
-from simfl.training.kernels.stages import Stage
+from simfl.training.kernels.stages import Stage, dropouts
 
 
 class LinearKernel(StackedKernel):
@@ -30,12 +30,7 @@ class LinearKernel(StackedKernel):
         super().__init__(layout.size, stages[-1].outputs, device)
         self.layout = layout
         self.stages = stages
-        self.dropouts = [
-            (stage.outputs, layer.p)
-            for stage in stages
-            for layer in stage.after
-            if isinstance(layer, nn.Dropout)
-        ]
+        self.dropouts = dropouts(stages)
 
     @override
     def inputs(self, x: torch.Tensor) -> torch.Tensor:

@@ -1,36 +1,35 @@
 """Which modules the compiled kernel can run, and where their parameters lie in its memory."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from torch import nn
 
 from simfl.core.types import Ids
 from simfl.training.flat import Layout
-from simfl.training.kernels.stages import leaves
+from simfl.training.kernels.stages import Stage, dropouts, leaves, shares_weights, stacked
 
 PAD, PANEL = 8, 64
 """Columns of a matrix of weights: a multiple of `PAD`, in panels of `PANEL` (vectors.h)."""
 MOST_LAYERS, MOST_AFTER = 16, 4
 MOST_WEIGHTS = 2**21
 """Of one linear layer: turning larger ones for the way back costs more than it saves."""
-ELEMENTWISE = {nn.ReLU: 1, nn.Sigmoid: 2, nn.Tanh: 3, nn.Dropout: 4}
-"""Layers between linear ones -> their number in network.h."""
 
 
 @dataclass
 class ConvolutionSpec:
-    """A convolution with stride 1, and the ReLU and max-pooling after it."""
+    """A convolution with stride 1, by its parameters' names, the ReLU and max-pooling after it."""
 
-    name: str
+    weight: str
+    bias: str | None
     channels: int
     height: int
     width: int
     outputs: int
     kernel: int
     padding: int
-    bias: bool
     relu: bool = False
     pool: int = 1
 
@@ -42,32 +41,21 @@ class ConvolutionSpec:
 
 
 @dataclass
-class LinearSpec:
-    """A fully connected layer and the elementwise layers after it."""
-
-    name: str
-    inputs: int
-    outputs: int
-    bias: bool
-    after: list[nn.Module] = field(default_factory=list)
-
-
-@dataclass
 class NetworkSpec:
     """Convolutions, then linear layers."""
 
     convolutions: list[ConvolutionSpec]
-    linears: list[LinearSpec]
+    linears: list[Stage]
 
     @property
     def masks(self) -> int:
         """Dropout factors that a row needs."""
-        return sum(
-            linear.outputs
-            for linear in self.linears
-            for layer in linear.after
-            if isinstance(layer, nn.Dropout)
-        )
+        return sum(width for width, _ in dropouts(self.linears))
+
+    @property
+    def layers(self) -> int:
+        """How many layers have weights."""
+        return len(self.convolutions) + len(self.linears)
 
     def index(self, layout: Layout) -> Ids:
         """Return where each number of the kernel's memory is in the flat vector; -1: nowhere."""
@@ -75,11 +63,11 @@ class NetworkSpec:
         parts = []
         for convolution in self.convolutions:
             shape = (convolution.outputs, convolution.channels, *[convolution.kernel] * 2)
-            at = offsets[f"{convolution.name}weight"] + np.arange(math.prod(shape)).reshape(shape)
+            at = offsets[convolution.weight] + np.arange(math.prod(shape)).reshape(shape)
             parts.append(_panels(at.transpose(2, 3, 1, 0).reshape(-1, convolution.outputs)))
             parts.append(_bias(offsets, convolution))
         for i, linear in enumerate(self.linears):
-            at = offsets[f"{linear.name}weight"] + np.arange(linear.outputs * linear.inputs)
+            at = offsets[linear.weight] + np.arange(linear.outputs * linear.inputs)
             terms = at.reshape(linear.outputs, linear.inputs).T
             if i == 0 and self.convolutions:  # channels last there, first in the flat vector
                 last = self.convolutions[-1]
@@ -98,10 +86,10 @@ def _panels(index: Ids) -> Ids:
     return np.concatenate(panels)
 
 
-def _bias(offsets: dict[str, int], layer: ConvolutionSpec | LinearSpec) -> Ids:
+def _bias(offsets: Mapping[str, int], layer: ConvolutionSpec | Stage) -> Ids:
     index = np.full(-(-layer.outputs // PAD) * PAD, -1, dtype=np.int64)
-    if layer.bias:
-        index[: layer.outputs] = offsets[f"{layer.name}bias"] + np.arange(layer.outputs)
+    if layer.bias is not None:
+        index[: layer.outputs] = offsets[layer.bias] + np.arange(layer.outputs)
     return index
 
 
@@ -115,29 +103,26 @@ def network_of(module: nn.Module, shape: tuple[int, ...]) -> NetworkSpec | None:
         module: the model.
         shape: of one input.
     """
-    layers = leaves(module) if isinstance(module, nn.Sequential) else [("", module)]
-    spec = NetworkSpec([], [])
+    layers = leaves(module)
+    convolutions: list[ConvolutionSpec] = []
     sides = shape
-    while layers and not isinstance(layers[0][1], nn.Flatten | nn.Linear):
+    while layers and type(layers[0][1]) not in (nn.Flatten, nn.Linear):
         taken = _convolution(layers, sides)
         if taken is None:
             return None
-        spec.convolutions.append(taken)
+        convolutions.append(taken)
         sides = (taken.outputs, *taken.sides)
         if min(sides) < 1:
             return None
-    if layers and isinstance(layers[0][1], nn.Flatten) and layers[0][1].start_dim == 1:
+    if layers and type(layers[0][1]) is nn.Flatten and layers[0][1].start_dim == 1:
         del layers[0]
     elif len(sides) != 1:
         return None
-    width = math.prod(sides)
-    while layers:
-        linear = _linear(layers, width)
-        if linear is None:
-            return None
-        spec.linears.append(linear)
-        width = linear.outputs
-    return spec if _fits(spec, module) else None
+    linears = stacked(layers, math.prod(sides))
+    if linears is None:
+        return None
+    spec = NetworkSpec(convolutions, linears)
+    return spec if _fits(spec) and not shares_weights(module, spec.layers) else None
 
 
 def _convolution(
@@ -152,12 +137,12 @@ def _convolution(
         return None
     del layers[0]
     spec = ConvolutionSpec(
-        name,
+        f"{name}weight",
+        None if layer.bias is None else f"{name}bias",
         *sides,
         outputs=layer.out_channels,
         kernel=int(layer.kernel_size[0]),
         padding=padding,
-        bias=layer.bias is not None,
     )
     while layers and not (spec.relu and spec.pool > 1):
         after = layers[0][1]
@@ -197,28 +182,8 @@ def _pool(layer: nn.MaxPool2d) -> int | None:
     return int(side) if same and plain and 2 <= side <= 15 else None
 
 
-def _linear(layers: list[tuple[str, nn.Module]], inputs: int) -> LinearSpec | None:
-    """Take a linear layer and what belongs to it off the front of `layers`."""
-    name, layer = layers[0]
-    if type(layer) is not nn.Linear or layer.in_features != inputs:
-        return None
-    del layers[0]
-    spec = LinearSpec(name, inputs, layer.out_features, layer.bias is not None)
-    while layers and type(layers[0][1]) in ELEMENTWISE:
-        _, after = layers.pop(0)
-        if not (isinstance(after, nn.Dropout) and after.p == 0):
-            spec.after.append(after)
-    return spec
-
-
-def _fits(spec: NetworkSpec, module: nn.Module) -> bool:
-    weights = [p for p in module.parameters() if p.dim() > 1]
-    layers = len(spec.convolutions) + len(spec.linears)
-    shared = len({id(weight) for weight in weights}) < layers
-    small = len(spec.convolutions) <= MOST_LAYERS and 0 < len(spec.linears) <= MOST_LAYERS
-    return (
-        small
-        and not shared
-        and all(len(layer.after) <= MOST_AFTER for layer in spec.linears)
-        and all(layer.inputs * layer.outputs <= MOST_WEIGHTS for layer in spec.linears)
+def _fits(spec: NetworkSpec) -> bool:
+    return max(len(spec.convolutions), len(spec.linears)) <= MOST_LAYERS and all(
+        len(layer.after) <= MOST_AFTER and layer.inputs * layer.outputs <= MOST_WEIGHTS
+        for layer in spec.linears
     )

@@ -1,23 +1,27 @@
-"""Which modules are stacks of fully connected layers."""
+"""Which modules are, or end in, stacks of fully connected layers."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeGuard
 
 from torch import nn
 
 from simfl.training.kernels.lanes import row_multiple
 
-ELEMENTWISE = (nn.ReLU, nn.Sigmoid, nn.Tanh, nn.Dropout)
+ELEMENTWISE = {nn.ReLU: 1, nn.Sigmoid: 2, nn.Tanh: 3, nn.Dropout: 4}
+"""Layers between linear ones -> their number in network.h."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One linear layer and the elementwise layers after it."""
+    """One linear layer, by the names of its parameters, and the elementwise layers after it."""
 
     weight: str
     bias: str | None
     inputs: int
     outputs: int
-    after: tuple[nn.Module, ...]
+    after: tuple[nn.Module, ...] = ()
 
     @property
     def padded_outputs(self) -> int:
@@ -28,37 +32,54 @@ class Stage:
 
 def stages_of(module: nn.Module, shape: tuple[int, ...]) -> list[Stage] | None:
     """Return the stages of a stack of linear and elementwise layers; None: it is no such stack."""
-    if isinstance(module, nn.Linear):
-        module = nn.Sequential(module)
-    if not isinstance(module, nn.Sequential):
-        return None
     layers = leaves(module)
-    if layers and isinstance(layers[0][1], nn.Flatten) and layers[0][1].start_dim == 1:
+    if layers and type(layers[0][1]) is nn.Flatten and layers[0][1].start_dim == 1:
         layers = layers[1:]
     elif len(shape) != 1:
         return None
+    stages = stacked(layers, prod(shape))
+    # A product with a single column is the one shape whose bits depend on more than alignment.
+    single = any(min(stage.inputs, stage.outputs) == 1 for stage in stages or ())
+    return None if stages is None or single or shares_weights(module, len(stages)) else stages
+
+
+def stacked(layers: Sequence[tuple[str, nn.Module]], inputs: int) -> list[Stage] | None:
+    """Return the stages that `layers` are, given rows of so many `inputs`; None: they are none."""
     stages: list[Stage] = []
     for name, layer in layers:
-        if type(layer) is nn.Linear:
+        if type(layer) is nn.Linear and layer.in_features == inputs:
             bias = None if layer.bias is None else f"{name}bias"
-            stages.append(Stage(f"{name}weight", bias, layer.in_features, layer.out_features, ()))
+            stages.append(Stage(f"{name}weight", bias, inputs, layer.out_features))
+            inputs = layer.out_features
         elif type(layer) is nn.Dropout and layer.p == 0:
             continue
         elif type(layer) in ELEMENTWISE and stages:
-            last = stages.pop()
-            after = (*last.after, layer)
-            stages.append(Stage(last.weight, last.bias, last.inputs, last.outputs, after))
+            stages[-1] = replace(stages[-1], after=(*stages[-1].after, layer))
         else:
             return None
-    weights = [layer.weight for _, layer in layers if isinstance(layer, nn.Linear)]
-    shared = len({id(weight) for weight in weights}) < len(stages)
-    # A product with a single column is the one shape whose bits depend on more than alignment.
-    single = any(min(stage.inputs, stage.outputs) == 1 for stage in stages)
-    return None if shared or single or not stages else stages
+    return stages or None
 
 
-def leaves(module: nn.Sequential, prefix: str = "") -> list[tuple[str, nn.Module]]:
-    """Return the layers of nested sequences, each with the prefix of its parameters' names."""
+def shares_weights(module: nn.Module, layers: int) -> bool:
+    """Return whether some of the `layers` of `module` have the same weights."""
+    return sum(parameter.dim() > 1 for parameter in module.parameters()) < layers
+
+
+def dropouts(stages: Sequence[Stage]) -> list[tuple[int, float]]:
+    """Return the width of each dropout layer in its turn, and what share it drops."""
+    layers = ((stage.outputs, layer) for stage in stages for layer in stage.after)
+    return [(outputs, layer.p) for outputs, layer in layers if isinstance(layer, nn.Dropout)]
+
+
+def leaves(module: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
+    """Return the layers of nested sequences, each with the prefix of its parameters' names.
+
+    What is no sequence is a layer by itself; hooks (such as weight norm) are more than any layers.
+    """
+    if any(part._forward_hooks or part._forward_pre_hooks for part in module.modules()):
+        return []
+    if not is_sequence(module):
+        return [("", module)]
     layers: list[tuple[str, nn.Module]] = []
     for name, layer in module._modules.items():  # `named_children` leaves out repeated layers
         if layer is None or type(layer) is nn.Identity:
@@ -68,3 +89,8 @@ def leaves(module: nn.Sequential, prefix: str = "") -> list[tuple[str, nn.Module
         else:
             layers.append((f"{prefix}{name}.", layer))
     return layers
+
+
+def is_sequence(module: nn.Module) -> TypeGuard[nn.Sequential]:
+    """Return whether `module` calls its layers one after the other, and does nothing else."""
+    return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
