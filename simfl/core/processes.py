@@ -8,10 +8,14 @@ import io
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
 from types import ModuleType
+
+from simfl.errors import RunError
 
 _PRELOADED = ("torch", "simfl.runs.run", "simfl.training.local", "simfl.training.evaluate")
 
@@ -23,6 +27,43 @@ def context() -> BaseContext:
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(list(_PRELOADED))
     return server
+
+
+def started(
+    target: Callable[[Connection], None], name: str, *, daemon: bool, with_main: bool = False
+) -> tuple[Connection, BaseProcess]:
+    """Return the near end of a channel, and a new process that is given the far one.
+
+    Args:
+        target: what it does.
+        name: of the process.
+        daemon: whether it ends with this process; then it can't start any itself.
+        with_main: whether it runs the main module again, which a script must allow for.
+
+    Raises:
+        RunError: the machine has no room for another process.
+    """
+    start = context()
+    try:
+        near, far = start.Pipe()
+        try:
+            process: BaseProcess = start.Process(  # type: ignore[attr-defined]
+                target=target, args=(far,), name=name, daemon=daemon
+            )
+            with nullcontext() if with_main else without_main():
+                process.start()
+        except BaseException:
+            near.close()
+            raise
+        finally:
+            far.close()
+    except (OSError, EOFError) as error:
+        why = getattr(error, "strerror", None) or "the process that starts them is gone"
+        raise RunError(
+            f"can't start a worker process: {why}; give fewer --workers (or --jobs), or raise the "
+            "limit (ulimit -n for files, ulimit -u for processes)"
+        ) from error
+    return near, process
 
 
 @contextmanager

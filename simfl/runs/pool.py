@@ -15,10 +15,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from typing import Any
 
-from simfl.core.processes import context, without_main
+from simfl.core.processes import started
 from simfl.errors import RunError, SimflError
 
 Tell = Callable[[Any], None]
@@ -37,15 +36,8 @@ class _Running:
 
     def __init__(self, number: int, call: Call) -> None:
         self.number = number
-        start = context()
-        self.channel, far = start.Pipe()
         # No daemon: it may have workers of its own.
-        self._process: BaseProcess = start.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(far,), name="simfl-run"
-        )
-        with without_main():
-            self._process.start()
-        far.close()
+        self.channel, self._process = started(_serve, "simfl-run", daemon=False)
         self._cores = 1
         with contextlib.suppress(OSError):  # if it is dead already, `hear` says so
             self.channel.send((dict(os.environ), pickle.dumps(call)))
@@ -137,9 +129,9 @@ def _serve(channel: Connection) -> None:
         with lock, contextlib.suppress(OSError):
             channel.send((what, value))
 
-    from simfl.training.executors.auto import Share
+    from simfl.training.executors.auto import allow
 
-    Share.cores = 1
+    allow(1)
     threading.Thread(target=_obey, args=(channel,), daemon=True).start()
     try:
         pickle.loads(payload)(lambda value: say("told", value))
@@ -151,11 +143,11 @@ def _serve(channel: Connection) -> None:
 
 def _obey(channel: Connection) -> None:
     """Take note of how many cores may be used; end with the parent."""
-    from simfl.training.executors.auto import Share
+    from simfl.training.executors.auto import allow
 
     while True:
         try:
-            Share.cores = channel.recv()
+            allow(channel.recv())
         except (EOFError, OSError):
             os._exit(1)
 

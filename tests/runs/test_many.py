@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from simfl.errors import ComponentError, InputError, NameNotFound, RunError, Sce
 from simfl.runs.estimate import estimate
 from simfl.runs.job import Job
 from simfl.runs.many import Watch, planned
-from simfl.runs.pool import portable
+from simfl.runs.pool import call_all, portable
 from simfl.runs.progress import Progress
 from tests.tiny import TINY
 
@@ -113,6 +114,17 @@ def test_several_failures_are_all_told(tmp_path: Path) -> None:
             "a seed 0:", "b seed 0:"
         ]  # fmt: skip
         assert (tmp_path / f"{count}/c/seed-0/summary.json").exists()
+
+
+def test_no_room_for_another_process_is_told() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.close(free := os.dup(0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        with pytest.raises(RunError, match=r"can't start a worker process.*--jobs"):
+            call_all([print], [1.0], 1, 1, lambda number, value: None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_errors_travel() -> None:

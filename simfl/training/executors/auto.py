@@ -27,24 +27,25 @@ WORTH_S = 0.02
 """CPU seconds that a call takes in the mean, at least, if it is to be split."""
 
 
-class Share:
-    """How many cores this process may use (None: all); whoever runs several tells each.
+_allowed: int | None = None
+"""How many cores this process may use (None: all); whoever runs several tells each."""
 
-    Attributes:
-        cores: that many.
-    """
 
-    cores: int | None = None
+def allow(count: int | None) -> int | None:
+    """Let this process use so many cores from now on (None: all); return how many it might."""
+    global _allowed
+    before, _allowed = _allowed, count
+    return before
 
 
 @contextmanager
-def sharing(cores: int) -> Iterator[None]:
+def sharing(count: int) -> Iterator[None]:
     """Let this process use so many cores."""
-    before, Share.cores = Share.cores, cores
+    before = allow(count)
     try:
         yield
     finally:
-        Share.cores = before
+        allow(before)
 
 
 @executors.register("auto")
@@ -99,7 +100,8 @@ class Auto(Executor):
 
     def _helpers(self) -> Processes | None:
         """Return the workers; they are hired once that pays, and again if many more may be."""
-        count = min(self.workers or Share.cores or cores(), Share.cores or cores())
+        free = _allowed or cores()
+        count = min(self.workers or free, free)
         hired = 1 if self._team is None else self._team.workers or 1
         worth = self._spent_s > max(PATIENCE_S, self._calls * WORTH_S)
         if self._may_hire and worth and count >= 2 * hired:

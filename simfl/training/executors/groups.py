@@ -10,11 +10,6 @@ if TYPE_CHECKING:
     from simfl.training.task import Task
 
 
-def lane_groups_of(task: "Task", orders: Sequence[WorkOrder], workers: int) -> list[list[int]]:
-    """Return `lane_groups` of orders, by the samples that each has to go through."""
-    return lane_groups(work_of(task, orders), workers)
-
-
 def work_of(task: "Task", orders: Sequence[WorkOrder]) -> list[float]:
     """Return how many samples each order has to go through."""
     sizes, batch = task.data.sizes, task.training.batch_size

@@ -22,7 +22,7 @@ from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
-from simfl.training.executors.groups import even_parts, lane_groups_of, work_of
+from simfl.training.executors.groups import even_parts, lane_groups, work_of
 from simfl.training.executors.patience import Patience
 
 if TYPE_CHECKING:
@@ -158,8 +158,9 @@ class Processes(Executor):
     def _train(self, task: "Task", batch: OrderBatch) -> list[WorkResult]:
         while len(self._pool) < (self.workers or cores()):
             self._pool.append(self._hire())
-        groups = lane_groups_of(task, batch.orders, len(self._pool))
-        waiting = deque(_Group(at, sum(work_of(task, batch.part(at).orders))) for at in groups)
+        work = work_of(task, batch.orders)
+        groups = lane_groups(work, len(self._pool))
+        waiting = deque(_Group(at, sum(work[place] for place in at)) for at in groups)
         busy: dict[int, _Group] = {}
         by_place: dict[int, WorkResult] = {}
         while waiting or busy:

@@ -24,7 +24,7 @@ from simfl.core.types import Floats
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import InputError, RunError, SimflError
 from simfl.training.executors.base import Executor, executors
-from simfl.training.executors.groups import lane_groups_of, work_of
+from simfl.training.executors.groups import lane_groups, work_of
 from simfl.training.executors.patience import Patience
 from simfl.training.executors.ray_tasks import AddingUp, RayTasks
 from simfl.training.executors.ray_worker import find_code
@@ -88,7 +88,7 @@ class Ray(Executor):
         if not batch.orders:
             return []
         with self._under_way(batch) as tasks:
-            groups = lane_groups_of(task, batch.orders, self.side_by_side)
+            groups = lane_groups(work_of(task, batch.orders), self.side_by_side)
             asked = [tasks.ask(group) for group in groups]
             results: dict[int, WorkResult] = {}
             for group in asked:

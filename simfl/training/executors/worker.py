@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, Any
 
-from simfl.core.processes import context, needs_main, without_main
+from simfl.core.processes import needs_main, started
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
@@ -38,14 +38,10 @@ class Worker:
     """
 
     def __init__(self, payload: bytes, fds: Sequence[int]) -> None:
-        try:
-            self.channel, self._process = _start_process(needs_main(payload))
-        except (OSError, EOFError) as error:
-            why = getattr(error, "strerror", None) or "the process that starts them is gone"
-            raise RunError(
-                f"can't start a worker process: {why}; give fewer --workers (or --jobs), or raise "
-                "the limit (ulimit -n for files, ulimit -u for processes)"
-            ) from error
+        # A class of the main module is found there.
+        self.channel, self._process = started(
+            _serve, "simfl-worker", daemon=True, with_main=needs_main(payload)
+        )
         self._versions: set[int] = set()
         self._inputs: Packed | None = None
         with contextlib.suppress(OSError):  # if it is dead already, the first answer says so
@@ -108,25 +104,6 @@ class Worker:
         self.kill()
         self._process.join()
         self._process.close()
-
-
-def _start_process(with_main: bool) -> tuple[Connection, Any]:
-    """Return a new process, and the near end of a channel to it."""
-    start = context()
-    near, far = start.Pipe()
-    try:
-        process = start.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(far,), name="simfl-worker", daemon=True
-        )
-        # A class of the main module is found there, which a script must allow for.
-        with contextlib.nullcontext() if with_main else without_main():
-            process.start()
-    except BaseException:
-        near.close()
-        raise
-    finally:
-        far.close()
-    return near, process
 
 
 def _serve(channel: Connection) -> None:
