@@ -135,6 +135,21 @@ def parse_seeds(text: str | None) -> list[int] | None:
         raise InputError(f"--seeds: {error}") from None
 
 
+def seconds(option: str, text: str) -> float:
+    """Return the duration that an option is.
+
+    Raises:
+        InputError: it is none.
+    """
+    from simfl.core.units import DURATION, parse_quantity
+    from simfl.errors import InputError, UnitError
+
+    try:
+        return parse_quantity(text, DURATION)
+    except UnitError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
 def importing(allow_code: bool) -> AbstractContextManager[None]:
     """Let scenarios import anything with --allow-code, else only what was allowed before."""
     from simfl.cli._consent import consent

@@ -35,7 +35,6 @@ def load(
         ScenarioError: it is not valid.
         InputError: it has no such variant.
     """
-    from simfl.errors import InputError, nearest
     from simfl.scenario import Document, expand
     from simfl.scenario.scenario import read
 
@@ -45,12 +44,7 @@ def load(
             scenario = read(document)
             chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
             return scenario.model_copy(update={"seed": chosen if seed is None else seed})
-        runs = expand(document, None if seed is None else [seed])
-    for run in runs:
-        if run.variant == variant:
-            return run.scenario
-    hint = nearest(variant, {run.variant for run in runs})
-    raise InputError(f"--variant: {file} has no variant {variant!r}{hint}")
+        return expand(document, None if seed is None else [seed], [variant])[0].scenario
 
 
 def tell_assumptions(scenario: "Scenario") -> None:

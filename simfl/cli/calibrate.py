@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ def calibrate_command(
 
     from simfl.build.calibrate import calibrated, fleet, measurements
     from simfl.core.files import write_output
-    from simfl.core.units import DURATION, parse_quantity
     from simfl.errors import InputError
     from simfl.report import calibration_picture
     from simfl.report.savefig import check_picture, save
@@ -44,7 +44,7 @@ def calibrate_command(
         raise InputError(f"--out: the folder {out.parent} does not exist")
     if picture is not None:
         check_picture(picture, "--picture")
-    devices = calibrated(measurements(file), parse_quantity(latency, DURATION))
+    devices = calibrated(measurements(file), shared.seconds("--latency", latency))
     groups = fleet(devices, count)
     typer.echo(
         f"{'client':<16}{'samples/s':>12}{'down Mbit/s':>12}{'up Mbit/s':>12}{'latency ms':>12}"

@@ -35,15 +35,10 @@ def fork_command(
     What happened until then is shared.
     Who is at work then is called off, unless only rounds.stop is changed.
     """
-    from simfl.core.units import DURATION, parse_quantity
-    from simfl.errors import InputError, UnitError
     from simfl.runs.forks import fork
     from simfl.runs.run import resume_all
 
-    try:
-        at_s = parse_quantity(at, DURATION)
-    except UnitError as error:
-        raise InputError(f"--at: {error}") from None
+    at_s = shared.seconds("--at", at)
     how = shared.options(executor, workers, data_dir, ray_address)
     with shared.importing(allow_code):
         forked = fork(folder, at_s, changes or (), name, overwrite)

@@ -19,6 +19,7 @@ def validate(
 ) -> None:
     """Check scenarios: exit code 0, or 2 and each error's line."""
     from simfl.errors import ScenarioError
+    from simfl.report.formats import plural
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse
     from simfl.scenario.scenario import read
@@ -35,11 +36,7 @@ def validate(
         else:
             variants = len({run.variant for run in runs})
             seeds = len(runs) // variants
-            typer.echo(f"{file}: ok ({_many(variants, 'variant')}, {_many(seeds, 'seed')})")
+            typer.echo(f"{file}: ok ({plural(variants, 'variant')}, {plural(seeds, 'seed')})")
             tell_assumptions(read(document))
     if failures:
         raise ScenarioError("\n".join(failures))
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

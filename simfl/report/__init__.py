@@ -24,12 +24,9 @@ def write_report(results: "Sequence[RunResult]", path: str | Path) -> Path:
         InputError: there is no run, or a run folder is damaged.
         RunError: the page can't be written.
     """
-    from simfl.errors import InputError
     from simfl.report.page import write_page
 
-    if not results:
-        raise InputError("there is no run to report on")
-    write_page([run.read() for run in results], Path(path))
+    write_page(_read(results), Path(path))
     return Path(path)
 
 
@@ -47,14 +44,11 @@ def write_reports(results: "Sequence[RunResult]", top: Path) -> Path:
         InputError: there is no run, or a run folder is damaged.
         RunError: a file can't be written.
     """
-    from simfl.errors import InputError
     from simfl.report.page import write_page
     from simfl.report.timeline import write_trace
     from simfl.runs.folder import REPORT
 
-    if not results:
-        raise InputError("there is no run to report on")
-    runs = [run.read() for run in results]
+    runs = _read(results)
     for run in runs:
         write_trace(run)
         write_page([run], run.folder / REPORT)
@@ -62,3 +56,12 @@ def write_reports(results: "Sequence[RunResult]", top: Path) -> Path:
         return runs[0].folder / REPORT
     write_page(runs, top / REPORT)
     return top / REPORT
+
+
+def _read(results: "Sequence[RunResult]") -> "list[RunResult]":
+    """Return runs, every file of theirs read, so that a damaged one is told before all else."""
+    from simfl.errors import InputError
+
+    if not results:
+        raise InputError("there is no run to report on")
+    return [run.read() for run in results]

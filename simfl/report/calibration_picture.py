@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from simfl.build.calibrate import Device, distributed, lognormal
-from simfl.report.fleet_picture import COLOURS
+from simfl.report.fleet_picture import COLOURS, finish
 from simfl.report.fleet_survey import PHASES
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ def picture(devices: Sequence[Device]) -> "Figure":
     for axes in rates:
         _rates(axes, many)
     for axes in (errors, medians, *rates):
-        axes.grid(alpha=0.25)
-        axes.set_axisbelow(True)
-        axes.legend(frameon=False, fontsize=8)
-        axes.spines[["top", "right"]].set_visible(False)
+        finish(axes)
     return figure
 
 

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simfl.report.comparison import Section, legend, sections
 from simfl.runs.compare import Cell, Comparison
+from simfl.runs.eventlog import finite
 from simfl.runs.statistics import Ratio
 
 WIDTH = 100
@@ -149,21 +149,17 @@ def facts(cell: Cell) -> dict[str, Any] | None:
     """Return a cell for programs; what is not finite is None."""
     if cell is None:
         return None
-
-    def finite(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    interval = cell.interval
-    bounds = {
-        "low": None if interval is None else finite(interval.low),
-        "high": None if interval is None else finite(interval.high),
-        "interval": None if interval is None else interval.method,
-    }
+    interval: dict[str, Any] = {"low": None, "high": None, "interval": None}
+    if (own := cell.interval) is not None:
+        interval = {"low": own.low, "high": own.high, "interval": own.method}
+    told: dict[str, Any]
     if isinstance(cell, Ratio):
-        told = {"ratio": finite(cell.value), **bounds, "distinguishable": cell.distinguishable}
-        return told | {"seeds": cell.seeds, "horizon": finite(cell.horizon)}
-    told = {"mean": finite(cell.mean), "std": finite(cell.std), "median": finite(cell.median)}
-    return told | {"missing": cell.missing, **bounds}
+        told = {"ratio": cell.value, **interval, "distinguishable": cell.distinguishable}
+        told |= {"seeds": cell.seeds, "horizon": cell.horizon}
+    else:
+        told = {"mean": cell.mean, "std": cell.std, "median": cell.median}
+        told |= {"missing": cell.missing, **interval}
+    return {name: finite(value) for name, value in told.items()}
 
 
 FORMATS: Mapping[str, Callable[[Comparison], str]] = {

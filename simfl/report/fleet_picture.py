@@ -30,11 +30,16 @@ def picture(facts: FleetFacts) -> "Figure":
     _phases(phases, facts)
     _week(week, facts)
     for axes in (speed, times, phases, week):
-        axes.grid(alpha=0.25)
-        axes.set_axisbelow(True)
-        axes.legend(frameon=False, fontsize=8)
-        axes.spines[["top", "right"]].set_visible(False)
+        finish(axes)
     return figure
+
+
+def finish(axes: "Axes") -> None:
+    """Give drawn axes what all of a picture have: a grid, a legend, no frame."""
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _speed(axes: "Axes", facts: FleetFacts) -> None:

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from typing_extensions import override
 
+from simfl.report import formats
 from simfl.runs.job import Job
 from simfl.runs.many import Watch
 from simfl.runs.progress import Progress
@@ -22,22 +23,6 @@ MOST_SHOWN = 12
 """Bars of finished runs stay while there are no more runs than that."""
 
 
-def clock(seconds: float) -> str:
-    """Return virtual time for people.
-
-    >>> clock(93784.2)
-    '1 d 02:03:04'
-    >>> clock(12.34)
-    '12.3 s'
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    days, rest = divmod(round(seconds), 86400)
-    hours, rest = divmod(rest, 3600)
-    text = f"{hours:02}:{rest // 60:02}:{rest % 60:02}"
-    return f"{days} d {text}" if days else text
-
-
 def text_of(progress: Progress, rounds: int | None) -> str:
     """Return a line on a run that is to have so many rounds (None: not known)."""
     if not progress.host_s:
@@ -47,13 +32,15 @@ def text_of(progress: Progress, rounds: int | None) -> str:
     ratio = progress.time_s / progress.host_s
     waits = f"; {progress.waits_for}" if progress.waits_for else ""
     return (
-        f"{clock(progress.time_s)} virtual  round {progress.round}{planned}{quality}  "
+        f"{formats.duration(progress.time_s)} virtual  round {progress.round}{planned}{quality}  "
         f"{progress.host_s:.1f} s host ({ratio:,.0f}x){waits}"
     )
 
 
 class Board(Watch):
-    """What is known of all runs of a command."""
+    """What is known of all runs of a command: a line now and then, and one at the end of each."""
+
+    _said = 0.0
 
     @override
     def begin(self, jobs: Sequence[Job], processes: int) -> None:
@@ -81,7 +68,7 @@ class Board(Watch):
         eta = ""
         if SURE <= done < 1.0:
             left_s = (time.perf_counter() - self._began) * (1 - done) / done
-            eta = f", about {clock(left_s)} left"
+            eta = f", about {formats.duration(left_s)} left"
         return f"{self._done} of {len(self._jobs)} runs done{eta}"
 
     def say(self, text: str) -> None:
@@ -90,16 +77,6 @@ class Board(Watch):
 
     def show(self, number: int, progress: Progress, text: str) -> None:
         """Show how far a run is."""
-        raise NotImplementedError
-
-
-class Lines(Board):
-    """Prints a line now and then, and one at the end of each run."""
-
-    _said = 0.0
-
-    @override
-    def show(self, number: int, progress: Progress, text: str) -> None:
         now = time.perf_counter()
         if progress.ended or (progress.host_s and now - self._said >= PLAIN_EVERY_S):
             self._said = now
@@ -150,7 +127,7 @@ def display(quiet: bool) -> Iterator[Board | None]:
     if quiet:
         yield None
     elif not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))):
-        yield Lines()
+        yield Board()
     else:
         columns = (
             TextColumn("{task.description}"),

@@ -58,8 +58,7 @@ class Plot:
             if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
         ]
         if points:
-            path = "L".join(f"{_number(x)},{_number(y)}" for x, y in points)
-            self._add("path", css, tip, d=f"M{path}")
+            self._add("path", css, tip, d=_path(points))
 
     def band(
         self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], css: str
@@ -67,8 +66,7 @@ class Plot:
         """Fill what lies between two lines."""
         edge = [self._at(x, y) for x, y in zip(xs, high, strict=True)]
         back = [self._at(x, y) for x, y in zip(xs, low, strict=True)][::-1]
-        path = "L".join(f"{_number(x)},{_number(y)}" for x, y in [*edge, *back])
-        self._add("path", css, "", d=f"M{path}Z")
+        self._add("path", css, "", d=f"{_path([*edge, *back])}Z")
 
     def heading(self, text: str) -> None:
         """Write a name above the chart."""
@@ -81,8 +79,7 @@ class Plot:
         for low, high, top in zip(edges, edges[1:], heights, strict=False):
             path += [self._at(low, top), self._at(high, top)]
         path.append(self._at(edges[-1], 0))
-        joined = "L".join(f"{_number(x)},{_number(y)}" for x, y in path)
-        self._add("path", css, tip, d=f"M{joined}")
+        self._add("path", css, tip, d=_path(path))
 
     def box(self, x0: float, x1: float, y0: float, y1: float, css: str, tip: str = "") -> None:
         """Draw a rectangle from (`x0`, `y0`) to (`x1`, `y1`)."""
@@ -172,6 +169,10 @@ class Plot:
         kind = "share" if x.ticks and x.ticks[-1][1].endswith("%") else "number"
         facts = {"left": self._left, "low": x.low, "high": x.high, "log": x.log, "per": x.per}
         return json.dumps(facts | {"kind": kind})
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{_number(x)},{_number(y)}" for x, y in points)
 
 
 def _number(value: float) -> str:

@@ -5,6 +5,7 @@ what they say is given its place.  What concerns no component stands here too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel
@@ -77,7 +78,7 @@ def objections(
     for path, component in components(scenario):
         yield from ((path, message) for message in _asked(component, facts))
     if look and not type(scenario.model).__module__.startswith(OWN_MODELS):
-        model()
+        _ = model.architecture
     if model.problem is not None:
         yield ("model",), model.problem
 
@@ -114,36 +115,33 @@ class _Model:
 
     def __init__(self, scenario: Experiment) -> None:
         self._scenario = scenario
-        self._looked = False
-        self._architecture: Architecture | None = None
         self.problem: str | None = None
 
-    def __call__(self) -> Architecture | None:
-        if not self._looked:
-            from simfl.training.architecture import architecture_of
+    @cached_property
+    def architecture(self) -> Architecture | None:
+        """What is in it (None: see `problem`)."""
+        from simfl.training.architecture import architecture_of
 
-            self._looked = True
-            try:
-                dataset = self._scenario.data.dataset
-                with blaming(dataset, "telling its shape", told_as=InputError):
-                    shape, outputs = self._scenario.inputs_and_outputs()
-                self._architecture = architecture_of(self._scenario.model, shape, outputs)
-            except InputError as error:
-                self.problem = str(error)
-        return self._architecture
+        try:
+            with blaming(self._scenario.data.dataset, "telling its shape", told_as=InputError):
+                shape, outputs = self._scenario.inputs_and_outputs()
+            return architecture_of(self._scenario.model, shape, outputs)
+        except InputError as error:
+            self.problem = str(error)
+            return None
 
 
-def circumstances(scenario: Experiment, trains: bool, look: _Model | None) -> Circumstances:
+def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> Circumstances:
     """Return the plain facts that components are told."""
     data, training, policy = scenario.data, scenario.training, scenario.rounds.policy
     dataset = data.dataset
     more: dict[str, Any] = {}
-    if look is not None:
+    if model is not None:
         more = {
             "samples": dataset.samples_known,
             "natural": dataset.natural_known,
             "folder": scenario.root,
-            "look": look,
+            "look": lambda: model.architecture,
         }
     return Circumstances(
         trains=trains,
