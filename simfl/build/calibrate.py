@@ -11,6 +11,7 @@ it goes before each transfer.
 
 import csv
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ from scipy.optimize import least_squares
 from simfl.core.table import open_csv
 from simfl.core.types import Floats
 from simfl.errors import InputError
+from simfl.scenario.document import safe_name
+from simfl.scenario.part import NAME
 
 COLUMNS = (
     "client", "samples", "epochs", "download_s", "download_bytes", "compute_s", "upload_s",
@@ -217,11 +220,23 @@ def fleet(devices: Sequence[Device], count: int | None = None) -> list[dict[str,
             groups.append((name, mine))
         else:
             groups += [(f"{name}-{device.client}", [device]) for device in mine]
+    names = _names([name for name, _ in groups])
     measured = np.cumsum([0, *(len(mine) for _, mine in groups)])
     counts = np.diff(np.rint(measured * ((count or len(devices)) / len(devices))).astype(int))
     if counts.min() < 1:
         raise InputError(f"{count} devices are too few for {len(groups)} groups")
-    return [_group(name, mine, int(n)) for (name, mine), n in zip(groups, counts, strict=True)]
+    return [
+        _group(name, mine, int(n)) for name, (_, mine), n in zip(names, groups, counts, strict=True)
+    ]
+
+
+def _names(wanted: Sequence[str]) -> list[str]:
+    """Return a name for each group that a scenario can have, different from all others'."""
+    names: list[str] = []
+    for name in wanted:
+        name = name if re.match(NAME, name) else safe_name(name)
+        names.append(f"{name}-{len(names)}" if name in names else name)
+    return names
 
 
 def _members(devices: Sequence[Device]) -> dict[str, list[Device]]:

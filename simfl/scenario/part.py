@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
 """A whole number of at least one (and of a size that a computer can count to)."""
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+=()-]*$", max_length=100)]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._+=()-]*$"
+Name = Annotated[str, Field(pattern=NAME, max_length=100)]
 """What can be the name of a folder on any system, or of a column's value."""
 
 

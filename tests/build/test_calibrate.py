@@ -175,6 +175,8 @@ def test_the_command_writes_a_fleet_that_a_scenario_takes(
         | yaml.safe_load(out.read_text())
     )
     assert scenario.devices == 5
+    assert main(["calibrate", str(path), "--latency", "5"]) == 2
+    assert "error: --latency: expected a duration" in capsys.readouterr().err
     drawn = tmp_path / "errors.png"
     assert main(["calibrate", str(path), "--picture", str(drawn)]) == 0
     assert drawn.stat().st_size > 0
@@ -185,3 +187,12 @@ def test_the_command_writes_a_fleet_that_a_scenario_takes(
     assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["calibrate", str(tmp_path / "none.csv")]) == 2
     assert "can't read" in capsys.readouterr().err
+
+
+def test_groups_have_names_that_a_scenario_takes() -> None:
+    rng = np.random.default_rng(6)
+    pilots = [pilot(PHONE, 20, rng).assign(client=name) for name in ("a0:5e", "a0/5e", "Müller")]
+    groups = fleet(calibrated(pd.concat(pilots)))
+    data = {"data": {"dataset": "synthetic"}, "model": "logistic_regression", "fleet": groups}
+    names = [group.name for group in Scenario.from_dict(data).fleet]
+    assert names == ["devices-a0-5e", "devices-a0-5e-1", "devices-M-ller"]
