@@ -96,8 +96,9 @@ def figure_text(figure: Figure, text: Callable[[float], str], *, target: bool = 
         return f"{text(figure.mean)}{deviation}"
     if figure.missing == figure.seeds:
         return "never" if target else formats.NOTHING
-    middle = "never" if math.isinf(figure.median) else text(figure.median)
-    return f"median {middle}, {figure.missing} of {figure.seeds} never"
+    lacks = "never" if target else "none"
+    middle = lacks if math.isinf(figure.median) else text(figure.median)
+    return f"median {middle}, {figure.missing} of {figure.seeds} {lacks}"
 
 
 def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:

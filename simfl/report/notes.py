@@ -1,7 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.charts.base import Groups, all_runs
+from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.devices import Devices
 
 BIASED = 0.05
@@ -35,7 +35,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         )
         headed.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
     headed += [("Rounds ran short", text) for text in _rounds_run_short(groups)]
-    headed += [("Never heard", text) for text in _never_heard(groups)]
+    headed += [("Never heard", text) for text in _never_heard(with_clients(groups))]
     headed += [("Wasted", text) for text in _wasted(groups)]
     issued = sum(run.summary["trainings"]["issued"] for run in runs if run.finished)
     dropped = sum(run.summary["trainings"]["dropped"] for run in runs if run.finished)
@@ -53,14 +53,14 @@ def _rounds_run_short(groups: Groups) -> list[str]:
         short, rounds = sum(r.short_rounds for r in runs), sum(r.n_rounds for r in runs)
         if not short:
             continue
-        fewest = min(runs, key=lambda run: int((run.participations > 0).sum()))
-        heard = int((fewest.participations > 0).sum())
         which = f"{name}: " if len(groups) > 1 else ""
-        seed = f" (seed {fewest.seed})" if len(runs) > 1 else ""
-        text = (
-            f"{which}{short:,} of {formats.plural(rounds, 'round')} had fewer clients than asked; "
-            f"updates of {heard:,} of {formats.plural(fewest.devices, 'device')} counted{seed}"
-        )
+        text = f"{which}{short:,} of {formats.plural(rounds, 'round')} had fewer clients than asked"
+        if told := with_clients({name: runs}).get(name):
+            fewest = min(told, key=lambda run: int((run.participations > 0).sum()))
+            heard = int((fewest.participations > 0).sum())
+            seed = f" (seed {fewest.seed})" if len(runs) > 1 else ""
+            devices = formats.plural(fewest.devices, "device")
+            text += f"; updates of {heard:,} of {devices} counted{seed}"
         by_severity.append((short / rounds, text))
     return [f"{sentence}." for sentence in _worst_few(by_severity)]
 

@@ -16,7 +16,7 @@ from simfl.core.files import write_output
 from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
-from simfl.report.charts.base import Drawing, Groups, all_runs
+from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
 from simfl.report.devices import Devices
 from simfl.report.factors import factors
 from simfl.report.notes import notes
@@ -170,19 +170,20 @@ def _sections(groups: Groups) -> list[Section]:
         [measures.ROUNDS, measures.TIME],
         [measures.GEMD],
     )
+    told = with_clients(groups)
+    if not told:
+        return [Section("Rounds", _without_none(durations, skew))]
     return [
-        Section("Rounds", _without_none(durations, anatomy(groups), rounds.outcomes(groups), skew)),
+        Section("Rounds", _without_none(durations, anatomy(told), rounds.outcomes(told), skew)),
         Section(
             "Clients",
             _without_none(
-                clients.participation(groups),
-                clients.client_times(groups),
-                clients.staleness(groups),
+                clients.participation(told), clients.client_times(told), clients.staleness(told)
             ),
-            _clients(groups),
+            _clients(told),
         ),
         Section(
-            "Costs", _without_none(costs.bytes_by_purpose(groups), costs.energy_by_purpose(groups))
+            "Costs", _without_none(costs.bytes_by_purpose(told), costs.energy_by_purpose(told))
         ),
     ]
 

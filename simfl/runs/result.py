@@ -154,18 +154,17 @@ class RunResult(RunFiles):
 
     @property
     def total_bytes(self) -> int:
-        """Bytes moved in all, probes included."""
-        if self.finished:  # the table of a large fleet's participations need not be read
+        """Bytes moved in all, probes included (up to the last whole round, as `end_s`)."""
+        if self.finished:
             return int(sum(self.summary["totals"][name] for name in MOVED))
-        return int(math.fsum(self.bytes_by_purpose.values()))
+        return int(self.moved[-1]) if self.n_rounds else 0
 
     @property
     def wasted_bytes(self) -> int:
-        """Bytes of participations that came to nothing."""
+        """Bytes of participations that came to nothing (up to the last whole round, as `end_s`)."""
         if self.finished:
             return int(self.summary["totals"]["wasted_bytes"])
-        purposes = self.bytes_by_purpose
-        return int(purposes["models, wasted"] + purposes["updates, wasted"])
+        return int(self.column("wasted_bytes").sum())
 
     @property
     def wasted_share(self) -> float:
@@ -186,10 +185,10 @@ class RunResult(RunFiles):
 
     @property
     def total_energy_j(self) -> float:
-        """Joules of devices at work in all (0: the scenario does not account for power)."""
+        """Joules of devices at work (0: without power; up to the last whole round, as `end_s`)."""
         if self.finished:
             return float(self.summary["totals"]["energy_j"])
-        return math.fsum(self.energy_by_purpose.values())
+        return math.fsum(self.column("energy_j"))
 
     @property
     def idle_energy_j(self) -> float:

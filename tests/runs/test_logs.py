@@ -11,6 +11,8 @@ import pytest
 from simfl import Options, Scenario, load, run
 from simfl.cli import main
 from simfl.errors import InputError, RunError
+from simfl.report.notes import notes
+from simfl.report.page import page
 from simfl.report.timeline import trace
 from simfl.runs.check import check
 from simfl.runs.eventlog import GrowingFile, lines_of
@@ -190,3 +192,25 @@ def test_memory_of_a_replay_does_not_grow_with_the_log(tmp_path: Path, suffix: s
 def test_an_unknown_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown log 'some'"):
         Options(log="some")  # type: ignore[arg-type]
+
+
+def test_nothing_is_said_of_clients_that_nobody_recorded(tmp_path: Path) -> None:
+    rare = {"name": "on_off", "on": "30 s", "off": "10 min"}
+    scenario = TINY | {
+        "fleet": {**TINY["fleet"], "availability": rare},
+        "rounds": {"clients": 5, "min_clients": 1, "stop": {"rounds": 3}},
+    }
+    runs = run(Scenario.model_validate(scenario), tmp_path, Options(log="none", time_only=True))
+    heads = dict(notes({"default": runs}))
+    assert heads["Rounds ran short"] == "3 of 3 rounds had fewer clients than asked."
+    text = page(runs)
+    assert "Duration of rounds" in text
+    assert "Who was heard how often" not in text
+
+
+@pytest.mark.parametrize("log", ["full", "none"])
+def test_an_unfinished_run_has_moved_what_its_rounds_have(log: Any, tmp_path: Path) -> None:
+    cut = load(broken_off(tmp_path, log=log))
+    moved = ["download_bytes", "upload_bytes", "probe_bytes"]
+    assert cut.total_bytes == cut.rounds[moved].to_numpy().sum() > 0
+    assert cut.wasted_bytes == cut.rounds["wasted_bytes"].sum()

@@ -21,9 +21,6 @@ ABOUT = (
 
 def anatomy(groups: Groups) -> Drawing | None:
     """Return where the rounds' time went: by round for one run, else means by variant."""
-    groups = {
-        name: [run for run in members if run.log != "none"] for name, members in groups.items()
-    }
     runs = all_runs(groups)
     if not any(run.n_rounds and len(run.clients) for run in runs):
         return None

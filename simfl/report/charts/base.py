@@ -22,6 +22,12 @@ def all_runs(groups: Groups) -> list[RunResult]:
     return list(chain.from_iterable(groups.values()))
 
 
+def with_clients(groups: Groups) -> Groups:
+    """Return the runs whose folders say what each client did (not under ``--log none``)."""
+    kept = {name: [run for run in runs if run.log != "none"] for name, runs in groups.items()}
+    return {name: runs for name, runs in kept.items() if runs}
+
+
 COLOURS = 8
 SPREAD = 12.0
 """Values that span more than such a ratio are drawn to a logarithmic scale."""
