@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from simfl.components.local_training import Augmentation
-from simfl.training.passes import Segment, stream
+from simfl.core.seeds import generator
+from simfl.training.passes import Segment
 
 
 class Augmenter:
@@ -26,7 +27,7 @@ class Augmenter:
     """
 
     def __init__(self, how: Augmentation, segment: Segment) -> None:
-        rng = stream(segment.seed, segment.augmentation)
+        rng = generator(segment.seed, segment.augmentation)
         n = len(segment.rows)
         self._padding = how.crop
         self.border = np.array(how.border or (0.0,), dtype=np.float32)

@@ -70,7 +70,7 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
         part: begins at a multiple of `BATCH`, and ends at one or at n.
     """
     program = program_of(task)
-    hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
+    hold(program, params)
     parts = [logits for _, logits in forward(program, program.to_device(x), None, part)]
     if len(parts) == 1:
         return parts[0]
@@ -107,8 +107,10 @@ def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, fl
     return numbers
 
 
-def hold(program: Program, params: torch.Tensor) -> None:
+def hold(program: Program, params: Params | torch.Tensor) -> None:
     """Copy the flat vector `params` into the program's module and put it into eval mode."""
+    if isinstance(params, np.ndarray):
+        params = torch.from_numpy(np.array(params, dtype=np.float32))
     load(program.module, params.detach())
     program.module.eval()
     program.held = params.detach()

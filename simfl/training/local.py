@@ -12,6 +12,7 @@ from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import Cohort
 from simfl.core.guard import blaming_code_of
 from simfl.core.memory import is_out_of_memory
+from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import InputError, RunError
@@ -19,7 +20,7 @@ from simfl.training.evaluate import hold
 from simfl.training.features import sample_features
 from simfl.training.kernels import Lane
 from simfl.training.measure import mean_gradient, measure
-from simfl.training.passes import Purpose, Segment, coreset_segment, full_segment, stream
+from simfl.training.passes import Purpose, Segment, coreset_segment, full_segment
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task
 
@@ -160,7 +161,7 @@ class _Training:
             sample_features(kind, self._program.module, self._task.training.loss, x, y),
             y.cpu().numpy(),
             order.plan.coreset_size,
-            stream(seed, Purpose.CORESET),
+            generator(seed, Purpose.CORESET),
         )
         if kind == "inputs":
             self._task.static_coresets[key] = chosen

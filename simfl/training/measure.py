@@ -42,7 +42,7 @@ def measure(
         InputError: the report is none of these, or the model has no such layer.
     """
     program, loss = program_of(task), task.training.loss
-    hold(program, torch.from_numpy(np.array(params, dtype=np.float32)))
+    hold(program, params)
     parts = []
     for first in range(0, len(clients), CLIENTS):
         asked = [int(client) for client in clients[first : first + CLIENTS]]

@@ -16,7 +16,7 @@ from simfl.core.work import WorkOrder
 
 
 class Purpose(IntEnum):
-    """What a participation's random numbers are for: the second half of a Philox key."""
+    """What a participation's random numbers are for: with its seed the key of a generator."""
 
     BATCHES = 1
     DROPOUT = 2
@@ -25,11 +25,6 @@ class Purpose(IntEnum):
     CORESET_DROPOUT = 5
     AUGMENTATION = 6
     CORESET_AUGMENTATION = 7
-
-
-def stream(seed: int, purpose: Purpose) -> np.random.Generator:
-    """Return the generator of one purpose of the participation that has `seed`."""
-    return generator(seed, purpose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +116,7 @@ def _passes(
     sizes, total = _sizes(n, training.batch_size, passes, steps)
     shuffled = np.empty((passes, n), dtype=np.int64)
     shuffled[:] = rows if weights is None else np.arange(n)
-    stream(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
+    generator(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
     used = shuffled.ravel()[:total]
     full = purpose is Purpose.BATCHES
     return Segment(

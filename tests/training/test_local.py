@@ -11,11 +11,12 @@ from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.models.base import Model
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
+from simfl.core.seeds import generator
 from simfl.core.work import Plan
 from simfl.errors import InputError
 from simfl.training.features import sample_features
 from simfl.training.flat import build, load
-from simfl.training.passes import Purpose, stream
+from simfl.training.passes import Purpose
 from tests.training.learning_stubs import (
     Chained,
     Convolutional,
@@ -243,7 +244,7 @@ def test_coreset_epochs_equal_weighted_sgd(name, full_epochs):
     plan = Plan(full_epochs=full_epochs, coreset_epochs=3, coreset_size=11)
     for result in train(task, {0: base}, make_orders([40, 17], plan)):
         order, n = result.order, result.samples
-        rng = stream(order.seed, Purpose.CORESET)
+        rng = generator(order.seed, Purpose.CORESET)
         chosen = FirstRows().choose(np.zeros((n, 1)), np.zeros(n), 11, rng)
         params, loss = reference(task, base, order, chosen)
         assert close(result.params, params)

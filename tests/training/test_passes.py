@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
+from simfl.core.seeds import generator
 from simfl.core.work import Plan, WorkOrder
-from simfl.training.passes import Purpose, coreset_segment, full_segment, stream
+from simfl.training.passes import Purpose, coreset_segment, full_segment
 
 
 def order(plan, seed=5, round_=1):
@@ -77,6 +78,6 @@ def test_rates_follow_rounds_and_epochs():
 
 
 def test_streams_differ_by_purpose():
-    draws = {float(stream(7, purpose).random()) for purpose in Purpose}
+    draws = {float(generator(7, purpose).random()) for purpose in Purpose}
     assert len(draws) == len(Purpose)
-    assert stream(7, Purpose.DROPOUT).random() == stream(7, Purpose.DROPOUT).random()
+    assert generator(7, Purpose.DROPOUT).random() == generator(7, Purpose.DROPOUT).random()

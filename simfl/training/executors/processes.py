@@ -84,7 +84,7 @@ class Processes(Executor):
         torch.set_num_threads(1)
         super().start(task)
         self._pack = pack(task)
-        self._pool = [self._hire() for _ in range(self.workers or cores())]
+        self._fill()
 
     @property
     @override
@@ -156,8 +156,7 @@ class Processes(Executor):
         self._judged = None
 
     def _train(self, task: "Task", batch: OrderBatch) -> list[WorkResult]:
-        while len(self._pool) < (self.workers or cores()):
-            self._pool.append(self._hire())
+        self._fill()
         work = work_of(task, batch.orders)
         groups = lane_groups(work, len(self._pool))
         waiting = deque(_Group(at, sum(work[place] for place in at)) for at in groups)
@@ -199,6 +198,11 @@ class Processes(Executor):
                 self._pool[slot].kill()
                 ready.add(slot)
         return sorted(ready)
+
+    def _fill(self) -> None:
+        """Hire who is missing, one by one: `close` ends them, too, if there is no room for all."""
+        while len(self._pool) < self.side_by_side:
+            self._pool.append(self._hire())
 
     def _hire(self) -> "Worker":
         from simfl.training.executors.worker import Worker

@@ -21,6 +21,7 @@ from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.adamw import AdamW
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
+from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
 from simfl.training.augment import Augmenter
@@ -37,7 +38,7 @@ from simfl.training.kernels.library import (
 )
 from simfl.training.kernels.network import NetworkSpec, network_of
 from simfl.training.kernels.stages import dropouts
-from simfl.training.passes import Segment, stream
+from simfl.training.passes import Segment
 
 BLOCK_BYTES = 64 * 2**20
 """Dropout masks that are there at once, at most."""
@@ -150,7 +151,7 @@ class CompiledKernel(Kernel):
             return None
         parts = []
         for segment in segments:
-            rng = stream(segment.seed, segment.dropout)
+            rng = generator(segment.seed, segment.dropout)
             parts.append(rng.random((len(segment.rows), self.spec.masks), dtype=np.float32))
         numbers = np.concatenate(parts)
         ends = np.cumsum([0, *(outputs for outputs, _ in self._dropouts)]).tolist()

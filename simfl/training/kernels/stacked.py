@@ -17,13 +17,14 @@ from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
 from simfl.components.losses.base import Loss
+from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids
 from simfl.training.kernels.base import Kernel, Lane, Progress
 from simfl.training.kernels.lanes import Reader
 from simfl.training.kernels.objectives import Objective, RowObjective
 from simfl.training.kernels.optimize import LaneOptimizer
 from simfl.training.kernels.steps import Steps, batch_width
-from simfl.training.passes import Segment, stream
+from simfl.training.passes import Segment
 
 CACHE_BYTES = 8 * 2**20
 """Most memory that the lanes of one chunk may take on a CPU: parameters, gradients and one batch of
@@ -188,7 +189,7 @@ class _Chunk:
         self._fused = workspace.fuses and self._optimizer.plain
         self._streams = []
         if workspace.masks:
-            self._streams = [stream(lane.segment.seed, lane.segment.dropout) for lane in lanes]
+            self._streams = [generator(lane.segment.seed, lane.segment.dropout) for lane in lanes]
 
     def run(self, x: torch.Tensor, y: torch.Tensor) -> tuple[Floats, Floats]:
         """Make all steps; return each lane's sums of losses and of squared losses.

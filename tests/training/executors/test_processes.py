@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from simfl.core.processes import started
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.training.data import Partitioned
@@ -256,6 +257,20 @@ def test_no_room_for_another_worker_is_told():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert len(executor.train(OrderBatch({0: base}, make_orders(SIZES)))) == 3  # there is again
     executor.close()
+
+
+def test_where_there_is_room_for_some_workers_only_none_stays(monkeypatch):
+    def one_only(*words, **options):
+        if worker_pids():
+            raise RunError("no room")
+        return started(*words, **options)
+
+    monkeypatch.setattr("simfl.training.executors.worker.started", one_only)
+    executor = Processes(workers=2)
+    with pytest.raises(RunError, match="no room"):
+        executor.start(make_task(Logistic(), SIZES))
+    executor.close()
+    assert worker_pids() == []
 
 
 @pytest.mark.parametrize("how", ["inline", "processes"])
