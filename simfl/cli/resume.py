@@ -13,7 +13,6 @@ def resume_command(
     executor: shared.Executor = "auto",
     jobs: shared.Jobs = None,
     workers: shared.Workers = None,
-    device: shared.Device = "cpu",
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
     allow_code: shared.AllowCode = False,
@@ -24,11 +23,12 @@ def resume_command(
     """Go on with interrupted runs.
 
     Nothing is lost, and finished ones are left alone.
+    Each goes on with the kind of device that it was begun on.
     """
     from simfl.runs.find import find_runs
     from simfl.runs.run import resume_all
 
-    how = shared.options(executor, workers, data_dir, ray_address, device=device, jobs=jobs)
+    how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)
     run_folders = [run.folder for run in find_runs(folders)]
     progress = shared.progress(quiet or as_json, "the same command goes on")
     with shared.importing(allow_code), progress as board:

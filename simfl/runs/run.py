@@ -87,11 +87,16 @@ def resume_all(
     folders: Sequence[Path], options: Options | None = None, watch: Watch | None = None
 ) -> list[RunResult]:
     """Go on with the interrupted runs in `folders`; see `resume`."""
+    origins = [read_provenance(folder) for folder in folders]
     todo = [
-        Job(read_provenance(folder)["variant"], Scenario.load(folder / SCENARIO), folder)
-        for folder in folders
+        Job(origin["variant"], Scenario.load(folder / SCENARIO), folder)
+        for origin, folder in zip(origins, folders, strict=True)
     ]
-    _do_all(todo, [True] * len(todo), options or Options(), watch)
+    # Each goes on as it was begun; how many at once hangs on that.
+    device = next((origin["device"] for origin in origins if origin["device"] != "cpu"), "cpu")
+    time_only = all(origin["time_only"] for origin in origins)
+    options = replace(options or Options(), device=device, time_only=time_only)
+    _do_all(todo, [True] * len(todo), options, watch)
     return [RunResult(folder) for folder in folders]
 
 

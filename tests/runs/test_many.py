@@ -21,6 +21,7 @@ from simfl.runs.job import Job
 from simfl.runs.many import Watch, planned
 from simfl.runs.pool import call_all, portable
 from simfl.runs.progress import Progress
+from simfl.runs.run import resume_all
 from tests.tiny import TINY
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")
@@ -261,3 +262,31 @@ def test_what_the_compiled_kernel_trains_is_estimated_by_its_rates() -> None:
 def test_the_quickstart_is_not_worth_a_second_process() -> None:
     quickstart = Scenario.load(Path(__file__).parents[2] / "scenarios" / "quickstart.yaml")
     assert planned([estimate(quickstart)] * 4, Options())[0] == 1
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop(*_: object) -> None:
+    raise Stopped
+
+
+@pytest.mark.parametrize(("device", "processes"), [("cpu", 2), ("cuda", 1)])
+def test_runs_on_a_gpu_are_gone_on_with_one_by_one(
+    device: str, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simfl.runs.many.cores", lambda: 2)
+    long = Scenario.from_dict(TINY | {"rounds": {"clients": 3, "stop": {"rounds": 100_000}}})
+    folders = [tmp_path / "default" / f"seed-{seed}" for seed in (0, 1)]
+    for seed, folder in enumerate(folders):
+        with pytest.raises(Stopped):
+            run(long, tmp_path, seeds=[seed], listen=lambda _: [stop])
+        provenance = json.loads((folder / "provenance.json").read_text())
+        (folder / "provenance.json").write_text(json.dumps(provenance | {"device": device}))
+    notes = Notes()
+    monkeypatch.setattr(notes, "tell", stop)
+    monkeypatch.setattr("simfl.runs.many.call_all", stop)
+    with pytest.raises(Stopped):
+        resume_all(folders, watch=notes)
+    assert notes.processes == processes
