@@ -96,7 +96,8 @@ class LiveRuns:
         groups: dict[Path, list[Path]] = {}
         for folder in folders:
             depth = len(folder.relative_to(self.top).parts)
-            groups.setdefault(folder.parents[min(1, max(depth - 1, 0))], []).append(folder)
+            above = folder.parents[min(1, depth - 1)] if depth else folder
+            groups.setdefault(above, []).append(folder)
         rows = [
             Folder(
                 path.name if path == self.top else self._name(path),

@@ -19,6 +19,8 @@ ROUNDS = 100
 """Rounds of a run that ends by something else."""
 SAMPLES, SAMPLES_EACH = 60_000, 600
 """Samples of a data set that tells only when it is loaded: so many, or so many per client."""
+JUDGED = 1 / 6
+"""Test samples for each training sample, as MNIST has."""
 PROCESS_BYTES = 3e8
 """Memory of a process that has imported PyTorch and simulates a small fleet."""
 
@@ -54,7 +56,7 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     total = dataset.samples_known or min(SAMPLES, SAMPLES_EACH * devices)
     samples_each, batch = max(total // devices, 1), training.batch_size
     plan = Plan(steps=training.steps, full_epochs=training.epochs or 0)
-    judged = rounds / scenario.evaluation.every * total / 6
+    judged = rounds / scenario.evaluation.every * total * JUDGED
     flops = (times * plan.units(samples_each, batch) + judged * facts.forward_units) * facts.flops
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4
     held += facts.parameters * 4.0 * (4 + scenario.rounds.clients)

@@ -203,6 +203,15 @@ def test_a_damaged_run_is_told_and_the_others_are_shown(ask: Browser, top: Path)
     assert ask("/runs/made/fast/seed-0")[0] == 200
 
 
+@pytest.mark.parametrize("below", ["", "made", "made/fast", "made/fast/seed-0"])
+def test_any_folder_is_watched_a_run_itself_too(top: Path, below: str) -> None:
+    runs = LiveRuns(top / below)
+    text = runs.page("")
+    assert text is not None
+    assert "seed-0" in text
+    assert runs.page(".") is not None
+
+
 def test_an_empty_folder_is_watched_too(tmp_path: Path) -> None:
     assert "There is no run below" in str(LiveRuns(tmp_path).page(""))
 
