@@ -132,12 +132,13 @@ def interval_text(interval: Interval | None, text: Callable[[float], str]) -> st
 
 def legend(comparison: Comparison) -> list[str]:
     """Return how the numbers of a comparison are to be read."""
-    cells = [comparison.cell(v, c) for v in comparison.groups for c in comparison.columns]
-    figures = [cell for cell in cells if isinstance(cell, Figure)]
+    cells = [(c, comparison.cell(v, c)) for v in comparison.groups for c in comparison.columns]
+    figures = [(column, cell) for column, cell in cells if isinstance(cell, Figure)]
+    compared = [cell for column, cell in cells if column.versus is not None and cell is not None]
     lines = []
-    if any(cell.std > 0 and not cell.missing for cell in figures):
+    if any(cell.std > 0 and not cell.missing for _, cell in figures):
         lines.append("Means over seeds; ± is the sample standard deviation over seeds.")
-    if any(0 < cell.missing < cell.seeds for cell in figures):
+    if any(0 < cell.missing < cell.seeds and column.target for column, cell in figures):
         lines.append(
             "Where some seed never reached a target: the median, never counting as latest."
         )
@@ -146,14 +147,14 @@ def legend(comparison: Comparison) -> list[str]:
             "÷ deadline: time to the last arrival of a round by its deadline, in the mean of all "
             "rounds."
         )
-    if comparison.baseline is not None:
-        methods = {c.interval.method for c in cells if c is not None and c.interval is not None}
+    if compared:
+        methods = {cell.interval.method for cell in compared if cell.interval is not None}
         how = f" with 95% intervals ({formats.listed(sorted(methods))})" if methods else ""
         lines.append(
             f"Ratios compare seed by seed (geometric mean){how}; above 1: less is needed than "
             f'{comparison.baseline} needs. "Not distinguishable": the interval holds 1.'
         )
-        if any(isinstance(cell, Ratio) and math.isfinite(cell.horizon) for cell in cells):
+        if any(isinstance(cell, Ratio) and math.isfinite(cell.horizon) for cell in compared):
             lines.append(
                 '"Within": some seed ended there without the target, so each counts at most so '
                 "much (restricted mean)."

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -178,3 +179,15 @@ def test_the_same_seed_in_two_places_is_not_two_seeds(tmp_path: Path) -> None:
         f"wait in {tmp_path / 'five'}": 1,
         f"wait in {tmp_path / 'ten'}": 1,
     }
+
+
+def test_the_legend_is_of_what_is_there(tmp_path: Path) -> None:
+    for variant, seed in product("ab", (0, 1)):
+        made_run(tmp_path, variant, seed, [], targets=())
+    text = render(compare(_runs(tmp_path), baseline="a"), "table")
+    assert "Ratios" not in text  # no target, no accuracy: nothing is compared
+    made_run(tmp_path / "more", "c", 0, [0.5], targets=())
+    made_run(tmp_path / "more", "c", 1, [], targets=())
+    text = render(compare(_runs(tmp_path / "more")), "table")
+    assert "median none, 1 of 2 none" in text
+    assert "target" not in text
