@@ -4,20 +4,19 @@ Each law looks at the records alone and knows nothing of how they were made.  A 
 function of the records that yields violations, and a line in `LAWS`.
 """
 
-from simfl.runs.laws.accuracy import accuracy
 from simfl.runs.laws.base import Law, Violation
-from simfl.runs.laws.clock import clock, round_numbers
-from simfl.runs.laws.deadlines import deadlines
-from simfl.runs.laws.digests import event_digest, scenario_digest
-from simfl.runs.laws.energy import energy
-from simfl.runs.laws.outcomes import outcomes
-from simfl.runs.laws.phases import phases
+from simfl.runs.laws.books import (
+    event_digest,
+    outcomes,
+    scenario_digest,
+    summary,
+    tables,
+    trainings,
+)
+from simfl.runs.laws.clock import clock, deadlines, phases, round_numbers
+from simfl.runs.laws.costs import bytes_moved, energy, power
+from simfl.runs.laws.models import accuracy, staleness
 from simfl.runs.laws.places import one_place, questions
-from simfl.runs.laws.power import power
-from simfl.runs.laws.staleness import staleness
-from simfl.runs.laws.summary import summary, trainings
-from simfl.runs.laws.tables import tables
-from simfl.runs.laws.traffic import bytes_moved
 
 __all__ = ["LAWS", "Law", "Violation"]
 

@@ -1,0 +1,115 @@
+"""The tables and the summary against the log: who was selected, what was counted, digests."""
+
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from itertools import zip_longest
+from typing import Any
+
+from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SUMMARY
+from simfl.runs.laws.base import Violation, Violations
+from simfl.runs.records import Records, Row, of_kind, value_of
+
+
+def tables(records: Records) -> Violations:
+    """Both tables say what the log says; those of an unfinished run may end earlier."""
+    for file, kind, rows in (
+        (CLIENTS, "participation", records.clients),
+        (ROUNDS, "round_end", records.rounds),
+    ):
+        pairs = zip_longest(list(records.of(kind)), rows)
+        for number, (event, row) in enumerate(pairs, start=2):
+            if row is None:
+                if records.summary is not None:
+                    yield Violation(file, number, f"{EVENTS}:{event[0]} is missing here")
+                break
+            if event is None:
+                yield Violation(file, number, f"has no {kind} in {EVENTS}")
+                break
+            for column, value in row.items():
+                if not _agree(event[1].get(column), value):
+                    words = f"{column} is {value}, {EVENTS}:{event[0]} has {event[1].get(column)}"
+                    yield Violation(file, number, words)
+
+
+def _agree(logged: Any, cell: Any) -> bool:
+    # A name such as 12 reads like a number.
+    return bool(logged == cell) or (isinstance(logged, str) and value_of(logged) == cell)
+
+
+def outcomes(records: Records) -> Violations:
+    """Who is selected arrives, or has another outcome: every one of them exactly one."""
+    chosen: Counter[tuple[int, int]] = Counter()
+    for _, event in records.of("selected"):
+        chosen.update((event["round"], client) for client in set(event["clients"]))
+    for line, part in records.participations:
+        who = part["round"], part["client"]
+        chosen[who] -= 1
+        if chosen[who] < 0:
+            words = f"client {who[1]} takes part in round {who[0]}, which has not selected it"
+            yield Violation(EVENTS, line, f"{words} (so often)")
+    if records.summary is not None and +chosen:
+        (round_, client), _ = next(iter((+chosen).items()))
+        words = f"client {client} is selected in round {round_} and has no participation"
+        yield Violation(CLIENTS, len(records.clients) + 1, words)
+    for number, (row, segment) in enumerate(records.closed, start=2):
+        yield from _counted(number, row, segment)
+
+
+def _counted(number: int, row: Row, segment: Sequence[Row]) -> Violations:
+    """Compare the counts in a round's row with what was booked in it."""
+    counts = Counter(part["outcome"] for part in of_kind(segment, "participation"))
+    counts["selected"] = sum(len(set(e["clients"])) for e in of_kind(segment, "selected"))
+    for name in ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded"):
+        if row[name] != counts[name]:
+            yield Violation(ROUNDS, number, f"{name} is {row[name]}, {counts[name]} were booked")
+
+
+def summary(records: Records) -> Violations:
+    """The summary counts what the log tells."""
+    assert records.summary is not None
+    parts = [part for _, part in records.participations]
+    reached = {f"{event['accuracy']:g}": event["t"] for _, event in records.of("target")}
+    expected = {
+        "rounds": len(records.rounds),
+        "virtual_time_s": records.events[-1]["t"] if records.events else 0.0,
+        "participations": dict(Counter(part["outcome"] for part in parts)),
+        "distinct_participants": len(
+            {part["client"] for part in parts if part["outcome"] == "arrived"}
+        ),
+    }
+    for name, value in expected.items():
+        if records.summary[name] != value:
+            words = f"{name} is {records.summary[name]}, by the log {value}"
+            yield Violation(SUMMARY, 1, words)
+    for target, at in records.summary["targets"].items():
+        if (at and at["time_s"]) != reached.get(target):
+            words = f"target {target} is reached at {at}, by the log at {reached.get(target)} s"
+            yield Violation(SUMMARY, 1, words)
+
+
+def trainings(records: Records) -> Violations:
+    """Every order is computed, dropped or still open; nothing that was dropped is computed."""
+    assert records.summary is not None
+    counts, sent = records.summary["trainings"], sum(1 for _ in records.of("dispatched"))
+    balance = counts["issued"] - counts["dropped"] - counts["open"]
+    if not records.summary["time_only"] and counts["computed"] != balance:
+        yield Violation(SUMMARY, 1, f"{counts['computed']} are computed, {balance} should be")
+    if counts["issued"] < sent:
+        yield Violation(SUMMARY, 1, f"{counts['issued']} are issued, {sent} dispatched")
+
+
+def event_digest(records: Records) -> Violations:
+    """The summary's digest is that of the event log."""
+    assert records.summary is not None
+    digest = sha256("".join(f"{line}\n" for line in records.lines).encode()).hexdigest()
+    if records.summary["events_sha256"] != digest:
+        words = f"events_sha256 is {records.summary['events_sha256']}, that of {EVENTS} is {digest}"
+        yield Violation(SUMMARY, 1, words)
+
+
+def scenario_digest(records: Records) -> Violations:
+    """The scenario is the one that was run."""
+    digest = sha256(records.scenario_bytes).hexdigest()
+    if (told := records.provenance["scenario_sha256"]) != digest:
+        yield Violation(PROVENANCE, 1, f"scenario_sha256 is {told}, that of the file is {digest}")

@@ -1,0 +1,159 @@
+"""Bytes and joules, from transfers and phases up to the whole run."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from simfl.core.units import POWER, parse_quantity
+from simfl.errors import UnitError
+from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
+from simfl.runs.laws.base import ENDS, PHASES, Violation, Violations
+from simfl.runs.records import Records, Row, of_kind
+
+BYTES = ("download_bytes", "upload_bytes", "wasted_bytes", "probe_bytes")
+
+
+def bytes_moved(records: Records) -> Violations:
+    """Bytes of transfers = of participations = of rounds, and of the whole run."""
+    yield from _transfers(records)
+    total: Counter[str] = Counter()
+    booked = iter(records.clients)
+    for number, segment in enumerate(records.segments):
+        moved: Counter[str] = Counter()
+        for _ in of_kind(segment, "participation"):
+            if (part := next(booked, None)) is None:
+                return  # the tables of an unfinished run
+            moved += _moved(part)
+        moved["probe_bytes"] = sum(event["bytes"] for event in of_kind(segment, "probed"))
+        total.update(moved)
+        if number < len(records.rounds):
+            yield from _equal(ROUNDS, number + 2, records.rounds[number], moved)
+    if records.summary is not None:
+        yield from _equal(SUMMARY, 1, records.summary["totals"], total)
+
+
+def _moved(part: Row) -> Counter[str]:
+    down, up = part["download_bytes"], part["upload_bytes"]
+    wasted = 0 if part["outcome"] == "arrived" else down + up
+    return Counter(download_bytes=down, upload_bytes=up, wasted_bytes=wasted)
+
+
+def _equal(file: str, line: int, row: Row, moved: Mapping[str, int]) -> Violations:
+    for name in BYTES:
+        if row[name] != moved.get(name, 0):
+            yield Violation(file, line, f"{name} is {row[name]}, {moved.get(name, 0)} were booked")
+
+
+def _transfers(records: Records) -> Violations:
+    """Compare the bytes of each participation with those of the transfers in the log."""
+    moved: dict[tuple[int, str, float], set[int]] = defaultdict(set)
+    for _, event in records.of("downloaded", "uploaded"):
+        moved[event["client"], event["event"], event["t"]].add(event["bytes"])
+    for number, part in enumerate(records.clients, start=2):
+        for kind, (at_s, size) in PHASES.items():
+            if size is None:
+                continue
+            sizes = moved.get((part["client"], kind, part[at_s]))
+            if sizes is not None and part[size] not in sizes:
+                words = f"{size} is {part[size]}, the log has {sorted(sizes)}"
+                yield Violation(CLIENTS, number, words)
+            if part[size] < 0:
+                yield Violation(CLIENTS, number, f"{size} is {part[size]}")
+
+
+def energy(records: Records) -> Violations:
+    """Joules of participations and answers = of rounds = of the run; none is negative."""
+    total_j, booked = 0.0, enumerate(records.clients, start=2)
+    for number, segment in enumerate(records.segments):
+        spent_j = sum(event["energy_j"] for event in of_kind(segment, "probed"))
+        for _ in of_kind(segment, "participation"):
+            line, part = next(booked, (0, None))
+            if part is None:
+                return  # the tables of an unfinished run
+            if part["energy_j"] < 0:
+                yield Violation(CLIENTS, line, f"energy_j is {part['energy_j']}")
+            spent_j += part["energy_j"]
+        total_j += spent_j
+        if number < len(records.rounds):
+            yield from _close(ROUNDS, number + 2, records.rounds[number], "energy_j", spent_j)
+    if records.summary is not None:
+        totals = records.summary["totals"]
+        yield from _close(SUMMARY, 1, totals, "energy_j", total_j)
+        idle_j = sum(row["idle_energy_j"] for row in records.rounds)
+        yield from _close(SUMMARY, 1, totals, "idle_energy_j", idle_j)
+
+
+def _close(file: str, line: int, row: Row, name: str, joules: float) -> Violations:
+    if not math.isclose(row[name], joules, rel_tol=1e-9, abs_tol=1e-9):
+        yield Violation(file, line, f"{name} is {row[name]}, {joules} J were booked")
+
+
+def power(records: Records) -> Violations:
+    """A participation costs each phase's power times its time online, and idling while it waits."""
+    watts = {group["name"]: _watts(group) for group in _groups(records)}
+    away = _away(records)
+    for line, part in records.participations:
+        draw = watts.get(str(part["group"]))
+        if draw is None:
+            continue
+        least = [
+            sum(draw[phase] * seconds for phase, seconds in spent.items())
+            for spent in _spent(part, away[part["client"]])
+        ]
+        waits_s = 0.0 if part["upload_end_s"] is None else part["t"] - part["upload_end_s"]
+        slack_j = 1e-9 * (1 + max(least))
+        top_j = [joules + draw["idle"] * waits_s + slack_j for joules in least]
+        ranges = list(zip(least, top_j, strict=True))
+        if not any(low - slack_j <= part["energy_j"] <= high for low, high in ranges):
+            words = f"energy_j is {part['energy_j']}, by its power from {least[0]} to {top_j[0]}"
+            yield Violation(EVENTS, line, words)
+
+
+def _groups(records: Records) -> Iterable[Row]:
+    fleet = records.scenario["fleet"]
+    return [fleet] if isinstance(fleet, dict) else list(fleet)
+
+
+def _watts(group: Row) -> dict[str, float] | None:
+    """Return the power of a group by phase (None: it is not written as numbers)."""
+    written, phases = group.get("power") or {}, ("idle", "download", "compute", "upload")
+    try:
+        return {phase: parse_quantity(written.get(phase, "0 W"), POWER) for phase in phases}
+    except UnitError:
+        return None
+
+
+def _away(records: Records) -> dict[int, list[tuple[float, float]]]:
+    """Return when clients at work were offline, by client; inf: they have not been seen since."""
+    away: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for _, event in records.of("offline", "online", "dispatched"):
+        periods = away[event["client"]]
+        if periods and periods[-1][1] == math.inf:
+            periods[-1] = periods[-1][0], event["t"]
+        if event["event"] == "offline":
+            periods.append((event["t"], math.inf))
+    return away
+
+
+def _spent(part: Row, away: list[tuple[float, float]]) -> Iterator[dict[str, float]]:
+    """Yield the seconds online in each phase: one or, where it could have been either, two."""
+    names, ends = ("download", "compute", "upload"), [part[name] for name in ENDS]
+    done = [end for end in ends if end is not None]
+    over_s = part["t"] if ends[2] is None else ends[2]
+    if part["outcome"] == "skipped":
+        yield {}
+        return
+    for has_model in (False, True) if ends[0] is None else (False,):
+        under_way = names[1:] if has_model else names
+        if ends[1] is not None and ends[0] is None and not has_model:
+            continue  # it computes, so it needed no download
+        stops = [*done, over_s]
+        starts = [part["selected_s"], *done]
+        yield {
+            name: max(stop - start - _overlap(start, stop, away), 0.0)
+            for name, start, stop in zip(under_way, starts, stops, strict=False)
+        }
+
+
+def _overlap(start: float, stop: float, away: list[tuple[float, float]]) -> float:
+    return sum(max(min(stop, back) - max(start, left), 0.0) for left, back in away)
