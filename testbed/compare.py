@@ -15,9 +15,10 @@ from simfl.build.calibrate import Device, calibrated, fleet
 from simfl.errors import InputError
 from simfl.scenario.fleet import Group
 from simfl.sim.networks.shared import Shared
+from testbed import quotas
 from testbed.flower import federation as flower
 from testbed.journals import Run
-from testbed.measure import measure, shares
+from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
 from testbed.orders import PHASES, first_swap, orders, outcomes, participations, updates
 from testbed.simulated import shaken, simulate
@@ -134,16 +135,21 @@ def compare(
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
     server, size = _server(scenario), 4 * builder.model.parameters
     given = _with_window(flower.with_polling(scenario) if variant == "flower" else scenario)
-    quotas = shares(builder) if variant == "cpu-quota" else ()
+    about = shares(builder) if variant == "cpu-quota" else ()
     queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
-    ends = Loopback() if loopback else Namespaces(server, links, size, queue, quotas)
+    ends = Loopback() if loopback else Namespaces(server, links, size, queue, about)
     with ends as entered, tempfile.TemporaryDirectory() as folder:
         if variant == "flower":
             real = flower.measure(builder, entered, Path(folder), data_dir)
         else:
             real = measure(builder, entered, Path(folder), data_dir)
+        settled = [quotas.share(entered.group(number)) for number, _ in enumerate(about)]
     name = scenario.name + f"-{variant}" * (not scenario.name.endswith(variant))
-    return told(scenario, given, builder, real, data_dir) | {"name": name, "shares": list(quotas)}
+    return told(scenario, given, builder, real, data_dir) | {
+        "name": name,
+        "shares": settled,
+        "computing": computing(real, compute_times(builder)) if about else [],
+    }
 
 
 def variants(path: Path) -> tuple[str, ...]:
@@ -195,6 +201,23 @@ def told(
         again = simulate(fitted, data_dir, False, 0.0)
         result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
     return result
+
+
+def computing(real: Run, given_s: Sequence[float]) -> list[dict[Any, Any]]:
+    """Return what the seconds of every training were where a quota made them.
+
+    Args:
+        real: as measured.
+        given_s: what each client's rate says.
+
+    Returns:
+        client, round, given_s, compute_s as measured, and the seconds of `quotas.CLOCKS`.
+    """
+    table = participations(real, range(len(real.rounds))).reset_index()
+    table["given_s"] = [given_s[client] for client in table.client]
+    clocks = [f"{clock}_s" for clock in quotas.CLOCKS]
+    columns = ["client", "round", "given_s", "compute_s", *clocks]
+    return table[columns].dropna().to_dict("records")
 
 
 def waits(real: Run) -> dict[str, float]:

@@ -14,6 +14,7 @@ import torch
 from simfl.build.builder import Builder
 from simfl.training import flat
 from testbed.namespaces import Counters
+from testbed.quotas import CLOCKS
 
 STEPS = ("received", "launched", "noticed")
 """Of a participation, where Flower tells them: the node has heard of the order; its app's process
@@ -109,6 +110,7 @@ def read(
                 "trained_s": phase.get("trained", np.nan),
             }
             | {f"{step}_s": phase[step] - began for step in STEPS if step in phase}
+            | {f"{clock}_s": phase[clock] for clock in CLOCKS if clock in phase}
         )
     table = pd.DataFrame(
         [

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 Result = dict[str, Any]
 
 COLUMNS = (
@@ -29,7 +31,8 @@ def tables(results: Sequence[Result]) -> str:
     for kind, title in SIMULATIONS.items():
         rows = [_row(result, result[kind]) for result in results if kind in result]
         parts.append(_table(title, COLUMNS, rows))
-    parts += [_swaps(results), _composition(results), _waits(results), _learning(results)]
+    parts += [_swaps(results), _quotas(results), _composition(results), _waits(results)]
+    parts.append(_learning(results))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -149,6 +152,39 @@ def _swaps(results: Sequence[Result]) -> str:
     ]
     columns = ("order", "arrivals before", "simulated apart", "measured apart, the other way")
     return _table("Where the order of arrivals first differs", columns, rows)
+
+
+def _quotas(results: Sequence[Result]) -> str:
+    """Return where the seconds of trainings went that had a share of a core."""
+    rows = []
+    for result in results:
+        if not result.get("computing"):
+            continue
+        table = pd.DataFrame(result["computing"])
+        table["share"] = [result["shares"][int(client)] for client in table.client]
+        parts = [(f"client {client:g}", part) for client, part in table.groupby("client")]
+        rows += [
+            [f"{_name(result)}, {who}", *_trainings(part)] for who, part in [*parts, ("all", table)]
+        ]
+    columns = ["seconds given", "measured", "throttled", "no core free", "taken by the host"]
+    columns += ["CPU given", "CPU needed", "its scatter", "scatter of a loop's CPU"]
+    columns += ["error as given", "error with the CPU needed"]
+    return _table("Where the seconds of CPU quotas went", columns, rows)
+
+
+def _trainings(table: pd.DataFrame) -> list[str]:
+    """Return means of trainings that had a `share`, and how far they are from what was given."""
+    given_cpu_s = table.share * table.given_s
+    taken_s = table.compute_s - table.cpu_s - table.throttled_s - table.waited_s
+    seconds = [table.given_s, table.compute_s, table.throttled_s, table.waited_s, taken_s]
+    scatters = [table.cpu_s / given_cpu_s, table.loop_s]
+    expected = [table.given_s, table.cpu_s / table.share]
+    return [
+        *(f"{each.mean():.2f} s" for each in seconds),
+        *(f"{1000 * each.mean():.0f} ms" for each in (given_cpu_s, table.cpu_s)),
+        *(f"{each.std() / each.mean():.1%}" for each in scatters),
+        *(f"{(each / table.compute_s - 1).abs().mean():.1%}" for each in expected),
+    ]
 
 
 def _waits(results: Sequence[Result]) -> str:
