@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +110,15 @@ def _with_window(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"network": network})
 
 
-def _server(scenario: Scenario) -> tuple[float, float]:
-    """Return the server's downlink and uplink in bit/s."""
+def _shared(scenario: Scenario) -> Shared:
     network = scenario.network
     assert isinstance(network, Shared)
-    return network.server_downlink, network.server_uplink
+    return network
+
+
+def _server(scenario: Scenario) -> tuple[float, float]:
+    """Return the server's downlink and uplink in bit/s."""
+    return _shared(scenario).server_downlink, _shared(scenario).server_uplink
 
 
 def compare(
@@ -134,7 +139,8 @@ def compare(
     devices = builder.fleet
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
     server, size = _server(scenario), 4 * builder.model.parameters
-    given = _with_window(flower.with_polling(scenario) if variant == "flower" else scenario)
+    given = flower.with_polling(scenario, size) if variant == "flower" else scenario
+    given = _with_window(given)
     about = shares(builder) if variant == "cpu-quota" else ()
     queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
     ends = Loopback() if loopback else Namespaces(server, links, size, queue, about)
@@ -192,6 +198,7 @@ def told(
         },
         "arrivals": [] if real.by_flower else _pairs(real, stated, every),
         "waits": waits(real),
+        "given_waits": given_waits(given, stated),
         "swap": first_swap(real, stated),
         "updates": updates(real),
         "trained_s": float(real.clients.trained_s.max()),
@@ -221,21 +228,47 @@ def computing(real: Run, given_s: Sequence[float]) -> list[dict[Any, Any]]:
 
 
 def waits(real: Run) -> dict[str, float]:
-    """Return what Flower's polling costs a participation, and the server a round, mean seconds.
+    """Return what a participation is made of with Flower, which polls; mean seconds.
 
-    From order to the node's asking; from the model's coming to the app's process; from its end to
-    the node's noticing; from the last update to the server's looking.
+    Until the node asks for the order, the model's coming, until the app's process begins, its
+    training, until the node notices its end, the update's coming; of a round: from the last update
+    until the server looks, and what its looks themselves take.
     """
     clients, rounds = real.clients, real.rounds
     if not real.by_flower:
         return {}
+    steps = ["selected", "received", "download_end", "launched", "compute_end", "noticed"]
+    ends_s = [clients[f"{step}_s"] for step in [*steps, "upload_end"]]
+    phases = [after - before for before, after in pairwise(ends_s)]
     last_s = clients.groupby("round").upload_end_s.max().to_numpy()
-    return {
-        "order": float((clients.received_s - clients.selected_s).mean()),
-        "launch": float((clients.launched_s - clients.download_end_s).mean()),
-        "notice": float((clients.noticed_s - clients.compute_end_s).mean()),
-        "look": float((rounds.closed_s.to_numpy() - last_s).mean()),
-    }
+    return _waits(phases, rounds.closed_s.to_numpy() - last_s, rounds.looking_s)
+
+
+def given_waits(given: Scenario, simulated: Run) -> dict[str, float]:
+    """Return what `waits` would, of a simulation of a scenario with Flower's polling."""
+    clients, groups = simulated.clients, [g for g in given.fleet for _ in range(g.count)]
+    if not _shared(given).polling:
+        return {}
+    rates: dict[str, Any] = {}
+    for number in ("downlink", "uplink", "latency"):
+        values = [getattr(group, number).value for group in groups]
+        rates[number] = np.array(values)[clients.client]
+    model_s = 8 * (1 + PER_BYTE) * clients.download_bytes / rates["downlink"]
+    update_s = 8 * (1 + PER_BYTE) * clients.upload_bytes / rates["uplink"]
+    asks_s = clients.download_end_s - clients.selected_s - model_s - rates["latency"]
+    notice_s = flower.NOTICE_S / 2
+    launch_s = 2 * rates["latency"] - notice_s
+    training_s = clients.compute_end_s - clients.download_end_s
+    here_s = clients.compute_end_s + rates["latency"] + update_s
+    look_s = simulated.rounds.end_s.to_numpy() - here_s.groupby(clients["round"]).max().to_numpy()
+    phases = [asks_s, model_s, launch_s, training_s, notice_s, update_s]
+    return _waits(phases, look_s, 0.0)
+
+
+def _waits(phases: Sequence[Any], look_s: Any, looking_s: Any) -> dict[str, float]:
+    names = ("order", "model", "launch", "training", "notice", "update", "look", "looking")
+    times = [*phases, look_s, looking_s]
+    return {name: float(np.mean(time)) for name, time in zip(names, times, strict=True)}
 
 
 def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | None:

@@ -22,6 +22,17 @@ COLUMNS = (
 TARGET = 0.7
 """The accuracy whose time is told."""
 SIMULATIONS = {"plain": "Rates alone", "stated": "With protocols", "calibrated": "Calibrated"}
+WAITS = {
+    "order": "until the node asks",
+    "model": "model",
+    "launch": "until the app begins",
+    "training": "training",
+    "notice": "until the node notices",
+    "update": "update",
+    "look": "until the server looks",
+    "looking": "all looks of a round",
+}
+"""What participations and rounds of Flower are made of -> what the table calls it."""
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 
 
@@ -188,13 +199,15 @@ def _trainings(table: pd.DataFrame) -> list[str]:
 
 
 def _waits(results: Sequence[Result]) -> str:
+    """Return what participations and rounds of Flower are made of, measured and as given."""
     rows = [
-        [_name(r)] + [f"{r['waits'][wait]:.2f} s" for wait in ("order", "launch", "notice", "look")]
+        [f"{_name(r)}, {way}"]
+        + [f"{r[kind][wait]:.2f} s" if wait in r[kind] else "" for wait in WAITS]
         for r in results
-        if r.get("waits")
+        for way, kind in (("measured", "waits"), ("given", "given_waits"))
+        if r.get(kind)
     ]
-    columns = ("until the node asks", "until the app begins", "until the node notices")
-    return _table("What Flower waits for", [*columns, "until the server looks"], rows)
+    return _table("What Flower waits for", WAITS.values(), rows)
 
 
 def _learning(results: Sequence[Result]) -> str:

@@ -143,7 +143,9 @@ class Shared(Network):
             variation,
             plain=gross == 1,
         )
-        return PolledLinks(timeline, links, self.polling) if self.polling else links
+        if self.polling:
+            return PolledLinks(timeline, links, self.polling, latency_s)
+        return links
 
 
 class _SharedLinks(Links):
