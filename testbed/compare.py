@@ -21,7 +21,7 @@ from testbed.flower import federation as flower
 from testbed.journals import Run
 from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
-from testbed.orders import PHASES, first_swap, orders, outcomes, participations, updates
+from testbed.orders import PHASES, first_swap, kept, orders, outcomes, participations, updates
 from testbed.simulated import shaken, simulate
 from testbed.wire import PER_BYTE, composition, wire_errors
 
@@ -122,7 +122,7 @@ def _server(scenario: Scenario) -> tuple[float, float]:
 
 
 def compare(
-    path: Path, data_dir: Path | None, variant: str = "", loopback: bool = False
+    path: Path, data_dir: Path | None, variant: str = "", loopback: bool = False, times: int = 1
 ) -> dict[str, Any]:
     """Run a scenario for real and simulate it; return everything that is told of it.
 
@@ -131,6 +131,7 @@ def compare(
         data_dir: where data sets lie; None: the clients train synthetic images.
         variant: one of `VARIANTS`.
         loopback: without namespaces: its links should be unlimited then.
+        times: how often it is run for real; all but the first are only held against each other.
     """
     scenario = Scenario.load(path)
     if scenario.data.dataset.needs_files and data_dir is None:
@@ -143,17 +144,21 @@ def compare(
     given = _with_window(given)
     about = shares(builder) if variant == "cpu-quota" else ()
     queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
-    ends = Loopback() if loopback else Namespaces(server, links, size, queue, about)
-    with ends as entered, tempfile.TemporaryDirectory() as folder:
-        if variant == "flower":
-            real = flower.measure(builder, entered, Path(folder), data_dir)
-        else:
-            real = measure(builder, entered, Path(folder), data_dir)
-        settled = [quotas.share(entered.group(number)) for number, _ in enumerate(about)]
+
+    def run_once() -> tuple[Run, list[float]]:
+        ends = Loopback() if loopback else Namespaces(server, links, size, queue, about)
+        with ends as entered, tempfile.TemporaryDirectory() as folder:
+            by = flower.measure if variant == "flower" else measure
+            measured = by(builder, entered, Path(folder), data_dir)
+            return measured, [quotas.share(entered.group(client)) for client, _ in enumerate(about)]
+
+    real, settled = run_once()
+    others = [kept(run_once()[0]) for _ in range(times - 1)]
     name = scenario.name + f"-{variant}" * (not scenario.name.endswith(variant))
     return told(scenario, given, builder, real, data_dir) | {
         "name": name,
         "shares": settled,
+        "others": others,
         "computing": computing(real, compute_times(builder)) if about else [],
     }
 
@@ -201,6 +206,7 @@ def told(
         "given_waits": given_waits(given, stated),
         "swap": first_swap(real, stated),
         "updates": updates(real),
+        "simulated_updates": updates(stated),
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),
     }
