@@ -221,7 +221,7 @@ def _quotas(results: Sequence[Result]) -> str:
             [f"{_name(result)}, {who}", *_trainings(part)] for who, part in [*parts, ("all", table)]
         ]
     columns = ["seconds given", "measured", "throttled", "no core free", "taken by the host"]
-    columns += ["CPU given", "CPU needed", "its scatter", "scatter of a loop's CPU"]
+    columns += ["CPU given", "CPU needed", "its scatter", "correlation with a loop's CPU"]
     columns += ["error as given", "error with the CPU needed"]
     return _table("Where the seconds of CPU quotas went", columns, rows)
 
@@ -231,12 +231,13 @@ def _trainings(table: pd.DataFrame) -> list[str]:
     given_cpu_s = table.share * table.given_s
     taken_s = table.compute_s - table.cpu_s - table.throttled_s - table.waited_s
     seconds = [table.given_s, table.compute_s, table.throttled_s, table.waited_s, taken_s]
-    scatters = [table.cpu_s / given_cpu_s, table.loop_s]
+    needed = table.cpu_s / given_cpu_s
     expected = [table.given_s, table.cpu_s / table.share]
     return [
         *(f"{each.mean():.2f} s" for each in seconds),
         *(f"{1000 * each.mean():.0f} ms" for each in (given_cpu_s, table.cpu_s)),
-        *(f"{each.std() / each.mean():.1%}" for each in scatters),
+        f"{needed.std() / needed.mean():.1%}",
+        f"{needed.corr(table.loop_s):+.2f}",
         *(f"{(each / table.compute_s - 1).abs().mean():.1%}" for each in expected),
     ]
 
