@@ -187,10 +187,12 @@ def told(
     stated = simulate(given, data_dir, train, PER_BYTE)
     every = range(len(real.rounds))
     half = every[len(every) // 2 :]
+    measured = participations(real, every)
     result: dict[str, Any] = {
         "name": scenario.name,
         "rounds": len(every),
         "measured_s": float(real.rounds.end_s.max()),
+        "phases_s": {p: float(measured[f"{p}_s"].mean()) for p in PHASES},
         "plain": asdict(errors(real, plain, 0.0, every)),
         "stated": asdict(errors(real, stated, PER_BYTE, every)),
         "shaken": shaken(given, data_dir, PER_BYTE, stated),
