@@ -145,7 +145,9 @@ class Shared(Network):
             variation,
             plain=plain,
         )
-        return PolledLinks(timeline, links, self.polling) if self.polling else links
+        if self.polling:
+            return PolledLinks(timeline, links, self.polling, latency_s)
+        return links
 
 
 class _SharedLinks(Links):
