@@ -32,10 +32,18 @@ class Oracle(Selector):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if self.goal == "balanced" and circumstances.deals_itself:
+        if self.goal != "balanced":
+            return
+        needs = f"selector {self.name!r} needs everybody's label counts, and"
+        if circumstances.deals_itself:
             yield (
-                f"selector {self.name!r} needs everybody's label counts, and data set "
-                f"{circumstances.dataset!r} makes a client's samples only when it trains"
+                f"{needs} data set {circumstances.dataset!r} makes a client's samples only when "
+                "it trains"
+            )
+        elif circumstances.targets != "classes":
+            yield (
+                f"{needs} the targets of data set {circumstances.dataset!r} are "
+                f"{circumstances.targets}"
             )
 
     @override
