@@ -36,6 +36,10 @@ class Outages(Availability):
         return self.base.ever_online
 
     @override
+    def longest_session_s(self, folder: Path) -> float:
+        return self.base.longest_session_s(folder)
+
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         address = ("availability", group, "outages")
         return _Both(
