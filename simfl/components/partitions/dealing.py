@@ -59,16 +59,16 @@ def deal_counts(
     return by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
 
 
-def require_enough(partition: str, samples: int, clients: int, least: int) -> None:
-    """Raise an error if there are fewer than `least` samples for each client.
+def require_enough(partition: str, samples: int, clients: int, least: int | None = None) -> None:
+    """Raise an error if there are fewer than `least` samples (None: one) for each client.
 
     Raises:
         InputError: there are.
     """
-    if samples < clients * least:
+    if samples < clients * (1 if least is None else least):
+        each = "" if least is None else f" with at least {least} each (min_samples)"
         raise InputError(
-            f"partition {partition!r} can't deal {samples} samples to {clients} clients with "
-            f"at least {least} each (min_samples)"
+            f"partition {partition!r} can't deal {samples} samples to {clients} clients{each}"
         )
 
 

@@ -9,9 +9,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import by_owner, rows_of_classes
+from simfl.components.partitions.dealing import by_owner, require_enough, rows_of_classes
 from simfl.core.types import Floats, Ids
-from simfl.errors import InputError
 
 DRAWS = 20
 """Mixtures drawn before settling for one that uses the data only nearly."""
@@ -35,10 +34,7 @@ class FedcorDirichlet(Partition):
 
     @override
     def check(self, samples: int, classes: int, clients: int) -> None:
-        if samples < clients:
-            raise InputError(
-                f"partition {self.name!r} can't deal {samples} samples to {clients} clients"
-            )
+        require_enough(self.name, samples, clients)
 
     @override
     def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
