@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
@@ -35,7 +34,7 @@ class Contribution:
     tier: int = 0
 
     @property
-    def update(self) -> NDArray[np.float64]:
+    def update(self) -> Floats:
         """`(p,)` the client's model minus its base, float64."""
         return self.result.params.astype(np.float64) - self.base.astype(np.float64)
 

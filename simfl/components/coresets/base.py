@@ -3,10 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from simfl.core.registry import Component, Registry
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 Features = Literal["last_layer_gradient", "input_gradient", "logit_gradient", "inputs", "none"]
 
@@ -17,9 +15,7 @@ class Coreset(Component, ABC):
     features: ClassVar[Features] = "none"
 
     @abstractmethod
-    def choose(
-        self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
-    ) -> tuple[Ids, Floats]:
+    def choose(self, features: Floats, labels: Ids, size: int, rng: Rng) -> tuple[Ids, Floats]:
         """Return a coreset.
 
         Args:

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, Features, coresets
 from simfl.core.apportion import apportion_seats
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 _CLARA_SAMPLES = 5  # as in the book
 FEW = 4
@@ -52,9 +52,7 @@ class KMedoids(Coreset):
         return "inputs" if convex else self.feature
 
     @override
-    def choose(
-        self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
-    ) -> tuple[Ids, Floats]:
+    def choose(self, features: Floats, labels: Ids, size: int, rng: Rng) -> tuple[Ids, Floats]:
         m = len(labels)
         if size >= m:
             return np.arange(m), np.ones(m)
@@ -73,7 +71,7 @@ class KMedoids(Coreset):
         order = np.argsort(chosen)
         return chosen[order], np.concatenate(weights)[order]
 
-    def _cluster(self, x: Floats, b: int, rng: np.random.Generator) -> tuple[Ids, Floats]:
+    def _cluster(self, x: Floats, b: int, rng: Rng) -> tuple[Ids, Floats]:
         """Return `b` medoids of the rows of `x`, ascending, and how many rows each stands for."""
         n = len(x)
         if b >= n:
@@ -85,7 +83,7 @@ class KMedoids(Coreset):
         medoids = self._among_many(x, b, rng)
         return medoids, _cluster_sizes(_blocks(x, medoids, self.max_rows), medoids)
 
-    def _among_many(self, x: Floats, b: int, rng: np.random.Generator) -> Ids:
+    def _among_many(self, x: Floats, b: int, rng: Rng) -> Ids:
         """Return `b` medoids of more rows than a distance matrix may have."""
         n = len(x)
         if 2 * b > self.max_rows:  # too many for a sample: solve disjoint random parts instead
@@ -105,7 +103,7 @@ class KMedoids(Coreset):
                 best, best_cost = medoids, cost
         return best
 
-    def _medoids(self, distances: Floats, b: int, rng: np.random.Generator) -> Ids:
+    def _medoids(self, distances: Floats, b: int, rng: Rng) -> Ids:
         if b == 1:
             return np.array([distances.sum(axis=1).argmin()])
         import kmedoids

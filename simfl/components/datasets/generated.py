@@ -17,7 +17,7 @@ from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 from simfl.errors import InputError
 
 
@@ -127,7 +127,7 @@ class GeneratedClients(OnDemand):
         centre = rng.standard_normal(self.options.features)
         return self._draw(int(self.sizes[client]), centre, rng)
 
-    def _draw(self, n: int, centre: Floats, rng: np.random.Generator) -> Samples:
+    def _draw(self, n: int, centre: Floats, rng: Rng) -> Samples:
         options = self.options
         x = rng.standard_normal((n, options.features)) + options.shift * centre
         noise = (

@@ -3,13 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 
 
-def by_owner(
-    rows: Ids, owners: Ids, clients: int, rng: np.random.Generator | None = None
-) -> list[Ids]:
+def by_owner(rows: Ids, owners: Ids, clients: int, rng: Rng | None = None) -> list[Ids]:
     """Return per client the rows it owns, in random order (in the order given without `rng`).
 
     Args:
@@ -31,9 +29,7 @@ def rows_of_classes(labels: Ids, classes: int) -> list[Ids]:
     return by_owner(np.arange(len(labels)), labels, classes)
 
 
-def deal_counts(
-    members: list[Ids], wanted: NDArray[np.int64], rng: np.random.Generator
-) -> list[Ids]:
+def deal_counts(members: list[Ids], wanted: NDArray[np.int64], rng: Rng) -> list[Ids]:
     """Give each client the samples of each class that it wants, from one circular queue per class.
 
     A class is dealt in random order; once all of it is dealt it is shuffled and dealt again, so

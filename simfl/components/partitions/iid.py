@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import require_enough
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 
 
 @partitions.register("iid")
@@ -21,7 +21,7 @@ class Iid(Partition):
         require_enough(self.name, samples, clients)
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         n = len(source.labels)
         self.check(n, source.classes, clients)
         return np.array_split(rng.permutation(n), clients)

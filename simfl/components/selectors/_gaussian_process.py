@@ -7,9 +7,8 @@ Learning", CVPR 2022, sections 4.2 to 4.5; docs/algorithms.md, A.5.  Nothing her
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
 
 _PIECE = 1 << 14
 """Numbers, of each array, that are worked on at a time."""
@@ -70,7 +69,7 @@ def choose(posterior: Posterior, annealing: Floats, candidates: Ids, k: int) -> 
     return chosen
 
 
-Group = tuple[NDArray[np.bool_], Floats, Floats]
+Group = tuple[Flags, Floats, Floats]
 """Samples that miss the same clients: who reported `(N,)`, what `(n, m)`, discounts `(m,)`."""
 
 

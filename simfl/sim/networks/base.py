@@ -4,11 +4,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Literal, Protocol
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from simfl.core.registry import Component, Registry
+from simfl.core.types import Floats, Ids
 from simfl.sim.timeline import Timeline
 
 Direction = Literal["down", "up"]
@@ -69,11 +68,11 @@ class Network(Component, ABC):
     def bind(
         self,
         timeline: Timeline,
-        downlink_bps: NDArray[np.float64],
-        uplink_bps: NDArray[np.float64],
-        latency_s: NDArray[np.float64],
+        downlink_bps: Floats,
+        uplink_bps: Floats,
+        latency_s: Floats,
         *,
-        cells: NDArray[np.int64] | None = None,
+        cells: Ids | None = None,
         variation: Variation | None = None,
         folder: Path | None = None,
     ) -> Links:

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.types import Ids
+from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.lines import Lines
@@ -114,9 +113,9 @@ class Shared(Network):
     def bind(
         self,
         timeline: Timeline,
-        downlink_bps: NDArray[np.float64],
-        uplink_bps: NDArray[np.float64],
-        latency_s: NDArray[np.float64],
+        downlink_bps: Floats,
+        uplink_bps: Floats,
+        latency_s: Floats,
         *,
         cells: Ids | None = None,
         variation: Variation | None = None,
@@ -152,8 +151,8 @@ class _SharedLinks(Links):
     def __init__(
         self,
         timeline: Timeline,
-        device_bps: dict[Direction, NDArray[np.float64]],
-        latency_s: NDArray[np.float64],
+        device_bps: dict[Direction, Floats],
+        latency_s: Floats,
         lines: dict[Direction, Lines],
         variation: Variation | None,
         plain: bool,
