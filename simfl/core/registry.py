@@ -87,17 +87,26 @@ class Registry(Generic[C]):
             ``simfl.components.selectors``; its last word names the entry-point group under which
             plugins advertise modules or classes, e.g. ``simfl.selectors``.
         default: the member meant by a mapping without a `name`, and by nothing at all, if any.
+        adopt: (name, what is at ``module:attribute``) -> what stands for it among components of
+            this kind, where the kind has use for what is no component.
 
     Attributes:
         classes: name -> class, of those imported so far.
     """
 
-    def __init__(self, kind: str, package: str, default: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        default: str | None = None,
+        adopt: Callable[[str, object], object] = lambda _, named: named,
+    ) -> None:
         self.kind = kind
         self.package = package
         self.plural = package.rpartition(".")[2]
         self.group = f"simfl.{self.plural}"
         self.default = default
+        self._adopt = adopt
         self.classes: dict[str, type[C]] = {}
         self._loaded = False
         self._installed: frozenset[type[C]] = frozenset()  # what any process finds by name
@@ -166,7 +175,7 @@ class Registry(Generic[C]):
             raise InputError(f"{self.kind} {name!r} {error}") from None
         except (Exception, SystemExit) as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
-        component = self.adopt(name, named)
+        component = self._adopt(name, named)
         if not (isinstance(component, type) and issubclass(component, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
         if inspect.isabstract(component):
@@ -175,13 +184,6 @@ class Registry(Generic[C]):
             # Whatever it inherits or registered itself as: only so will another process find it.
             component.name = name
         return cast(type[C], component)
-
-    def adopt(self, name: str, named: object) -> object:
-        """Return what stands for `named`, at ``module:attribute``, among components of this kind.
-
-        That is itself, unless a kind of component has use for what is no component.
-        """
-        return named
 
     def parse(self, value: object) -> C:
         """Return the component that `value`, a name or a mapping with a name, stands for.

@@ -91,17 +91,18 @@ class Shared(Network):
     @property
     @override
     def reads_files(self) -> bool:
-        return any(
-            rates is not None
-            for rates in [self.rates, *(cell.rates for cell in self.cells.values())]
-        )
+        return bool(self._traces)
+
+    @property
+    def _traces(self) -> list[RateTrace]:
+        traces = [self.rates, *(cell.rates for cell in self.cells.values())]
+        return [trace for trace in traces if trace is not None]
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if circumstances.folder is not None:
-            for rates in [self.rates, *(cell.rates for cell in self.cells.values())]:
-                if rates is not None:
-                    rates.read(circumstances.folder)
+            for trace in self._traces:
+                trace.read(circumstances.folder)
         narrow = any(cell.uplink < math.inf for cell in self.cells.values())
         if self.buffer and narrow and self.server_downlink < math.inf:
             yield (
