@@ -20,7 +20,8 @@ class Coreset(Component, ABC):
 
         Args:
             features: `(m, d)` one row a sample.
-            labels: `(m,)` class of each sample.
+            labels: `(m,)` class of each sample; where the data set's targets are no classes,
+                `(m, ...)` numbers as it has them.
             size: how many samples to keep, 1 <= size.
             rng: the participation's own stream.
 

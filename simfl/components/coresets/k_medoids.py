@@ -40,7 +40,7 @@ class KMedoids(Coreset):
         True,
         description="cluster each class by itself, budget shared by largest remainders (FedCore's "
         "code); false: all samples together (FedCore's text); so too if the budget is less than "
-        "the number of classes",
+        "the number of classes, or targets are no classes",
     )
     max_passes: int = Field(100, ge=1, description="passes of FasterPAM over all samples")
     max_rows: int = Field(
@@ -57,9 +57,10 @@ class KMedoids(Coreset):
         if size >= m:
             return np.arange(m), np.ones(m)
         features = np.ascontiguousarray(features.reshape(m, -1), dtype=np.float64)
-        classes, members = np.unique(labels, return_inverse=True)
-        if not self.per_class or size < len(classes):
-            members = np.zeros(m, dtype=np.int64)
+        members = np.zeros(m, dtype=np.int64)
+        if self.per_class and labels.ndim == 1 and labels.dtype.kind in "iu":
+            classes, of_classes = np.unique(labels, return_inverse=True)
+            members = of_classes if size >= len(classes) else members
         shares = apportion_seats(size, np.bincount(members))
         rows, weights = [], []
         for k, share in enumerate(shares):
