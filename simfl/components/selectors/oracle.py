@@ -32,7 +32,12 @@ class Oracle(Selector):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if self.goal == "balanced" and circumstances.deals_itself:
+        if self.goal == "balanced" and circumstances.targets != "classes":
+            yield (
+                f"selector {self.name!r} needs everybody's label counts, but the targets of data "
+                f"set {circumstances.dataset!r} are {circumstances.targets}"
+            )
+        elif self.goal == "balanced" and circumstances.deals_itself:
             yield (
                 f"selector {self.name!r} needs everybody's label counts, and data set "
                 f"{circumstances.dataset!r} makes a client's samples only when it trains"
