@@ -62,6 +62,19 @@ class Component(BaseModel):
         """Return a copy with the same options and the state of a new object."""
         return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything `load_state_dict` needs: arrays, numbers, strings and containers.
+
+        It stays as it is while the run goes on.
+        """
+        state = self.__pydantic_private__ or {}
+        return {key: dict(v) if isinstance(v, dict) else v for key, v in state.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        for key, value in state.items():
+            setattr(self, key, value)
+
 
 def nested(message: str, model: type[BaseModel], error: ValidationError) -> PydanticCustomError:
     """Return the error that carries what is wrong with the options of a `model`."""

@@ -225,14 +225,5 @@ class Selector(Component, ABC):
         """Return what an analysis may want to see of the present state, as named arrays."""
         return {}
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything `load_state_dict` needs: arrays, numbers, strings and containers."""
-        return dict(self.__pydantic_private__ or {})
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
-        for key, value in state.items():
-            setattr(self, key, value)
-
 
 selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors", "uniform")
