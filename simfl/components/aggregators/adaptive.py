@@ -1,4 +1,4 @@
-"""Adaptive server optimisers (Reddi et al., 2021, arXiv:2003.00295, algorithm 2)."""
+"""Adaptive server optimizers (Reddi et al., 2021, arXiv:2003.00295, algorithm 2)."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

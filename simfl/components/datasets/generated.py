@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -54,7 +55,7 @@ class Generated(Dataset):
     test_samples: int = Field(2000, ge=1, description="test samples, each of a client of its own")
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Generated":
+    def _ordered(self) -> Self:
         if self.min_samples > self.max_samples:
             raise ValueError(
                 f"min_samples ({self.min_samples}) must be at most max_samples ({self.max_samples})"

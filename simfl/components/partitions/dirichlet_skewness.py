@@ -4,7 +4,7 @@
 2 and section V (docs/algorithms.md, D.4).
 """
 
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -40,7 +40,7 @@ class DirichletSkewness(Partition):
     samples: int = Field(2000, ge=1, description="samples per client; FedACS: 2000")
 
     @model_validator(mode="after")
-    def _ordered(self) -> "DirichletSkewness":
+    def _ordered(self) -> Self:
         median, maximum = self.bounds
         if median > maximum:
             raise ValueError(f"median ({median}) must be at most maximum ({maximum})")

@@ -136,7 +136,7 @@ def train(
 ) -> Floats:
     """Return embeddings `(d, N)` after so many Adam steps up the likelihood, starting from `X`.
 
-    The optimiser's state is fresh in each call.  Samples in which fewer than one client reported
+    The optimizer's state is fresh in each call.  Samples in which fewer than one client reported
     count for nothing; if the likelihood breaks down numerically, training ends early.
     """
     groups = grouped(samples, discounts)
