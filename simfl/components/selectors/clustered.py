@@ -13,13 +13,7 @@ from typing_extensions import override
 
 from simfl.components.selectors._urns import draw, fill
 from simfl.components.selectors._vectors import Metric, condensed, distances, row_distances
-from simfl.components.selectors.base import (
-    Answers,
-    RoundOutcome,
-    Selector,
-    View,
-    selectors,
-)
+from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
 

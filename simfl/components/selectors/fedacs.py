@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors.base import (
-    Answers,
-    RoundOutcome,
-    Selector,
-    View,
-    selectors,
-)
+from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
 _LARGE = 10**9

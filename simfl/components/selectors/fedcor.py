@@ -14,14 +14,7 @@ from typing_extensions import override
 from simfl.components.selectors._draws import spread
 from simfl.components.selectors._gaussian_process import Posterior, choose, train
 from simfl.components.selectors._presets import with_preset
-from simfl.components.selectors.base import (
-    Answers,
-    Probe,
-    RoundOutcome,
-    Selector,
-    View,
-    selectors,
-)
+from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
 

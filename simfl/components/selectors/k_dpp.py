@@ -14,13 +14,7 @@ from typing_extensions import override
 
 from simfl.components.selectors._determinantal import KDpp, similarity
 from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
-from simfl.components.selectors._vectors import (
-    Vectors,
-    all_distances,
-    distances,
-    present,
-    stored,
-)
+from simfl.components.selectors._vectors import Vectors, all_distances, distances, present, stored
 from simfl.components.selectors.base import (
     Answers,
     Probe,

@@ -13,13 +13,7 @@ from typing_extensions import override
 
 from simfl.components.selectors._draws import log_shares, successive
 from simfl.components.selectors._presets import with_preset
-from simfl.components.selectors.base import (
-    Answers,
-    RoundOutcome,
-    Selector,
-    View,
-    selectors,
-)
+from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
 
