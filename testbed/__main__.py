@@ -1,6 +1,7 @@
 """The comparison: `python -m testbed [SCENARIO.yaml ...] --out RESULTS.json`.
 
-What has been compared is written after each scenario.
+What has been compared is written after each scenario.  Scenarios that are named replace their own
+results in the file and leave the others alone; earlier real runs are kept, to be held against.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from testbed.orders import repeated
 from testbed.tables import tables
 
 HERE = Path(__file__).parent
+OTHERS = 4
+"""So many real runs of a scenario are kept besides the last one."""
 
 
 def main() -> int:
@@ -34,6 +38,9 @@ def main() -> int:
     parser.add_argument(
         "--variants", nargs="+", choices=VARIANTS, help="default: those of the scenario"
     )
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="real runs of each scenario: N, not 1"
+    )
     arguments = parser.parse_args()
     scenarios = arguments.scenarios or sorted((HERE / "scenarios").glob("*.yaml"))
     results: list[dict[str, Any]] = []
@@ -46,17 +53,21 @@ def main() -> int:
             for variant in arguments.variants or variants(scenario):
                 load = os.getloadavg()[0]
                 try:
-                    result = compare(scenario, folder, variant, arguments.loopback)
+                    result = compare(
+                        scenario, folder, variant, arguments.loopback, arguments.repeat
+                    )
                 except (NotInstalled, NoQuotas) as error:
                     print(f"{scenario.stem} {variant} is left out: {error}", file=sys.stderr)
                     continue
-                result |= {
-                    "load": [load, os.getloadavg()[0]],
-                    "repeated": repeated(result, earlier),
-                }
+                result["load"] = [load, os.getloadavg()[0]]
+                result["others"] = (result["others"] + _before(result, earlier))[:OTHERS]
+                ends_s, updates = result["ends_s"]["simulated"], result["simulated_updates"]
+                result["repeated"] = repeated(
+                    [_real(result), *result["others"]], {"ends_s": ends_s, "updates": updates}
+                )
                 results.append(result)
                 print(tables(results[-1:]), flush=True)
-                _write(arguments.out, results)
+                _write(arguments.out, results, earlier if arguments.scenarios else [])
     except (Refused, SimflError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -69,10 +80,26 @@ def _results(path: Path) -> list[dict[str, Any]]:
     return list(json.loads(path.read_text())["results"]) if path.exists() else []
 
 
-def _write(path: Path, results: list[dict[str, Any]]) -> None:
+def _before(result: dict[str, Any], earlier: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the real runs of the same scenario that an earlier comparison kept, latest first."""
+    for other in earlier:
+        if other["name"] == result["name"]:
+            return [_real(other), *other.get("others", [])]
+    return []
+
+
+def _real(result: dict[str, Any]) -> dict[str, Any]:
+    return {"ends_s": result["ends_s"]["measured"], "updates": result["updates"]}
+
+
+def _write(
+    path: Path, results: list[dict[str, Any]], earlier: Sequence[dict[str, Any]] = ()
+) -> None:
+    """Write results, in place of the same scenarios' among earlier ones."""
+    merged = {result["name"]: result for result in [*earlier, *results]}
     path.parent.mkdir(parents=True, exist_ok=True)
     where = {"kernel": platform.release(), "cores": os.cpu_count(), "at": time.strftime("%F %H:%M")}
-    path.write_text(json.dumps({"machine": where, "results": results}) + "\n")
+    path.write_text(json.dumps({"machine": where, "results": list(merged.values())}) + "\n")
 
 
 if __name__ == "__main__":

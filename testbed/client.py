@@ -22,6 +22,7 @@ class Client:
         compute_s: how long its device takes to train; who is done sooner waits for that.
         train: the model, the order's number -> what training changes of the model.
         journal: takes a line for each phase that ended.
+        clocks: what else is to be read before and after training, seconds by name.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Client:
     compute_s: float
     train: Callable[[Floats, int], Floats]
     journal: TextIO
+    clocks: Callable[[], dict[str, float]] = dict
 
     def run(self, address: str) -> None:
         """Serve orders until the server has no more."""
@@ -66,14 +68,16 @@ class Client:
             print(json.dumps({"order": order["order"], **facts}), file=self.journal, flush=True)
 
         note(downloaded=began)
+        before = self.clocks()
         delta = self.train(model, order["order"])
         trained = time.monotonic()
+        spent = {name: after - before[name] for name, after in self.clocks().items()}
         update = pack({**order, "client": self.number, "samples": self.samples}, delta.tobytes())
         with self._changed:
             left = began + self.compute_s - time.monotonic()
             if self._changed.wait_for(lambda: self._newest is not None, max(left, 0)):
                 return
-        note(computed=time.monotonic(), trained=trained - began)
+        note(computed=time.monotonic(), trained=trained - began, **spent)
         call = self._deliver.future(update)
         call.add_done_callback(lambda _: self._tell())
         with self._changed:

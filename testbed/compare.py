@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from simfl.build.calibrate import Device, calibrated, fleet
 from simfl.errors import InputError
 from simfl.scenario.fleet import Group
 from simfl.sim.networks.shared import Shared
+from testbed import quotas
 from testbed.flower import federation as flower
 from testbed.journals import Run
-from testbed.measure import measure, shares
+from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
-from testbed.orders import PHASES, first_swap, orders, outcomes, participations, updates
+from testbed.orders import PHASES, first_swap, kept, orders, outcomes, participations, updates
 from testbed.simulated import shaken, simulate
 from testbed.wire import PER_BYTE, composition, wire_errors
 
@@ -108,15 +110,19 @@ def _with_window(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"network": network})
 
 
-def _server(scenario: Scenario) -> tuple[float, float]:
-    """Return the server's downlink and uplink in bit/s."""
+def _shared(scenario: Scenario) -> Shared:
     network = scenario.network
     assert isinstance(network, Shared)
-    return network.server_downlink, network.server_uplink
+    return network
+
+
+def _server(scenario: Scenario) -> tuple[float, float]:
+    """Return the server's downlink and uplink in bit/s."""
+    return _shared(scenario).server_downlink, _shared(scenario).server_uplink
 
 
 def compare(
-    path: Path, data_dir: Path | None, variant: str = "", loopback: bool = False
+    path: Path, data_dir: Path | None, variant: str = "", loopback: bool = False, times: int = 1
 ) -> dict[str, Any]:
     """Run a scenario for real and simulate it; return everything that is told of it.
 
@@ -125,6 +131,7 @@ def compare(
         data_dir: where data sets lie; None: the clients train synthetic images.
         variant: one of `VARIANTS`.
         loopback: without namespaces: its links should be unlimited then.
+        times: how often it is run for real; all but the first are only held against each other.
     """
     scenario = Scenario.load(path)
     if scenario.data.dataset.needs_files and data_dir is None:
@@ -133,17 +140,27 @@ def compare(
     devices = builder.fleet
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
     server, size = _server(scenario), 4 * builder.model.parameters
-    given = _with_window(flower.with_polling(scenario) if variant == "flower" else scenario)
-    quotas = shares(builder) if variant == "cpu-quota" else ()
+    given = flower.with_polling(scenario, size) if variant == "flower" else scenario
+    given = _with_window(given)
+    about = shares(builder) if variant == "cpu-quota" else ()
     queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
-    ends = Loopback() if loopback else Namespaces(server, links, size, queue, quotas)
-    with ends as entered, tempfile.TemporaryDirectory() as folder:
-        if variant == "flower":
-            real = flower.measure(builder, entered, Path(folder), data_dir)
-        else:
-            real = measure(builder, entered, Path(folder), data_dir)
+
+    def run_once() -> tuple[Run, list[float]]:
+        ends = Loopback() if loopback else Namespaces(server, links, size, queue, about)
+        with ends as entered, tempfile.TemporaryDirectory() as folder:
+            by = flower.measure if variant == "flower" else measure
+            measured = by(builder, entered, Path(folder), data_dir)
+            return measured, [quotas.share(entered.group(client)) for client, _ in enumerate(about)]
+
+    real, settled = run_once()
+    others = [kept(run_once()[0]) for _ in range(times - 1)]
     name = scenario.name + f"-{variant}" * (not scenario.name.endswith(variant))
-    return told(scenario, given, builder, real, data_dir) | {"name": name, "shares": list(quotas)}
+    return told(scenario, given, builder, real, data_dir) | {
+        "name": name,
+        "shares": settled,
+        "others": others,
+        "computing": computing(real, compute_times(builder)) if about else [],
+    }
 
 
 def variants(path: Path) -> tuple[str, ...]:
@@ -170,10 +187,12 @@ def told(
     stated = simulate(given, data_dir, train, PER_BYTE)
     every = range(len(real.rounds))
     half = every[len(every) // 2 :]
+    measured = participations(real, every)
     result: dict[str, Any] = {
         "name": scenario.name,
         "rounds": len(every),
         "measured_s": float(real.rounds.end_s.max()),
+        "phases_s": {p: float(measured[f"{p}_s"].mean()) for p in PHASES},
         "plain": asdict(errors(real, plain, 0.0, every)),
         "stated": asdict(errors(real, stated, PER_BYTE, every)),
         "shaken": shaken(given, data_dir, PER_BYTE, stated),
@@ -186,8 +205,10 @@ def told(
         },
         "arrivals": [] if real.by_flower else _pairs(real, stated, every),
         "waits": waits(real),
+        "given_waits": given_waits(given, stated),
         "swap": first_swap(real, stated),
         "updates": updates(real),
+        "simulated_updates": updates(stated),
         "trained_s": float(real.clients.trained_s.max()),
         "between_rounds_s": _between(real),
     }
@@ -197,22 +218,65 @@ def told(
     return result
 
 
-def waits(real: Run) -> dict[str, float]:
-    """Return what Flower's polling costs a participation, and the server a round, mean seconds.
+def computing(real: Run, given_s: Sequence[float]) -> list[dict[Any, Any]]:
+    """Return what the seconds of every training were where a quota made them.
 
-    From order to the node's asking; from the model's coming to the app's process; from its end to
-    the node's noticing; from the last update to the server's looking.
+    Args:
+        real: as measured.
+        given_s: what each client's rate says.
+
+    Returns:
+        client, round, given_s, compute_s as measured, and the seconds of `quotas.CLOCKS`.
+    """
+    table = participations(real, range(len(real.rounds))).reset_index()
+    table["given_s"] = [given_s[client] for client in table.client]
+    clocks = [f"{clock}_s" for clock in quotas.CLOCKS]
+    columns = ["client", "round", "given_s", "compute_s", *clocks]
+    return table[columns].dropna().to_dict("records")
+
+
+def waits(real: Run) -> dict[str, float]:
+    """Return what a participation is made of with Flower, which polls; mean seconds.
+
+    Until the node asks for the order, the model's coming, until the app's process begins, its
+    training, until the node notices its end, the update's coming; of a round: from the last update
+    until the server looks, and what its looks themselves take.
     """
     clients, rounds = real.clients, real.rounds
     if not real.by_flower:
         return {}
+    steps = ["selected", "received", "download_end", "launched", "compute_end", "noticed"]
+    ends_s = [clients[f"{step}_s"] for step in [*steps, "upload_end"]]
+    phases = [after - before for before, after in pairwise(ends_s)]
     last_s = clients.groupby("round").upload_end_s.max().to_numpy()
-    return {
-        "order": float((clients.received_s - clients.selected_s).mean()),
-        "launch": float((clients.launched_s - clients.download_end_s).mean()),
-        "notice": float((clients.noticed_s - clients.compute_end_s).mean()),
-        "look": float((rounds.closed_s.to_numpy() - last_s).mean()),
-    }
+    return _waits(phases, rounds.closed_s.to_numpy() - last_s, rounds.looking_s)
+
+
+def given_waits(given: Scenario, simulated: Run) -> dict[str, float]:
+    """Return what `waits` would, of a simulation of a scenario with Flower's polling."""
+    clients, groups = simulated.clients, [g for g in given.fleet for _ in range(g.count)]
+    if not _shared(given).polling:
+        return {}
+    rates: dict[str, Any] = {}
+    for number in ("downlink", "uplink", "latency"):
+        values = [getattr(group, number).value for group in groups]
+        rates[number] = np.array(values)[clients.client]
+    model_s = 8 * (1 + PER_BYTE) * clients.download_bytes / rates["downlink"]
+    update_s = 8 * (1 + PER_BYTE) * clients.upload_bytes / rates["uplink"]
+    asks_s = clients.download_end_s - clients.selected_s - model_s - rates["latency"]
+    notice_s = flower.NOTICE_S / 2
+    launch_s = 2 * rates["latency"] - notice_s
+    training_s = clients.compute_end_s - clients.download_end_s
+    here_s = clients.compute_end_s + rates["latency"] + update_s
+    look_s = simulated.rounds.end_s.to_numpy() - here_s.groupby(clients["round"]).max().to_numpy()
+    phases = [asks_s, model_s, launch_s, training_s, notice_s, update_s]
+    return _waits(phases, look_s, 0.0)
+
+
+def _waits(phases: Sequence[Any], look_s: Any, looking_s: Any) -> dict[str, float]:
+    names = ("order", "model", "launch", "training", "notice", "update", "look", "looking")
+    times = [*phases, look_s, looking_s]
+    return {name: float(np.mean(time)) for name, time in zip(names, times, strict=True)}
 
 
 def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | None:

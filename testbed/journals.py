@@ -14,6 +14,7 @@ import torch
 from simfl.build.builder import Builder
 from simfl.training import flat
 from testbed.namespaces import Counters
+from testbed.quotas import CLOCKS
 
 STEPS = ("received", "launched", "noticed")
 """Of a participation, where Flower tells them: the node has heard of the order; its app's process
@@ -25,7 +26,8 @@ class Run:
     """What a run was, measured or simulated; times are seconds since its first round began.
 
     Attributes:
-        rounds: round, start_s, end_s; measured ones also closed_s: before the aggregation.
+        rounds: round, start_s, end_s; measured ones also closed_s: before the aggregation, and
+            looking_s: what the server's looks took, where it polls.
         clients: a row a participation, columns as in `simfl.core.rows.ClientRow`, as far as known.
         wire: what was counted at each end.
         accuracy: of the model after each round, where it was evaluated.
@@ -109,10 +111,14 @@ def read(
                 "trained_s": phase.get("trained", np.nan),
             }
             | {f"{step}_s": phase[step] - began for step in STEPS if step in phase}
+            | {f"{clock}_s": phase[clock] for clock in CLOCKS if clock in phase}
         )
+    looks = [(e["at"], e["took"]) for e in events if e["event"] == "looked"]
     table = pd.DataFrame(
         [
-            {"round": r["round"]} | {f"{x}_s": r[x] - began for x in ("start", "closed", "end")}
+            {"round": r["round"]}
+            | {f"{x}_s": r[x] - began for x in ("start", "closed", "end")}
+            | {"looking_s": sum(took for at, took in looks if r["start"] <= at < r["closed"])}
             for r in rounds
         ]
     )

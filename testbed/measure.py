@@ -74,6 +74,7 @@ def measure(
     torch.set_num_threads(1)
     told, fleet = rules(builder), builder.fleet
     compute_s, model = compute_times(builder), initial(builder)
+    begin = _FORK.Barrier(len(fleet))
 
     def server() -> None:
         with open(folder / "server.jsonl", "w") as journal:
@@ -87,12 +88,15 @@ def measure(
 
     def client(number: int) -> None:
         train: Callable[[Floats, int], Floats] = training(builder, number)
-        least_s = compute_s[number]
+        least_s, clocks = compute_s[number], Client.clocks
         if network.limited:
-            train, least_s = limited(train, network.group(number)), 0.0
+            group, least_s = network.group(number), 0.0
+            train(model, 0)  # a process's first is slower, and no device's rate
+            train, clocks = limited(train, group), quotas.Clocks(group)
+            quotas.settle(train, model, group, compute_s[number], partial(begin.wait, LIMIT_S))
         with open(folder / f"client-{number}.jsonl", "a") as journal:
             samples = int(fleet.samples[number])
-            Client(number, samples, least_s, train, journal).run(network.address)
+            Client(number, samples, least_s, train, journal, clocks).run(network.address)
 
     before = network.counters()
     processes = {"s": start(network, "s", server)}
@@ -131,18 +135,16 @@ def limited(train: Callable[[Floats, int], Floats], group: str) -> Callable[[Flo
 
 
 def shares(builder: Builder) -> list[float]:
-    """Return what share of one of this machine's cores computes as each device does.
+    """Return about what share of one of this machine's cores computes as each device does.
 
     Raises:
         NoQuotas: that is more than there is.
     """
     torch.set_num_threads(1)
     train, model = training(builder, 0), initial(builder)
-    rates = [float(rate) for rate in builder.fleet.rate]
-    try:
-        result = quotas.shares(rates, train, model, train.steps * train.size)
-    except (OSError, ValueError) as error:
-        raise NoQuotas(f"no quotas of CPU (cgroup v1) here: {error}") from None
+    train(model, 0)
+    needed_s = quotas.seconds(train, model)
+    result = [needed_s / lasts_s for lasts_s in compute_times(builder)]
     if sum(result) > len(os.sched_getaffinity(0)):
         raise NoQuotas("the devices compute faster than this machine can")
     return result

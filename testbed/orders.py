@@ -1,11 +1,13 @@
 """In which order updates arrive and what becomes of them: simulated, measured, measured twice."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from simfl.core.types import Floats
 from testbed.journals import Run
 
 NOISE_S = 0.03
@@ -84,31 +86,55 @@ def updates(real: Run) -> list[list[Any]]:
     return rows
 
 
+def kept(real: Run) -> dict[str, Any]:
+    """Return what is kept of a run to hold others against it, as JSON can hold it."""
+    return {"ends_s": real.rounds.end_s.tolist(), "updates": updates(real)}
+
+
 def repeated(
-    result: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]
-) -> dict[str, float] | None:
-    """Return how far two real runs are from each other: no simulation can be closer to both.
+    runs: Sequence[Mapping[str, Any]], simulated: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return how far real runs of a scenario are from each other, and the simulation from them.
 
     Args:
-        result: of a scenario.
-        earlier: results of another time; one with other shares of a core is another scenario.
+        runs: as `kept`; those that have not as many rounds as the first are left out.
+        simulated: likewise.
 
     Returns:
-        `mean_round`: mean absolute difference of the rounds, in mean rounds; `orders` and
-        `outcomes` as in `Errors`.
+        `runs`: how many; `mean_round`: mean absolute difference of two runs' rounds, in mean
+        rounds, `orders` and `outcomes` as in `Errors`, each the mean of all pairs; `furthest`: the
+        largest `mean_round` of a pair; `simulated`: means of the same of the simulation and each
+        run; `within`: share of rounds whose simulated length is in the range of the real ones.
     """
-    for other in earlier:
-        if other["name"] == result["name"] and not other.get("shares"):
-            now_s, before_s = (
-                np.diff([0.0, *run["ends_s"]["measured"]]) for run in (result, other)
-            )
-            apart = {"mean_round": float(np.abs(now_s - before_s).mean() / now_s.mean())}
-            if "updates" in other:
-                a, b = (
-                    pd.DataFrame(run["updates"], columns=UPDATE).set_index(["client", "turn"])
-                    for run in (result, other)
-                )
-                every = range(len(now_s))
-                apart |= {"orders": orders(a, b, every), "outcomes": outcomes(a, b, every)}
-            return apart
-    return None
+    runs = [run for run in runs if len(run["ends_s"]) == len(runs[0]["ends_s"])]
+    if len(runs) < 2:
+        return None
+    pairs = pd.DataFrame([_apart(*pair) for pair in combinations(runs, 2)])
+    lasts_s = np.array([_lasts_s(run) for run in runs])
+    least_s, most_s = lasts_s.min(0) - NOISE_S, lasts_s.max(0) + NOISE_S
+    within = (least_s <= _lasts_s(simulated)) & (_lasts_s(simulated) <= most_s)
+    return {
+        "runs": len(runs),
+        **{str(name): float(pairs[name].mean()) for name in pairs},
+        "furthest": float(pairs.mean_round.max()),
+        "simulated": pd.DataFrame([_apart(simulated, run) for run in runs]).mean().to_dict(),
+        "within": float(within.mean()),
+    }
+
+
+def _lasts_s(run: Mapping[str, Any]) -> Floats:
+    return np.diff([0.0, *run["ends_s"]])
+
+
+def _apart(run: Mapping[str, Any], real: Mapping[str, Any]) -> dict[str, float]:
+    lasts_s = _lasts_s(real)
+    a, b = (
+        pd.DataFrame(each["updates"], columns=UPDATE).set_index(["client", "turn"])
+        for each in (run, real)
+    )
+    every = range(len(lasts_s))
+    return {
+        "mean_round": float(np.abs(_lasts_s(run) - lasts_s).mean() / lasts_s.mean()),
+        "orders": orders(a, b, every),
+        "outcomes": outcomes(a, b, every),
+    }

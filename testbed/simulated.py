@@ -1,13 +1,16 @@
 """The same scenario on simfl's clock, and how much hangs on small things there."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from simfl import Options, Scenario, run
 from simfl.scenario.distributions.base import Constant
+from simfl.sim.networks.polling import PolledLinks
+from simfl.sim.networks.shared import Shared
 from testbed.journals import Run
 from testbed.orders import orders, participations
 
@@ -32,7 +35,8 @@ def shaken(
 ) -> dict[str, float]:
     """Return how far a simulation moves when its devices are a little faster or slower.
 
-    Where that is far, chance decides, and no clock can tell single rounds.
+    And when they begin to ask for work at other instants, where they have to ask.  Where it moves
+    far, chance decides, and no clock can tell single rounds.
 
     Args:
         scenario: which.
@@ -48,8 +52,9 @@ def shaken(
     as_written = participations(simulated, every)
     lasts_s = np.diff([0.0, *simulated.rounds.end_s])
     apart, alike = list[float](), list[float]()
-    for other in _moved(scenario):
-        again = simulate(other, data_dir, False, overhead)
+    for draw, other in enumerate(_moved(scenario)):
+        with mock.patch.object(PolledLinks, "first_s", _first_ask(scenario, draw)):
+            again = simulate(other, data_dir, False, overhead)
         moved_s = np.abs(np.diff([0.0, *again.rounds.end_s]) - lasts_s)
         apart.append(float(moved_s.mean() / lasts_s.mean()))
         alike.append(orders(as_written, participations(again, every), every))
@@ -68,3 +73,11 @@ def _moved(scenario: Scenario) -> Iterator[Scenario]:
                 group = group.model_copy(update={"compute": compute})
             fleet.append(group)
         yield scenario.model_copy(update={"fleet": tuple(fleet)})
+
+
+def _first_ask(scenario: Scenario, draw: int) -> Callable[[PolledLinks, int], float]:
+    """Return when each device first asks for work in this draw: any time within the interval."""
+    assert isinstance(scenario.network, Shared)
+    shares = np.random.default_rng(draw).random(scenario.devices)
+    every_s = scenario.network.polling
+    return lambda _, device: float(shares[device] * every_s)

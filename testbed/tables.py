@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 Result = dict[str, Any]
 
 COLUMNS = (
@@ -20,6 +22,17 @@ COLUMNS = (
 TARGET = 0.7
 """The accuracy whose time is told."""
 SIMULATIONS = {"plain": "Rates alone", "stated": "With protocols", "calibrated": "Calibrated"}
+WAITS = {
+    "order": "until the node asks",
+    "model": "model",
+    "launch": "until the app begins",
+    "training": "training",
+    "notice": "until the node notices",
+    "update": "update",
+    "look": "until the server looks",
+    "looking": "all looks of a round",
+}
+"""What participations and rounds of Flower are made of -> what the table calls it."""
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 
 
@@ -29,7 +42,14 @@ def tables(results: Sequence[Result]) -> str:
     for kind, title in SIMULATIONS.items():
         rows = [_row(result, result[kind]) for result in results if kind in result]
         parts.append(_table(title, COLUMNS, rows))
-    parts += [_swaps(results), _composition(results), _waits(results), _learning(results)]
+    parts += [
+        _several(results),
+        _swaps(results),
+        _quotas(results),
+        _composition(results),
+        _waits(results),
+    ]
+    parts.append(_learning(results))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -49,14 +69,17 @@ def _verdict(results: Sequence[Result]) -> str:
         rows.append([_name(result), *(f"{error:.1%}" for error in errors)])
         rows[-1] += ["can't be"] * (4 - len(rows[-1]))
         again = _repeated(result)
-        rows[-1] += [f"{again[key]:.0%}" if key in again else "" for key in ("orders", "outcomes")]
-        rows[-1].insert(4, f"{again['mean_round']:.1%}" if again else "")
+        rows[-1].append(f"{again['mean_round']:.1%}" if again else "")
         moved = result["shaken"]
         rows[-1] += [f"{moved['mean_round']:.1%}", f"{moved['orders']:.0%}"]
         rows[-1].append(" to ".join(f"{load:.0f}" for load in result.get("load", ())))
     columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds"]
-    columns += ["a real run and one before", "their orders", "their outcomes"]
-    columns += ["two simulations, devices 0.5% apart", "their orders", "load average"]
+    columns += [
+        "two real runs",
+        "two simulations, devices 0.5% apart",
+        "their orders",
+        "load average",
+    ]
     lines = [
         _target("given: rounds within 5%", results, "stated", "mean_round", 0.05, 0.02),
         _target(
@@ -67,6 +90,7 @@ def _verdict(results: Sequence[Result]) -> str:
             0.05,
             0.02,
         ),
+        _among_real(results),
         _target("calibrated: rounds within 2%", results, "calibrated", "mean_round", 0.02, 0.01),
         _target("order of arrivals in 95% of rounds", results, "stated", "orders", 0.95),
         _target(
@@ -83,9 +107,42 @@ def _verdict(results: Sequence[Result]) -> str:
     return _table("Mean error of a round", columns, rows) + "\n\n" + "\n".join(lines)
 
 
-def _repeated(result: Result) -> dict[str, float]:
-    """Return how far two real runs are apart, as far as it is known."""
-    return result.get("repeated") or {}
+def _among_real(results: Sequence[Result]) -> str:
+    """Return how many simulations could be one of several real runs that differ."""
+    runs = {_name(r): again for r in results if (again := _repeated(r)).get("mean_round", 0) > 0.05}
+    far = [
+        f"{name} ({again['simulated']['mean_round']:.1%})"
+        for name, again in runs.items()
+        if again["simulated"]["mean_round"] > again["furthest"]
+    ]
+    line = (
+        "- where they are: simulated no further from the real runs than one of these from another: "
+    )
+    return (
+        line + f"{len(runs) - len(far)} of {len(runs)}{'; not ' + ', '.join(far) if far else ''}."
+    )
+
+
+def _several(results: Sequence[Result]) -> str:
+    rows = []
+    for result in results:
+        if not (again := _repeated(result)):
+            continue
+        rows.append([_name(result), str(again["runs"]), f"{again['mean_round']:.1%}"])
+        rows[-1] += [f"{again['furthest']:.1%}", f"{again['simulated']['mean_round']:.1%}"]
+        rows[-1].append(f"{again['within']:.0%}")
+        for what in ("orders", "outcomes"):
+            rows[-1] += [f"{again[what]:.0%}", f"{again['simulated'][what]:.0%}"]
+    columns = ["real runs", "two of them apart", "at most", "simulated from one"]
+    columns += ["rounds in their range", "orders of two", "of one and simulated"]
+    columns += ["outcomes of two", "of one and simulated"]
+    return _table("Several real runs", columns, rows)
+
+
+def _repeated(result: Result) -> Result:
+    """Return how far real runs are apart, as far as it is known."""
+    again = result.get("repeated") or {}
+    return again if "runs" in again else {}
 
 
 def _target(
@@ -151,14 +208,50 @@ def _swaps(results: Sequence[Result]) -> str:
     return _table("Where the order of arrivals first differs", columns, rows)
 
 
-def _waits(results: Sequence[Result]) -> str:
-    rows = [
-        [_name(r)] + [f"{r['waits'][wait]:.2f} s" for wait in ("order", "launch", "notice", "look")]
-        for r in results
-        if r.get("waits")
+def _quotas(results: Sequence[Result]) -> str:
+    """Return where the seconds of trainings went that had a share of a core."""
+    rows = []
+    for result in results:
+        if not result.get("computing"):
+            continue
+        table = pd.DataFrame(result["computing"])
+        table["share"] = [result["shares"][int(client)] for client in table.client]
+        parts = [(f"client {client:g}", part) for client, part in table.groupby("client")]
+        rows += [
+            [f"{_name(result)}, {who}", *_trainings(part)] for who, part in [*parts, ("all", table)]
+        ]
+    columns = ["seconds given", "measured", "throttled", "no core free", "taken by the host"]
+    columns += ["CPU given", "CPU needed", "its scatter", "correlation with a loop's CPU"]
+    columns += ["error as given", "error with the CPU needed"]
+    return _table("Where the seconds of CPU quotas went", columns, rows)
+
+
+def _trainings(table: pd.DataFrame) -> list[str]:
+    """Return means of trainings that had a `share`, and how far they are from what was given."""
+    given_cpu_s = table.share * table.given_s
+    taken_s = table.compute_s - table.cpu_s - table.throttled_s - table.waited_s
+    seconds = [table.given_s, table.compute_s, table.throttled_s, table.waited_s, taken_s]
+    needed = table.cpu_s / given_cpu_s
+    expected = [table.given_s, table.cpu_s / table.share]
+    return [
+        *(f"{each.mean():.2f} s" for each in seconds),
+        *(f"{1000 * each.mean():.0f} ms" for each in (given_cpu_s, table.cpu_s)),
+        f"{needed.std() / needed.mean():.1%}",
+        f"{needed.corr(table.loop_s):+.2f}",
+        *(f"{(each / table.compute_s - 1).abs().mean():.1%}" for each in expected),
     ]
-    columns = ("until the node asks", "until the app begins", "until the node notices")
-    return _table("What Flower waits for", [*columns, "until the server looks"], rows)
+
+
+def _waits(results: Sequence[Result]) -> str:
+    """Return what participations and rounds of Flower are made of, measured and as given."""
+    rows = [
+        [f"{_name(r)}, {way}"]
+        + [f"{r[kind][wait]:.2f} s" if wait in r[kind] else "" for wait in WAITS]
+        for r in results
+        for way, kind in (("measured", "waits"), ("given", "given_waits"))
+        if r.get(kind)
+    ]
+    return _table("What Flower waits for", WAITS.values(), rows)
 
 
 def _learning(results: Sequence[Result]) -> str:

@@ -46,7 +46,7 @@ def draw_fleet(
         ties = seeds.stream("fleet", SAMPLES).random(len(samples))
         ranks = sample_ranks(samples, ties)
     groups: list[DeviceGroup] = []
-    columns: dict[str, list[Floats]] = {number: [] for number in (*LINKS, "memory")}
+    columns = {number: np.empty(len(samples)) for number in (*LINKS, "memory")}
     first = 0
     for group in scenario.fleet:
         # Data sizes are standardised over the whole fleet, so draws that depend on them see all.
@@ -55,19 +55,18 @@ def draw_fleet(
         if correlations.names:
             drawing.correlate(correlations, ranks)
         for number, column in columns.items():
-            column.append(drawing.numbers(number))
+            column[first : first + group.count] = drawing.numbers(number)
         groups.append(drawing.devices(first, scenario.root))
         first += group.count
-    joined = {number: np.concatenate(parts) for number, parts in columns.items()}
     return Fleet(
         groups,
-        joined["compute"],
-        joined["downlink"],
-        joined["uplink"],
-        joined["latency"],
+        columns["compute"],
+        columns["downlink"],
+        columns["uplink"],
+        columns["latency"],
         samples,
         validation,
-        joined["memory"] if np.isfinite(joined["memory"]).any() else None,
+        columns["memory"] if np.isfinite(columns["memory"]).any() else None,
     )
 
 

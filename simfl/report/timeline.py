@@ -23,6 +23,10 @@ from simfl.runs.result import MOVED, RunResult
 SLICES = 100_000
 """So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
 
+EVENTS = 200_000
+"""So many events of the log are read in a moment: a longer run's timeline ends with the round that
+exceeds it, though most of its devices may have no track."""
+
 TRACKS = 2000
 """So many devices can be scrolled through; of a larger fleet the first to be seen are drawn."""
 ARROWS = 20_000
@@ -40,7 +44,7 @@ _TOLD = (
 _ROUND = ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded", "accuracy")
 
 
-def write_trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS) -> Path:
+def write_trace(run: RunResult) -> Path:
     """Write `trace.json` into the folder of a run, finished or not; return its path.
 
     Raises:
@@ -48,26 +52,28 @@ def write_trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS) -> P
         RunError: the file can't be written.
     """
     path = run.folder / TRACE
-    write_atomically(path, trace(run, slices, tracks).encode())
+    write_atomically(path, trace(run).encode())
     return path
 
 
-def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS) -> str:
+def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS, events: int = EVENTS) -> str:
     """Return the timeline of a run as JSON, an event a line.
 
     Args:
         run: finished or not.
         slices: it ends with the round that has more.
         tracks: so many devices have one.
+        events: it ends with the round that has more of them in the log.
     """
     drawing = _Trace(run.groups, tracks)
     notes = []
     if run.log != "full":
         notes.append(f"recorded with --log {run.log}: what devices did is not in the event log")
-    for event in _events(run.folder):
+    for read, event in enumerate(_events(run.folder), 1):
         drawing.take(event)
-        if event["event"] == "round_end" and drawing.slices > slices:
-            notes.append(f"cut off after round {event['round']}: more than {slices:,} slices")
+        if event["event"] == "round_end" and (drawing.slices > slices or read > events):
+            most = f"{slices:,} slices" if drawing.slices > slices else f"{events:,} events"
+            notes.append(f"cut off after round {event['round']}: more than {most}")
             break
     if drawing.left_out:
         notes.append(f"{drawing.left_out:,} devices more than the {tracks:,} that are drawn")

@@ -52,7 +52,8 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     facts, dataset = model_facts(scenario), scenario.data.dataset
     training, devices = scenario.training, scenario.devices
     total = dataset.samples_known or min(SAMPLES, SAMPLES_EACH * devices)
-    samples_each, batch = max(total // devices, 1), training.batch_size
+    samples_each = max(scenario.data.partition.samples_each(total, devices), 1)
+    batch = training.batch_size
     plan = Plan(steps=training.steps, full_epochs=training.epochs or 0)
     judged = rounds / scenario.evaluation.every * total / 6
     flops = (times * plan.units(samples_each, batch) + judged * facts.forward_units) * facts.flops

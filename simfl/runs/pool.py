@@ -1,4 +1,4 @@
-"""Several runs at once, each in a process of its own.
+"""Several runs at once, in processes that make one after the other.
 
 The user's main module is not run in the processes.  What is free when fewer runs are left than
 cores goes to those under way, whose `auto` executor may hire workers.  Nobody outlives this
@@ -6,6 +6,7 @@ process: each sees its channel close.
 """
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
 from typing import Any, Protocol
 
 from simfl.core.processes import context, without_main
@@ -36,11 +38,17 @@ class Call(Protocol):
         """Do it."""
 
 
-class _Running:
-    """One call under way, and the conversation with its process."""
+class _Worker:
+    """A process that makes one call after the other, and the conversation with it.
 
-    def __init__(self, number: int, call: Call) -> None:
-        self.number = number
+    Attributes:
+        number: of the call under way.
+        channel: to the process.
+    """
+
+    number: int
+
+    def __init__(self) -> None:
         start = context()
         self.channel, far = start.Pipe()
         # No daemon: it may have workers of its own.
@@ -50,16 +58,17 @@ class _Running:
         with without_main():
             self._process.start()
         far.close()
-        self._cores = 1
-        with contextlib.suppress(OSError):  # if it is dead already, `hear` says so
-            self.channel.send((dict(os.environ), pickle.dumps(call)))
+
+    def begin(self, number: int, call: Call) -> None:
+        """Let it make a call."""
+        self.number, self._cores = number, 1
+        self._send((dict(os.environ), pickle.dumps(call)))
 
     def allow(self, cores: int) -> None:
         """Let it use so many cores, if that is more than before."""
         if cores > self._cores:
             self._cores = cores
-            with contextlib.suppress(OSError):
-                self.channel.send(cores)
+            self._send(cores)
 
     def hear(self, tell: Tell) -> tuple[bool, BaseException | None]:
         """Take what it says next; return whether it has ended, and of what it failed if it did."""
@@ -73,8 +82,13 @@ class _Running:
         if what == "told":
             tell(value)
             return False, None
-        self._process.join()
         return True, value
+
+    def dismiss(self) -> None:
+        """Let the process come to its end; it has nothing to do."""
+        self._send(None)
+        self._process.join()
+        self.close()
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -82,6 +96,10 @@ class _Running:
         self._process.kill()
         self._process.join()
         self._process.close()
+
+    def _send(self, value: object) -> None:
+        with contextlib.suppress(OSError):  # if it is dead already, `hear` says so
+            self.channel.send(value)
 
 
 def call_all(
@@ -103,65 +121,76 @@ def call_all(
         tell: is told a call's number and what it says, in this process.
     """
     waiting = deque(sorted(range(len(calls)), key=lambda number: (-costs[number], number)))
-    running: dict[Connection, _Running] = {}
+    busy: dict[Connection, _Worker] = {}
+    idle: list[_Worker] = []
     failures: dict[int, BaseException] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < processes:
+        while waiting or busy:
+            while waiting and len(busy) < processes:
+                worker = idle.pop() if idle else _Worker()
                 number = waiting.popleft()
-                started = _Running(number, calls[number])
-                running[started.channel] = started
-            for run in running.values():
-                run.allow(cores // (processes if waiting else len(running)))
-            for channel in wait(list(running)):
-                run = running[channel]  # type: ignore[index]
-                ended, failure = run.hear(partial(tell, run.number))
+                worker.begin(number, calls[number])
+                busy[worker.channel] = worker
+            while idle:
+                idle.pop().dismiss()
+            for worker in busy.values():
+                worker.allow(cores // (processes if waiting else len(busy)))
+            for channel in wait(list(busy)):
+                worker = busy[channel]  # type: ignore[index]
+                ended, failure = worker.hear(partial(tell, worker.number))
                 if ended:
-                    running.pop(run.channel).close()
+                    idle.append(busy.pop(worker.channel))
                 if failure is not None:
-                    failures[run.number] = failure
+                    failures[worker.number] = failure
+                    idle.pop().close()  # who knows what it left behind
     finally:
-        for run in running.values():
-            run.close()
+        for worker in (*busy.values(), *idle):
+            worker.close()
     return failures
 
 
 def _serve(channel: Connection) -> None:
-    """Do in a new process what comes over `channel`, and say over it how that goes."""
+    """Make in a new process the calls that come over `channel`, and say over it how they go."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    try:
-        environment, payload = channel.recv()
-    except (EOFError, OSError):
-        return
-    os.environ.clear()
-    os.environ.update(environment)
+    gc.freeze()  # what was there before the runs need not be looked through after each of them
     lock = threading.Lock()
 
     def say(what: str, value: object) -> None:
         with lock, contextlib.suppress(OSError):
             channel.send((what, value))
 
+    calls: SimpleQueue[tuple[dict[str, str], bytes] | None] = SimpleQueue()
+    threading.Thread(target=_obey, args=(channel, calls.put), daemon=True).start()
+    while (work := calls.get()) is not None:
+        environment, payload = work
+        os.environ.clear()
+        os.environ.update(environment)
+        try:
+            pickle.loads(payload)(lambda value: say("told", value))
+        except Exception as error:
+            say("ended", portable(error))
+        else:
+            gc.collect()  # devices, processes and events refer to each other
+            say("ended", None)
+
+
+def _obey(channel: Connection, begin: Callable[[Any], None]) -> None:
+    """Take note of calls, and of how many cores may be used; end with the parent."""
     from simfl.training.executors.auto import Share
 
     Share.cores = 1
-    threading.Thread(target=_obey, args=(channel,), daemon=True).start()
-    try:
-        pickle.loads(payload)(lambda value: say("told", value))
-    except Exception as error:
-        say("ended", portable(error))
-    else:
-        say("ended", None)
-
-
-def _obey(channel: Connection) -> None:
-    """Take note of how many cores may be used; end with the parent."""
-    from simfl.training.executors.auto import Share
-
     while True:
         try:
-            Share.cores = channel.recv()
+            said = channel.recv()
         except (EOFError, OSError):
             os._exit(1)
+        if isinstance(said, int):
+            Share.cores = said
+            continue
+        Share.cores = 1
+        begin(said)
+        if said is None:
+            return
 
 
 def portable(error: Exception) -> BaseException:

@@ -24,6 +24,7 @@ from simfl.scenario.distributions.base import Constant
 from testbed.journals import Run, accuracies, read
 from testbed.measure import compute_times, initial, rules, start, traffic, training
 from testbed.namespaces import Counters, Loopback, Namespaces
+from testbed.wire import PER_BYTE
 
 HERE = Path(__file__).parent
 PACKAGES = ["flwr==1.30.0"]
@@ -32,7 +33,9 @@ LIMIT_S = 300.0
 IDLE_S = 12.0
 """So long nodes that have nothing to do are watched: four polls of each."""
 UP = "Starting Flower SuperExec"
-POLLING_S, CONSTANT_S = 3.0, 0.5 * (1.0 + 0.5)
+POLLING_S, LAUNCH_S, NOTICE_S = 3.0, 1.0, 0.5
+"""How often nodes ask and the server looks; somebody looks for orders, to make a process of the app
+for each; and a node looks whether its app is done."""
 FLEET, CONTROL, APPS = 9092, 9093, 9094
 """Ports: the SuperLink's for nodes and for `flwr run`; the first SuperNode's for its apps."""
 PHASES = {
@@ -111,19 +114,27 @@ def measure(
     return read(folder, devices, False, wire, accuracies(folder, builder, data_dir))
 
 
-def with_polling(scenario: Scenario) -> Scenario:
+def with_polling(scenario: Scenario, size: int) -> Scenario:
     """Return the scenario with what Flower's sources say of its polling, and nothing measured.
 
-    Nodes ask and the server looks every 3 s.  A node begins an app's process up to 1 s after an
-    order, and looks every 0.5 s whether it is done: a constant, 0.75 s in the mean, half of which
-    goes before each transfer.
+    Somebody looks every second for orders to begin an app's process for, and sees one as soon as
+    the model begins to come: what is left of that wait when all of it has come, and half of
+    `NOTICE_S`, are a constant of each participation, half of which goes before each transfer.
+
+    Args:
+        scenario: as written.
+        size: of the model, bytes.
     """
     network = scenario.network.model_copy(update={"polling": POLLING_S})
     fleet = []
     for group in scenario.fleet:
-        if not isinstance(group.latency, Constant):
-            raise InputError("Flower's constant is added to a latency that is a number")
-        more = {"value": group.latency.value + CONSTANT_S / 2}
+        if not isinstance(group.latency, Constant) or not isinstance(group.downlink, Constant):
+            raise InputError(
+                "Flower's constant is added to a latency and a downlink that are numbers"
+            )
+        download_s = 8 * size * (1 + PER_BYTE) / group.downlink.value
+        launch_s = max(LAUNCH_S - download_s, 0.0) ** 2 / (2 * LAUNCH_S)
+        more = {"value": group.latency.value + (launch_s + NOTICE_S / 2) / 2}
         latency = group.latency.model_copy(update=more)
         fleet.append(group.model_copy(update={"latency": latency}))
     return scenario.model_copy(update={"network": network, "fleet": tuple(fleet)})

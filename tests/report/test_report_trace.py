@@ -166,10 +166,13 @@ def test_probes_are_drawn(probed: RunResult) -> None:
     assert sum(event["args"]["answered"] for event in asked) == answered > 0
 
 
-def test_a_long_run_is_cut_off_with_a_note(probed: RunResult) -> None:
+@pytest.mark.parametrize("limit", ["slices", "events"])
+def test_a_long_run_is_cut_off_with_a_note(probed: RunResult, limit: str) -> None:
     whole = len(slices(events(probed)))
-    text = trace(probed, slices=whole // 2)
-    cut = json.loads(text)
+    logged = len((probed.folder / "events.jsonl").read_text().splitlines())
+    most = {"slices": whole, "events": logged}[limit] // 2
+    cut = json.loads(trace(probed, **{limit: most}))
+    assert f"more than {most:,} {limit}" in cut["otherData"]["note"]
     assert len(slices(cut["traceEvents"])) < whole
     assert "cut off after round" in cut["otherData"]["note"]
     # Whole rounds only.

@@ -234,6 +234,10 @@ def test_estimates_grow_with_the_work() -> None:
         ("model.hidden", [800]), ("data.dataset.samples", 2400),
     ):  # fmt: skip
         assert estimate(scenario({}, **{path: value})).host_s > small.host_s, path
+    dealt = {"name": "dirichlet_skewness", "samples": 500}
+    shared = {path: estimate(scenario({}, **{"data.partition": {**dealt, **more}})).host_s
+              for path, more in (("few", {}), ("many", {"samples": 2000}))}  # fmt: skip
+    assert shared["many"] > shared["few"] > small.host_s
     assert estimate(scenario({}), time_only=True).host_s < small.host_s
     assert small.rounds == 4
 

@@ -12,7 +12,7 @@ pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[
 
 from testbed.compare import errors
 from testbed.journals import Run
-from testbed.orders import NOISE_S, first_swap, repeated, updates
+from testbed.orders import NOISE_S, first_swap, kept, repeated
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
     FLOWERS,
@@ -105,44 +105,63 @@ def test_what_packets_and_bytes_were_is_told_apart() -> None:
     assert parts["again"] == pytest.approx(twice * (SEGMENT + HEADERS) / booked)
 
 
+def test_the_seconds_of_a_quota_are_told_apart_and_what_they_would_be_with_the_cpu_needed() -> None:
+    parts = {"throttled_s": 1.0, "waited_s": 0.5, "loop_s": 0.002}
+    slow = {"client": 0, "round": 0, "given_s": 2.0, "compute_s": 2.5, "cpu_s": 0.5} | parts
+    quick = slow | {"round": 1, "compute_s": 1.6, "cpu_s": 0.3, "throttled_s": 0.8, "waited_s": 0.4}
+    quick["loop_s"] = 0.003
+    result = told("fine", 0.01, 0.001) | {"shares": [0.2], "computing": [slow, quick]}
+    row = "2.00 s | 2.05 s | 0.90 s | 0.45 s | 0.30 s | 400 ms | 400 ms"
+    row += " | 35.4% | -1.00 | 22.5% | 3.1%"
+    assert f"| fine, client 0 | {row} |\n| fine, all | {row} |" in tables([result])
+
+
 def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[str, Any]:
     """Return what the comparison would tell of a scenario whose rounds are so far off."""
     found = asdict(errors(made(), made(), 0.0, [0])) | {"mean_round": given, "down": down, "up": 0}
     fitted = {"calibrated": found | {"mean_round": calibrated}}
     kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0, "load": [0.1, 2.4]}
-    again = {"repeated": {"mean_round": given, "orders": 1.0, "outcomes": 0.5}}
+    apart = {"mean_round": given, "orders": 1.0, "outcomes": 0.5}
+    nearer = {**apart, "mean_round": calibrated}
+    again = {"repeated": {**apart, "runs": 3, "furthest": 0.02, "simulated": nearer, "within": 0.5}}
     kept["shaken"] = {"mean_round": 0.001, "orders": 1.0}
     return {"name": name, "plain": found, "stated": found} | again | fitted | kept
 
 
-def test_two_real_runs_are_compared_round_by_round_but_not_other_shares_of_a_core() -> None:
-    result = {"name": "a", "ends_s": {"measured": [1.0, 3.0]}}
-    before = {"name": "a", "ends_s": {"measured": [1.5, 3.0]}}
-    apart = repeated(result, [{**before, "name": "b"}, before])
-    assert apart is not None
-    assert list(apart) == ["mean_round"]
-    assert apart["mean_round"] == pytest.approx(0.5 / 1.5)
-    assert repeated(result, [{**before, "shares": [0.1]}]) is None
+def test_real_runs_are_held_against_each_other_and_the_simulation_against_them() -> None:
+    first, slower, late = (
+        json.loads(json.dumps(kept(run)))
+        for run in (made(last_s=3.1), made(last_s=4.1), made(last_s=2.7, outcome="late"))
+    )
+    assert repeated([first], first) is None
+    assert repeated([first, {**slower, "ends_s": [1.0, 2.0]}], first) is None
+    same = {"mean_round": 0, "orders": 1, "outcomes": 1}
+    found = {"runs": 2, **same, "furthest": 0, "simulated": same, "within": 1}
+    assert repeated([first, first], first) == found
+    again = repeated([first, slower, late], first)
+    assert again is not None
+    apart = [1 / 4.1, 0.2 / 2.9, 1.2 / 2.9]  # of the later run's round
+    assert again["runs"] == 3
+    assert again["mean_round"] == pytest.approx(sum(apart) / 3)
+    assert again["furthest"] == pytest.approx(apart[2])
+    assert (again["orders"], again["outcomes"]) == pytest.approx((1 / 3, 1 / 3))
+    assert again["simulated"]["mean_round"] == pytest.approx((apart[0] + apart[1]) / 3)
+    assert again["simulated"]["orders"] == pytest.approx(2 / 3)
+    assert again["within"] == 1
 
 
-def test_and_update_by_update() -> None:
-    def kept(run: Run) -> dict[str, Any]:
-        ends_s = {"measured": run.rounds.end_s.tolist()}
-        return json.loads(json.dumps({"name": "a", "ends_s": ends_s, "updates": updates(run)}))
-
-    first, swapped, late = made(last_s=3.1), made(last_s=2.7), made(outcome="late")
-    assert repeated(kept(first), [kept(first)]) == {"mean_round": 0, "orders": 1, "outcomes": 1}
-    apart = repeated(kept(first), [kept(swapped)])
-    assert apart is not None
-    assert (apart["orders"], apart["outcomes"]) == (0, 1)
-    apart = repeated(kept(first), [kept(late)])
-    assert apart is not None
-    assert (apart["orders"], apart["outcomes"]) == (0, 0)
+@pytest.mark.parametrize(("last_s", "within"), [(3.5, 1), (3.1 - 2 * NOISE_S, 0)])
+def test_a_simulated_round_is_in_the_range_of_the_real_ones(last_s: float, within: int) -> None:
+    again = repeated([kept(made(last_s=3.1)), kept(made(last_s=4.1))], kept(made(last_s=last_s)))
+    assert again is not None
+    assert again["within"] == within
 
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
-    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 100% | 50% | 0.1% | 100% | 0 to 2 |" in text
+    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 0.1% | 100% | 0 to 2 |" in text
+    assert "| far | 3 | 7.0% | 2.0% | 3.0% | 50% | 100% | 100% | 50% | 50% |" in text
+    assert "one of these from another: 0 of 1; not far (3.0%)." in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
     assert "further apart than 5%: 1 of 1. In the mean 1.0%, within 2%." in text
     assert "rounds within 2%: 1 of 2; not far (3.0%). In the mean 1.6%, not within 1%." in text

@@ -11,10 +11,14 @@ pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[
 
 from simfl import Options, Scenario, run
 from simfl.errors import InputError
-from testbed.compare import waits
+from testbed.compare import given_waits, waits
 from testbed.flower import federation
 from testbed.journals import read
+from testbed.simulated import simulate
+from testbed.wire import PER_BYTE
 
+SIZE = 210_000
+"""Bytes of the scenario's model."""
 SCENARIO = Path(__file__).parents[2] / "testbed" / "scenarios" / "flower.yaml"
 
 
@@ -23,12 +27,14 @@ def test_polling_makes_the_rounds_of_a_slowest_device_longer_by_its_interval(
 ) -> None:
     changes = ["data.dataset=synthetic_images", "rounds.stop.rounds=40", "fleet.0.count=1"]
     plain = Scenario.load(SCENARIO, [*changes, "rounds.clients=3"])
-    given = federation.with_polling(plain)
+    given = federation.with_polling(plain, SIZE)
     times = [
         run(scenario, tmp_path / name, Options(time_only=True))[0].rounds.end_s.max() / 40
         for name, scenario in (("plain", plain), ("given", given))
     ]
-    expected = federation.POLLING_S + federation.CONSTANT_S
+    download_s = 8 * SIZE * (1 + PER_BYTE) / 4e6
+    constant_s = (federation.LAUNCH_S - download_s) ** 2 / 2 + federation.NOTICE_S / 2
+    expected = federation.POLLING_S + constant_s
     # To within one look of the server in all, which the rounds' ends are whole numbers of.
     assert times[1] - times[0] == pytest.approx(expected, abs=2 * federation.POLLING_S / 40)
 
@@ -40,6 +46,9 @@ def test_what_flower_waits_for_is_told_by_its_journals(tmp_path: Path) -> None:
         {"event": "began", "at": 100.0},
         {"event": "ordered"} | facts,
         {"event": "round", "round": 0, "used": [{"order": 0, "staleness": 0}]} | ends,
+        {"event": "looked", "at": 103.0, "took": 0.5},
+        {"event": "looked", "at": 107.0, "took": 3.0},
+        {"event": "looked", "at": 110.5, "took": 0.5},  # of the next round
         {"event": "arrived", "at": 108.0, "order": 0, "bytes": 8},
     ]
     steps = {"received": 102.0, "downloaded": 103.0, "launched": 103.5}
@@ -48,13 +57,27 @@ def test_what_flower_waits_for_is_told_by_its_journals(tmp_path: Path) -> None:
     for name, events in (("server", server), ("client-0", node)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
     found = waits(read(tmp_path, 1, False, {}, []))
-    assert found == {"order": 2.0, "launch": 0.5, "notice": 0.25, "look": 2.0}
+    waited = {"order": 2.0, "launch": 0.5, "notice": 0.25, "look": 2.0, "looking": 3.5}
+    assert found == waited | {"model": 1.0, "training": 2.5, "update": 1.75}
+
+
+def test_what_is_given_of_flower_waits_for_as_long_as_its_rounds_last() -> None:
+    changes = ["data.dataset=synthetic_images", "rounds.stop.rounds=12", "rounds.clients=1"]
+    changes += ["fleet={count: 1, compute: 41 samples/s, downlink: 4 Mbit/s, uplink: 2 Mbit/s}"]
+    given = federation.with_polling(Scenario.load(SCENARIO, changes), SIZE)
+    simulated = simulate(given, None, False, PER_BYTE)
+    found = given_waits(given, simulated)
+    assert found["model"] == pytest.approx(8 * SIZE * (1 + PER_BYTE) / 4e6)
+    assert found["update"] == pytest.approx(2 * found["model"])
+    assert found["training"] == pytest.approx(20 * 32 / 41)
+    assert found["notice"] == federation.NOTICE_S / 2
+    assert sum(found.values()) == pytest.approx(simulated.rounds.end_s.max() / 12)
 
 
 def test_a_latency_that_is_drawn_is_refused() -> None:
     drawn = "fleet.0.latency={distribution: exponential, mean: 50 ms}"
-    with pytest.raises(InputError, match="a latency that is a number"):
-        federation.with_polling(Scenario.load(SCENARIO, [drawn]))
+    with pytest.raises(InputError, match="a latency and a downlink that are numbers"):
+        federation.with_polling(Scenario.load(SCENARIO, [drawn]), 4)
 
 
 def test_an_environment_is_made_once_and_anew_for_other_packages(

@@ -38,10 +38,11 @@ def compared(tmp_path: Path) -> Any:
     if why := refusal():
         pytest.skip(why)
 
-    def call(rounds: str, slow: int) -> dict[str, Any]:
+    def call(rounds: str, slow: int, times: int = 1) -> dict[str, Any]:
         scenario, out = tmp_path / "tiny.yaml", tmp_path / "tiny.json"
         scenario.write_text(SCENARIO.replace("ROUNDS", rounds).replace("SLOW", str(slow)))
         words = [sys.executable, "-m", "testbed", str(scenario), "--loopback", "--out", str(out)]
+        words += ["--repeat", str(times)]
         paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
@@ -57,6 +58,8 @@ def compared(tmp_path: Path) -> Any:
 def test_everybody_arrives_and_no_round_is_shorter_than_the_slowest_device(compared: Any) -> None:
     result = compared("clients: 2", slow=200)
     assert result["measured_s"] >= 3 * 100 / 200
+    assert 100 / 1000 < result["phases_s"]["compute"] < result["measured_s"]
+    assert result["repeated"] is None
     assert result["plain"]["outcomes"] == 1
     assert result["plain"]["staleness"] == 1
     assert result["plain"]["total"] <= 0
@@ -68,7 +71,13 @@ def test_everybody_arrives_and_no_round_is_shorter_than_the_slowest_device(compa
 
 @pytest.mark.slow
 def test_who_is_asked_beyond_need_is_called_off(compared: Any) -> None:
-    result = compared("clients: 1, policy: {name: synchronous, over_select: 200%}", slow=10)
+    rounds = "clients: 1, policy: {name: synchronous, over_select: 200%}"
+    result = compared(rounds, slow=10, times=2)
+    assert result["repeated"]["runs"] == 2
+    assert result["repeated"]["outcomes"] == result["repeated"]["simulated"]["outcomes"] == 1
+    assert len(result["others"]) == 1
+    result = compared(rounds, slow=10)
+    assert result["repeated"]["runs"] == 3
     assert result["rounds"] == 3
     assert result["plain"]["outcomes"] == 1
     assert result["measured_s"] >= 3 * 100 / 1000

@@ -8,9 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from testbed import namespaces, quotas
+from testbed.messages import Floats
 from testbed.namespaces import PREFIX, Namespaces, Refused
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +108,33 @@ def test_a_training_thread_is_kept_to_its_share_and_leaves_the_group() -> None:
         tasks = (quotas.CPU / network.group(0) / "tasks").read_text()
     assert share < 0.25  # a busy machine may give less
     assert tasks == ""
+
+
+@pytest.mark.slow
+@needs_root
+@needs_quotas
+def test_a_share_is_what_training_needs_of_a_core_and_its_seconds_are_told_apart() -> None:
+    def train(model: Floats, _: int) -> Floats:
+        with quotas.within(group):
+            began = time.thread_time()
+            while time.thread_time() - began < 0.04:
+                pass
+        return model
+
+    model, together = np.zeros(0, np.float32), list[None]()
+    with Namespaces((1e7, 1e7), [RATE], shares=[0.9]) as network:
+        group = network.group(0)
+        quotas.settle(train, model, group, 0.2, lambda: together.append(None))
+        assert len(together) == sum(quotas.ROUNDS)
+        assert quotas.share(group) == pytest.approx(0.2, rel=0.05)
+        clocks = quotas.Clocks(group)
+        before, began = clocks(), time.monotonic()
+        train(model, 0)
+        lasted_s, after = time.monotonic() - began, clocks()
+    spent = {name: after[name] - before[name] for name in quotas.CLOCKS}
+    assert spent["cpu"] == pytest.approx(0.04, rel=0.2)
+    assert spent["throttled"] > spent["cpu"]
+    assert sum(spent.values()) - spent["loop"] < lasted_s + 0.01
 
 
 @pytest.mark.slow

@@ -31,3 +31,14 @@ def test_who_comes_first_hangs_on_it_where_two_are_nearly_alike() -> None:
     scenario = Scenario.from_dict({**TINY, "data": data, "fleet": fleet, "rounds": rounds})
     moved = shaken(scenario, None, 0.0, simulate(scenario, None, False, 0.0))
     assert 0 < moved["orders"] < 1
+
+
+def test_where_devices_ask_for_work_it_hangs_on_when_they_begin_to() -> None:
+    # It trains for two seconds: who asks at once is done when the server looks, most others not.
+    device = {"count": 1, "compute": "240 samples/s"}
+    changes = {"fleet": device, "network": {"polling": "3 s"}}
+    rounds = {"clients": 1, "stop": {"rounds": 1}}
+    scenario = Scenario.from_dict({**TINY, **changes, "rounds": rounds})
+    simulated = simulate(scenario, None, False, 0.0)
+    assert simulated.rounds.end_s.max() == pytest.approx(3)
+    assert shaken(scenario, None, 0.0, simulated)["mean_round"] > 0.2

@@ -44,6 +44,10 @@ class Partition(Component, ABC):
             InputError: they don't.
         """
 
+    def samples_each(self, samples: int, clients: int) -> int:
+        """Return how many of a data set's `samples` a client holds, about; for estimates."""
+        return samples // clients
+
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if self.reads_labels and circumstances.targets != "classes":

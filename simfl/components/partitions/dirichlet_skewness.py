@@ -71,6 +71,10 @@ class DirichletSkewness(Partition):
         return np.stack([rng.dirichlet(np.full(classes, beta)) for beta in betas])
 
     @override
+    def samples_each(self, samples: int, clients: int) -> int:
+        return self.samples
+
+    @override
     def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         classes = source.classes
         members = rows_of_classes(source.labels, classes)

@@ -38,6 +38,10 @@ class Skewness(Partition):
     )
 
     @override
+    def samples_each(self, samples: int, clients: int) -> int:
+        return self.samples or samples // clients
+
+    @override
     def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         members = rows_of_classes(source.labels, source.classes)
         require_every_class(self.name, members)

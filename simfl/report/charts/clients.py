@@ -31,9 +31,9 @@ def participation(groups: Groups) -> Drawing | None:
     x = linear("devices, the most heard first", 0.0, float(devices))
     plot = Plot("updates per device", x, linear("updates that counted", 0.0, most * 1.05))
     for css, name, run in styled_runs(groups):
-        sorted_ = np.sort(run.participations)[::-1].astype(np.float64)
-        stairs = np.repeat(sorted_, 2)
-        edges = np.repeat(np.arange(len(sorted_) + 1, dtype=np.float64), 2)[1:-1]
+        heights, devices_each = np.unique(run.participations, return_counts=True)
+        stairs = np.repeat(heights[::-1], 2)
+        edges = np.repeat(np.cumsum([0, *devices_each[::-1]]), 2)[1:-1]
         plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {run.gini:.3f}")
     ginis = "; ".join(
         (f"{name} " if len(groups) > 1 else "") + f"{mean([run.gini for run in members]):.3f}"

@@ -1,18 +1,24 @@
 """Devices that ask for work now and then, and a server that looks now and then for updates.
 
 As with Flower's gRPC SuperNodes: who has sent an update asks at once, and then every interval; the
-server looks every interval since it last gave orders.
+server looks every interval since it last gave orders or had looked.  A look that finds an update on
+its way, whose first byte has come, waits for it, and asks for it again and again as Flower's does
+(`PULL_INITIAL_BACKOFF`, `PULL_BACKOFF_CAP`); nothing that it has found counts before all has come.
 """
 
 import math
+from collections.abc import Generator
 
 import simpy
 from typing_extensions import override
 
+from simfl.core.types import Floats
 from simfl.sim.networks.base import Direction, Links, Transfer
 from simfl.sim.timeline import Timeline
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_AGAIN_S, _AGAIN_CAP_S = 1.0, 10.0
+"""After so long a look asks again for an update on its way, and after twice that each time more."""
 
 
 class PolledLinks(Links):
@@ -25,12 +31,16 @@ class PolledLinks(Links):
         timeline: the clock.
         links: what carries the bytes.
         every_s: the interval.
+        latency_s: `(n,)` of the devices: before the first byte.
     """
 
-    def __init__(self, timeline: Timeline, links: Links, every_s: float) -> None:
+    def __init__(self, timeline: Timeline, links: Links, every_s: float, latency_s: Floats) -> None:
         self._timeline, self._links, self._every_s = timeline, links, every_s
+        self._latency_s = latency_s
         self._asked_s: dict[int, float] = {}
-        self._ordered_s = 0.0
+        self._look_s = 0.0
+        self._coming: list[_Upload] = []
+        self._looking = False
 
     @override
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
@@ -42,7 +52,12 @@ class PolledLinks(Links):
 
     @override
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
-        return _Polled(self._timeline, self, device, direction, size)
+        if direction == "down":
+            return _Download(self._timeline, self, device, size)
+        upload = _Upload(self._timeline, self, device, size)
+        first_s = self._timeline.now + float(self._latency_s[device])
+        self._timeline.at(first_s).callbacks.append(lambda _: self._announce(upload))
+        return upload
 
     def begin(self, device: int, direction: Direction, size: int) -> Transfer:
         """Start to move the bytes, now that somebody has asked."""
@@ -50,50 +65,65 @@ class PolledLinks(Links):
 
     def ask_s(self, device: int) -> float:
         """Return when `device` next asks for the order that is given now."""
-        self._ordered_s = self._timeline.now
-        return self._next_s(self._asked_s.get(device, device * _GOLDEN % 1 * self._every_s))
+        self._look_s = self._timeline.now
+        return self._next_s(self._asked_s.get(device, self.first_s(device)))
 
-    def look_s(self, device: int) -> float:
-        """Return when the server next looks for what `device` has just sent."""
+    def first_s(self, device: int) -> float:
+        """Return an instant at which `device` asks that has sent nothing yet."""
+        return device * _GOLDEN % 1 * self._every_s
+
+    def sent(self, device: int) -> None:
+        """Let `device`, whose update has arrived, ask for work from now on."""
         self._asked_s[device] = self._timeline.now
-        return self._next_s(self._ordered_s)
+
+    def _announce(self, upload: "_Upload") -> None:
+        self._coming.append(upload)
+        if not self._looking:
+            self._looking = True
+            self._timeline.process(self._looks())
+
+    def _looks(self) -> Generator[simpy.Event, None, None]:
+        """Look until nothing is left to be found."""
+        timeline = self._timeline
+        while self._coming:
+            while (next_s := self._next_s(self._look_s)) > timeline.now:
+                yield timeline.at(next_s)  # unless orders are given meanwhile
+            found, self._coming = self._coming, []
+            for upload in found:
+                again_s = _AGAIN_S
+                while upload.under_way:
+                    yield timeline.at(timeline.now + again_s)
+                    again_s = min(2 * again_s, _AGAIN_CAP_S)
+            self._look_s = timeline.now + self._every_s
+            for upload in found:
+                upload.count()
+        self._looking = False
 
     def _next_s(self, once_s: float) -> float:
-        """Return the next instant, now at the earliest, that is whole intervals from `once_s`."""
+        """Return the next instant, now at the earliest, that is whole intervals after `once_s`."""
         turns = math.ceil((self._timeline.now - once_s) / self._every_s - 1e-9)
-        return once_s + turns * self._every_s
+        return once_s + max(turns, 0) * self._every_s
 
 
 class _Polled(Transfer):
     """Bytes that wait to be asked for, or, once they have come, to be looked for."""
 
-    def __init__(
-        self, timeline: Timeline, links: PolledLinks, device: int, direction: Direction, size: int
-    ) -> None:
+    def __init__(self, timeline: Timeline, links: PolledLinks, device: int, size: int) -> None:
         super().__init__(timeline)
-        self._timeline, self._links, self._what = timeline, links, (device, direction, size)
+        self._links, self._device, self._size = links, device, size
         self._moving: Transfer | None = None
         self._aborted = False
-        if direction == "down":
-            timeline.at(links.ask_s(device)).callbacks.append(self._begin)
-        else:
-            self._begin()
 
-    def _begin(self, _: simpy.Event | None = None) -> None:
+    def _begin(self, direction: Direction) -> None:
         if not self._aborted:
-            self._moving = self._links.begin(*self._what)
+            self._moving = self._links.begin(self._device, direction, self._size)
             self._moving.callbacks.append(self._landed)
 
     def _landed(self, _: simpy.Event) -> None:
-        device, direction, _size = self._what
-        if self._aborted:
-            return
-        if direction == "down":
-            self.succeed()
-        else:
-            self._timeline.at(self._links.look_s(device)).callbacks.append(self._seen)
+        raise NotImplementedError
 
-    def _seen(self, _: simpy.Event) -> None:
+    def count(self) -> None:
+        """Tell who waits for it, unless it was called off."""
         if not self._aborted:
             self.succeed()
 
@@ -101,3 +131,31 @@ class _Polled(Transfer):
     def abort(self) -> int:
         self._aborted = True
         return 0 if self._moving is None else self._moving.abort()
+
+
+class _Download(_Polled):
+    def __init__(self, timeline: Timeline, links: PolledLinks, device: int, size: int) -> None:
+        super().__init__(timeline, links, device, size)
+        timeline.at(links.ask_s(device)).callbacks.append(lambda _: self._begin("down"))
+
+    @override
+    def _landed(self, _: simpy.Event) -> None:
+        self.count()
+
+
+class _Upload(_Polled):
+    def __init__(self, timeline: Timeline, links: PolledLinks, device: int, size: int) -> None:
+        super().__init__(timeline, links, device, size)
+        self._here = False
+        self._begin("up")
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it is still to come."""
+        return not (self._here or self._aborted)
+
+    @override
+    def _landed(self, _: simpy.Event) -> None:
+        if not self._aborted:
+            self._here = True
+            self._links.sent(self._device)

@@ -132,18 +132,22 @@ class Shared(Network):
         gross = 1 + self.overhead  # bytes on the wire for each byte of a model
         down = [bps / gross for bps in (self.server_uplink, *(cell.downlink for cell in within))]
         up = [bps / gross for bps in (self.server_downlink, *(cell.uplink for cell in within))]
+        own: dict[Direction, Floats] = {"down": downlink_bps, "up": uplink_bps}
+        plain = gross == 1
         links = _SharedLinks(
             timeline,
-            {"down": downlink_bps / gross, "up": uplink_bps / gross},
+            own if plain else {way: bps / gross for way, bps in own.items()},
             latency_s,
             {
                 "down": Lines(timeline, down, rates, cells),
                 "up": Lines(timeline, up, rates, cells, 8 * self.buffer / gross),
             },
             variation,
-            plain=gross == 1,
+            plain=plain,
         )
-        return PolledLinks(timeline, links, self.polling) if self.polling else links
+        if self.polling:
+            return PolledLinks(timeline, links, self.polling, latency_s)
+        return links
 
 
 class _SharedLinks(Links):

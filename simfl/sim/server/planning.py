@@ -180,16 +180,17 @@ def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
     Returns:
         `(n,)` sample-units of each device, and bytes on the way up.
     """
-    units, size = np.zeros(len(fleet)), 0
+    units, size = np.broadcast_to(0.0, len(fleet)), 0
     if not settings.prices.charge_probes:
         return units, size
-    held = np.where(fleet.validation > 0, fleet.validation, fleet.samples)
     for want in settings.wants:
         if want == "gradient":
             units, size = units + fleet.samples, size + settings.prices.model_bytes
-        else:
-            units = units + (settings.forward_units * held if want == "loss" else 0.0)
-            size += SCALAR_BYTES
+            continue
+        if want == "loss":
+            held = np.where(fleet.validation > 0, fleet.validation, fleet.samples)
+            units = units + settings.forward_units * held
+        size += SCALAR_BYTES
     return units, size
 
 

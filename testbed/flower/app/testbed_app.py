@@ -85,10 +85,25 @@ class Journalled(FedAvg):
         return found
 
 
+def noted(grid: Grid, call: str, event: str) -> None:
+    """Let the journal tell of every such call to the SuperLink: when it began, and how long."""
+    plain = getattr(grid, call)
+
+    def timed(messages):
+        began = time.monotonic()
+        replies = plain(messages)
+        note("server.jsonl", event=event, at=began, took=time.monotonic() - began)
+        return replies
+
+    setattr(grid, call, timed)
+
+
 @server.main()
 def main(grid: Grid, _: Context) -> None:
     """Run the rounds."""
     task = torch.load(FOLDER / "server.pt", weights_only=False)
+    noted(grid, "push_messages", "pushed")
+    noted(grid, "pull_messages", "looked")
     strategy = Journalled(task["devices"])
     strategy.start(grid, ArrayRecord([task["model"]]), num_rounds=task["rounds"])
     np.save(FOLDER / "models.npy", np.stack(strategy.models))

@@ -10,11 +10,11 @@ SIZE = 1000
 """Takes one second down and two seconds up."""
 
 
-def bind(**options: object) -> tuple[Timeline, Links]:
+def bind(latency_s: float = 0.0, **options: object) -> tuple[Timeline, Links]:
     timeline = Timeline()
     network = networks.parse({"name": "shared", "polling": "3 s", **options})
     down = np.full(2, 8.0 * SIZE)
-    return timeline, network.bind(timeline, down, down / 2, np.zeros(2))
+    return timeline, network.bind(timeline, down, down / 2, np.full(2, latency_s))
 
 
 def begin(timeline: Timeline, links: Links, at_s: float, way: Direction) -> Transfer:
@@ -50,12 +50,51 @@ def test_who_is_called_off_while_waiting_has_moved_nothing_and_after_landing_eve
     waiting = begin(timeline, links, 0.5, "down")
     timeline.run(until=timeline.at(2.0))
     assert waiting.abort() == 0
-    landed = begin(timeline, links, 2.0, "up")  # ordered at 0.5: looked for at 6.5
-    timeline.run(until=timeline.at(5.0))
+    landed = begin(timeline, links, 3.75, "up")  # ordered at 0.5: looked for at 6.5
+    timeline.run(until=timeline.at(6.0))
     assert landed.abort() == SIZE
     timeline.run()
     assert not waiting.triggered
     assert not landed.triggered
+
+
+@pytest.mark.parametrize(
+    ("begins_s", "latency_s", "counts_s"),
+    [
+        (2.5, 0.0, 3 + 1 + 2),  # asked for at 3, 4 and 6; it lands at 4.5
+        (1.5, 0.0, 3 + 1),  # asked for at 3 and 4; it lands at 3.5
+        (2.5, 0.75, 6),  # not announced before 3.25, it lands at 5.25
+    ],
+)
+def test_a_look_waits_for_an_update_on_its_way_and_asks_again_ever_later(
+    begins_s: float, latency_s: float, counts_s: float
+) -> None:
+    timeline, links = bind(latency_s)
+    update = begin(timeline, links, begins_s, "up")
+    assert end_s(timeline, update) == pytest.approx(counts_s)
+
+
+def test_nothing_that_a_look_has_found_counts_before_all_has_come_and_the_next_is_later() -> None:
+    timeline, links = bind()
+    timeline.run(until=timeline.at(0.5))
+    done = links.transfer(0, "up", SIZE)  # lands at 2.5, found at 3
+    timeline.run(until=timeline.at(1.5))
+    coming = links.transfer(1, "up", SIZE)  # lands at 3.5, found at 3 and had at 4
+    timeline.run(until=timeline.at(3.75))
+    late = links.transfer(0, "up", SIZE)  # lands at 5.75; the next look is at 7
+    ends = [end_s(timeline, update) for update in (done, coming, late)]
+    assert ends == pytest.approx([4, 4, 7])
+
+
+def test_an_update_that_is_called_off_is_not_waited_for() -> None:
+    timeline, links = bind()
+    timeline.run(until=timeline.at(2.5))
+    update = links.transfer(0, "up", SIZE)
+    timeline.run(until=timeline.at(3.5))
+    assert update.abort() == SIZE // 2
+    timeline.run()
+    assert timeline.now < 6  # when it would be asked for again
+    assert not update.triggered
 
 
 def test_planning_does_not_count_on_waiting_and_protocols_still_take_time() -> None:

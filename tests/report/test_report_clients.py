@@ -1,0 +1,36 @@
+"""Charts of clients."""
+
+import re
+from pathlib import Path
+
+from simfl.report.charts.clients import participation
+from simfl.runs.options import Options
+from simfl.runs.run import run
+from simfl.scenario import Scenario
+from tests.tiny import TINY
+
+
+def test_a_large_fleet_is_drawn_by_the_steps_of_its_curve(tmp_path: Path) -> None:
+    """Most of many devices are never heard: the last step says so, without a point for each."""
+    large = {"name": "generated", "mean_samples": 20}
+    scenario = Scenario.from_dict(
+        {
+            **TINY,
+            "data": {"dataset": large, "partition": "natural"},
+            "model": "logistic_regression",
+        },
+        overrides=["fleet.count=5000"],
+    )
+    (result,) = run(scenario, tmp_path, Options(time_only=True))
+    drawing = participation({"tiny": [result]})
+    assert drawing is not None
+    path = re.search(r'<path class="line[^"]*" d="M([^"]*)"', drawing.svg)
+    assert path is not None
+    corners = [tuple(map(float, corner.split(","))) for corner in path[1].split("L")]
+    steps = set(result.participations.tolist())
+    assert len(corners) == 2 * len(steps) == len(set(corners))
+    (first, top), (last, bottom) = corners[0], corners[-1]
+    assert top < bottom  # SVG counts from above
+    heard = int((result.participations > 0).sum())
+    step = max(across for across, up in corners if up < bottom)
+    assert abs((step - first) / (last - first) - heard / 5000) < 1e-3

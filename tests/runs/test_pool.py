@@ -1,0 +1,60 @@
+"""Processes that make one call after the other."""
+
+import os
+import signal
+from typing import Any
+
+from simfl.runs.pool import Call, Died, Tell, call_all
+
+
+def say_who(tell: Tell) -> None:
+    tell(os.getpid())
+
+
+def fail(tell: Tell) -> None:
+    tell(os.getpid())
+    raise ValueError("no")
+
+
+def die(tell: Tell) -> None:
+    tell(os.getpid())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def call(*calls: Call, at_once: int) -> tuple[list[int], dict[int, Any]]:
+    """Return which process made each call, and the failures."""
+    told: dict[int, int] = {}
+    failures = call_all(calls, [1.0] * len(calls), at_once, at_once, told.__setitem__)
+    return [told[number] for number in range(len(calls))], dict(failures)
+
+
+def test_a_process_makes_one_call_after_the_other() -> None:
+    pids, failures = call(say_who, say_who, say_who, at_once=1)
+    assert len(set(pids)) == 1
+    assert os.getpid() not in pids
+    assert not failures
+
+
+def test_so_many_are_hired_as_work_at_once() -> None:
+    pids, failures = call(*[say_who] * 6, at_once=2)
+    assert len(set(pids)) == 2
+    assert not failures
+
+
+def test_what_follows_a_failure_is_done_by_somebody_else() -> None:
+    pids, failures = call(fail, say_who, die, say_who, at_once=1)
+    assert len(set(pids)) == 3
+    assert pids[1] == pids[2]
+    assert sorted(failures) == [0, 2]
+    assert isinstance(failures[0], ValueError)
+    assert isinstance(failures[2], Died)
+
+
+def test_nobody_is_left() -> None:
+    pids, _ = call(say_who, say_who, say_who, at_once=2)
+    for pid in pids:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            continue
+        raise AssertionError(f"{pid} is still there")
