@@ -3,7 +3,7 @@
 from functools import cached_property, partial
 from pathlib import Path
 
-from simfl.build.data import federate
+from simfl.build.data import Undealable, federate
 from simfl.build.endings import endless
 from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
@@ -68,15 +68,19 @@ class Builder:
     @cached_property
     def _data(self) -> tuple[ClientData, Samples]:
         data = self.scenario.data
-        return federate(
-            data.dataset,
-            data.partition,
-            self.scenario.devices,
-            data.local_validation,
-            data.test_share,
-            self._data_dir,
-            self.seeds,
-        )
+        try:
+            return federate(
+                data.dataset,
+                data.partition,
+                self.scenario.devices,
+                data.local_validation,
+                data.test_share,
+                self._data_dir,
+                self.seeds,
+            )
+        except Undealable as error:
+            problem = ("data", "partition"), str(error)
+            raise ScenarioError("\n".join(placed(self.scenario, [problem]))) from error
 
     @cached_property
     def model(self) -> ModelFacts:

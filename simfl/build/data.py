@@ -16,6 +16,10 @@ from simfl.core.types import Ids
 from simfl.errors import InputError
 
 
+class Undealable(InputError):
+    """Data that a partition can't deal, as came to light once they were loaded."""
+
+
 def federate(
     dataset: Dataset,
     partition: Partition,
@@ -39,7 +43,8 @@ def federate(
         seeds: the run's root of randomness; the deal is addressed ``("partition",)``.
 
     Raises:
-        InputError: the files are missing, or the data can't be dealt that way.
+        InputError: the files are missing.
+        Undealable: the data can't be dealt that way.
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
         return lazy, lazy.test
@@ -64,10 +69,13 @@ def _deal(
     source = Source(corpus.train.y, corpus.classes, corpus.natural)
     if dataset.targets != "classes":
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
-    with blaming(partition, "dealing", told_as=InputError):
-        dealt = partition.deal(source, clients, seeds.stream("partition"))
+    try:
+        with blaming(partition, "dealing", told_as=InputError):
+            dealt = partition.deal(source, clients, seeds.stream("partition"))
+    except InputError as error:
+        raise Undealable(str(error)) from error
     if len(dealt) != clients:
-        raise InputError(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
+        raise Undealable(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
     return dealt
 
 

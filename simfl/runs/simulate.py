@@ -77,7 +77,8 @@ def simulate(
         for name, data in coordinator.artifacts().items():
             write_atomically(folder / name, data)
         oracle = any(b.scenario.selection.oracle for b in (builder, *(b for _, b in forks)))
-        write_json(folder / SUMMARY, _summary(builder, server, summary, recorder, oracle))
+        facts = summary.as_dict(timeline.now)
+        write_json(folder / SUMMARY, _summary(builder, server, facts, recorder, oracle))
         provenance = read_provenance(folder)
         host_s = provenance.get("host_s", 0.0) + time.perf_counter() - began
         write_json(folder / PROVENANCE, {**provenance, "host_s": host_s})
@@ -120,7 +121,7 @@ def _recorded_server(
 
 
 def _summary(
-    builder: Builder, server: Server, summary: Summary, recorder: Recorder, oracle: bool
+    builder: Builder, server: Server, facts: dict[str, Any], recorder: Recorder, oracle: bool
 ) -> dict[str, Any]:
     ledger = builder.coordinator.ledger
     return {
@@ -129,7 +130,7 @@ def _summary(
         "finished": server.why_finished,
         "time_only": builder.time_only,
         "oracle": oracle,
-        **summary.as_dict(),
+        **facts,
         "trainings": {
             "issued": ledger.issued,
             "computed": 0 if builder.time_only else ledger.computed,

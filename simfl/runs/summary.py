@@ -53,7 +53,6 @@ class Summary:
         self.targets: dict[str, dict[str, float] | None] = {f"{t:g}": None for t in targets}
         self.rounds = 0
         self.short_rounds = 0
-        self.end_s = 0.0
         self.accuracy: float | None = None
         self.best: float | None = None
         self._judged: deque[tuple[int, float]] = deque(maxlen=TERMINAL_ROUNDS)
@@ -64,7 +63,6 @@ class Summary:
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Take note of one event."""
-        self.end_s = time_s
         if kind == "participation":
             self._participation(facts["row"])
         elif kind == "round_end":
@@ -113,10 +111,10 @@ class Summary:
         ]
         return sum(last) / len(last) if last else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the summary, ready for JSON."""
+    def as_dict(self, end_s: float) -> dict[str, Any]:
+        """Return the summary of a run that ended at `end_s`, ready for JSON."""
         result: dict[str, Any] = {
-            "virtual_time_s": self.end_s,
+            "virtual_time_s": end_s,
             "rounds": self.rounds,
             "short_rounds": self.short_rounds,
             "final_accuracy": self.accuracy,

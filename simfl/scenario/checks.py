@@ -187,6 +187,11 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
             ("rounds", "stop"),
             "needs rounds, time, bytes or energy: under --time-only no accuracy is ever reached",
         )
+    if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
+        yield (
+            ("evaluation", "on"),
+            f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
+        )
     if scenario.rounds.stop.energy is not None and not any(g.power for g in scenario.fleet):
         yield ("rounds", "stop", "energy"), "no group of the fleet says what `power` it takes"
     if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:

@@ -200,8 +200,9 @@ def call_off(timeline: Timeline, processes: Sequence[simpy.Process]) -> simpy.Ev
     return timeline.all_of(processes)
 
 
-_LOOK_AHEAD_S = 86_400.0
-"""How far ahead an empty battery is looked for while a transfer's end is not known."""
+_LOOK_AHEAD_S = 60.0
+"""How far ahead an empty battery is looked for at first while a transfer's end is not known; twice
+as far each time after that, for a charger may be plugged in and out every second."""
 
 
 class _Left(Exception):
@@ -258,10 +259,11 @@ class _Stretch:
 
     def until(self, event: simpy.Event) -> Generator[simpy.Event, Any, bool]:
         """Wait for `event`; return whether the device stayed to see it."""
-        stayed = False
+        stayed, ahead_s = False, _LOOK_AHEAD_S
         while not stayed:
             on_mains = self._group.batteries is None
-            horizon_s = math.inf if on_mains else self._timeline.now + _LOOK_AHEAD_S
+            horizon_s = math.inf if on_mains else self._timeline.now + ahead_s
+            ahead_s *= 2
             leaves_s = self._leaves_by(horizon_s)
             if (until_s := min(leaves_s, horizon_s)) == math.inf:
                 yield event

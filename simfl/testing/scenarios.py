@@ -56,6 +56,9 @@ SELECTORS: st.SearchStrategy[Any] = st.sampled_from(
         "divfl", "k_dpp", "fedsae", "fedacs", "fedcor", "power_of_choice",
         {"name": "power_of_choice", "candidates": 5, "loss": "minibatch"},
         {"name": "power_of_choice", "charge_probes": False},
+        {"name": "weighted", "replacement": True},
+        {"name": "oracle", "goal": "fastest"},
+        {"name": "oracle", "goal": "balanced"},
     ]
 )  # fmt: skip
 AGGREGATORS = st.sampled_from(
@@ -114,6 +117,8 @@ NETWORKS: st.SearchStrategy[Any] = st.sampled_from(
         {},
         {"server_uplink": "100 kbit/s"},
         {"server_uplink": "1 Mbit/s", "server_downlink": "80 kbit/s"},
+        {"server_downlink": "80 kbit/s", "buffer": "500 B", "overhead": "10%"},
+        {"server_uplink": "100 kbit/s", "polling": "300 ms"},
     ]
 )
 
@@ -137,6 +142,8 @@ def groups(draw: st.DrawFn, name: str) -> Document:
             group["battery"] = draw(BATTERIES)
     if draw(st.booleans()):
         group["link_jitter"] = {"sigma": 0.4}
+    if draw(st.booleans()):
+        group["memory"] = draw(st.sampled_from(["1 kB", "1 MB"]))
     return group
 
 

@@ -17,6 +17,8 @@ from simfl.runs.result import RunResult
 from simfl.runs.run import run
 from simfl.scenario import Document, Scenario
 from simfl.sim.battery import Batteries
+from simfl.testing.virtual import make_fleet
+from simfl.testing.virtual import simulate as simulate_clock
 
 ONE = np.array([0])
 
@@ -285,3 +287,21 @@ def test_capacities_and_starts_are_drawn(tmp_path: Path) -> None:
 def test_mistakes_are_told(battery: Any, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         scenario(battery)
+
+
+def test_a_charger_that_is_plugged_in_all_the_time_anew_is_not_looked_at_for_a_day() -> None:
+    """Of a transfer whose end is not known, which takes 8 s."""
+    plugged, instants = Windows(*((t, t + 0.5) for t in range(2000))), set[float]()
+    looked_up = plugged.next_change_s
+
+    def watched(device: int, now_s: float) -> float:
+        instants.add(now_s)
+        return looked_up(device, now_s)
+
+    plugged.next_change_s = watched  # type: ignore[method-assign]
+    batteries = Batteries(np.array([100.0]), np.ones(1), 0.2, 10.0, 0.0, plugged)
+    fleet = make_fleet(1, batteries=batteries)
+    shared = {"name": "shared", "server_uplink": "1 kbit/s"}
+    log = simulate_clock(fleet, size=1000, network=shared)
+    assert log.first("downloaded") == 8.0
+    assert max(instants) < 100.0

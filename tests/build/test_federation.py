@@ -14,6 +14,9 @@ from simfl.components.datasets.clients import Samples
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.errors import ScenarioError
+from simfl.runs.run import run
+from simfl.scenario import Scenario
 from simfl.training.data import Partitioned
 
 SIZE = 60
@@ -89,3 +92,17 @@ def test_samples_lie_client_by_client_and_nobodys_are_left_behind() -> None:
 
 def test_samples_with_two_owners_are_not_copied() -> None:
     assert len(dealt([[1, 2, 3], [3, 4]]).x) == SIZE
+
+
+def test_what_a_partition_can_not_deal_is_told_with_its_place(tmp_path: Path) -> None:
+    """Known only once the user's table is read."""
+    rows = "".join(f"{i % 3},u{i % 2},{i % 2}\n" for i in range(20))
+    (tmp_path / "t.csv").write_text(f"a,who,label\n{rows}")
+    scenario = tmp_path / "s.yaml"
+    scenario.write_text(
+        "data:\n  dataset: {name: csv, file: t.csv, client: who}\n  partition: natural\n"
+        "model: logistic_regression\nfleet: {count: 3}\nrounds: {stop: {rounds: 1}}\n"
+    )
+    with pytest.raises(ScenarioError, match=r"s.yaml:3:14: data.partition: .* has 2 clients"):
+        run(Scenario.load(scenario), tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()

@@ -163,6 +163,16 @@ def test_compression_shrinks_bytes_and_changes_the_model(run_tiny: RunTiny) -> N
     assert half.summary["virtual_time_s"] < plain.summary["virtual_time_s"]
 
 
+def test_a_run_whose_time_is_up_ends_then_though_nothing_happens(run_tiny: RunTiny) -> None:
+    """Nobody is at work, for the quorum is never there."""
+    stop = {"rounds.stop": {"rounds": 3, "time": "1 h"}, "rounds.min_clients": 8}
+    result = run_tiny({**stop, "fleet.availability": {"name": "on_off", "on": "1 s", "off": "9 s"}})
+    assert result.summary["finished"] == "time"
+    assert result.n_rounds == 0
+    assert result.end_s == result.summary["virtual_time_s"] == 3600.0
+    assert not any(finding.violation for finding in check(result.folder))
+
+
 def test_an_interrupted_scenario_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """Finished variants are kept, the interrupted one is resumed, the rest is run."""
     variants = {"a": {}, "b": {"training.epochs": 1}, "c": {"selection": "round_robin"}}

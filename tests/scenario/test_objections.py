@@ -101,6 +101,18 @@ CASES = {
         + "selection: {name: oracle, goal: balanced}\n",
         "5:12: selection: selector 'oracle' needs everybody's label counts",
     ),
+    "no labels to count": (
+        GOOD.replace(PICTURES, "data: {dataset: synthetic_regression}").replace(
+            "mlp", "{name: mlp, hidden: []}"
+        )
+        + "training: {loss: mean_squared_error}\nselection: {name: oracle, goal: balanced}\n",
+        "6:12: selection: selector 'oracle' needs everybody's label counts, and the targets of "
+        "data set 'synthetic_regression' are numbers",
+    ),
+    "nobody holds all training samples": (
+        GOOD.replace(PICTURES, "data: {dataset: generated}") + "evaluation: {on: train}\n",
+        "5:18: evaluation.on: data set 'generated' makes a client's samples only when it trains",
+    ),
     "a loss for other targets": (
         GOOD.replace(PICTURES, "data: {dataset: synthetic_regression}").replace(
             "mlp", "{name: mlp, hidden: []}"

@@ -88,7 +88,7 @@ class KMedoids(Coreset):
         """Return `b` medoids of more rows than a distance matrix may have."""
         n = len(x)
         if 2 * b > self.max_rows:  # too many for a sample: solve disjoint random parts instead
-            parts = np.array_split(rng.permutation(n), -(-n // self.max_rows))
+            parts = np.array_split(rng.permutation(n), min(-(-n // self.max_rows), b))
             shares = apportion_seats(b, np.array([len(part) for part in parts]))
             medoids_of_parts = [
                 part[self._cluster(x[part], int(share), rng)[0]]

@@ -32,15 +32,18 @@ class Oracle(Selector):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if self.goal == "balanced" and circumstances.targets != "classes":
+        if self.goal != "balanced":
+            return
+        needs = f"selector {self.name!r} needs everybody's label counts, and"
+        if circumstances.deals_itself:
             yield (
-                f"selector {self.name!r} needs everybody's label counts, but the targets of data "
-                f"set {circumstances.dataset!r} are {circumstances.targets}"
+                f"{needs} data set {circumstances.dataset!r} makes a client's samples only when "
+                "it trains"
             )
-        elif self.goal == "balanced" and circumstances.deals_itself:
+        elif circumstances.targets != "classes":
             yield (
-                f"selector {self.name!r} needs everybody's label counts, and data set "
-                f"{circumstances.dataset!r} makes a client's samples only when it trains"
+                f"{needs} the targets of data set {circumstances.dataset!r} are "
+                f"{circumstances.targets}"
             )
 
     @override

@@ -16,9 +16,9 @@ def deadlines(records: Records) -> Violations:
         strict = policy["name"] == "synchronous" and policy.get("enforce", True)
         drops = strict and policy.get("late", "drop") == "drop"
         patient = policy.get("over_select", "100%") == "100%"
-        limit_s = _duration(policy.get("timeout"))
+        limit_s = duration(policy.get("timeout"))
         if policy["name"] == "tiered":
-            limit_s = _duration(policy.get("deadline"))
+            limit_s = duration(policy.get("deadline"))
         if drops and part["round"] <= len(records.rounds):
             limit_s = records.rounds[part["round"] - 1]["deadline_s"]
         if limit_s is None:
@@ -34,7 +34,7 @@ def deadlines(records: Records) -> Violations:
 def _stop(records: Records) -> Violations:
     """Nothing happens after the run should have stopped."""
     stop = records.scenario["rounds"]["stop"]
-    limit_s = _duration(stop.get("time"))
+    limit_s = duration(stop.get("time"))
     if limit_s is not None and records.events and records.events[-1]["t"] > limit_s:
         words = f"t is {records.events[-1]['t']}, the run stops at {limit_s} s"
         yield Violation(EVENTS, len(records.events), words)
@@ -42,7 +42,7 @@ def _stop(records: Records) -> Violations:
         yield Violation(ROUNDS, stop["rounds"] + 2, f"the run stops after {stop['rounds']} rounds")
 
 
-def _duration(text: Any) -> float | None:
+def duration(text: Any) -> float | None:
     """Return seconds (None: no duration is given, but none or a share of the fleet)."""
     try:
         return parse_quantity(text, DURATION)

@@ -138,6 +138,13 @@ def test_beyond_the_largest_matrix_samples_are_clustered(b: int) -> None:
     assert cost(x, rows) < by_chance
 
 
+@pytest.mark.parametrize("b", [2, 3, 60, 299])
+def test_fewer_medoids_than_parts_that_fit_a_matrix(b: int) -> None:
+    rows, weights = choose(np.random.default_rng(3).normal(size=(300, 2)), b, max_rows=3)
+    assert len(np.unique(rows)) == b
+    assert weights.sum() == 300
+
+
 def test_convex_models_are_compared_by_inputs() -> None:
     method = KMedoids(feature="logit_gradient")
     assert (method.uses(convex=True), method.uses(convex=False)) == ("inputs", "logit_gradient")
