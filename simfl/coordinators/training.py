@@ -117,15 +117,16 @@ class TrainingCoordinator(BaseCoordinator):
             self._refuse_nonsense([client for client, _ in discarded], round_)
         if good:
             contributions = [self._contribution(r, by_key[r.order.key]) for r in good]
-            contributions = self._path.let_through(contributions, round_)
-            with blaming(self._aggregator, f"aggregating in round {round_}"):
-                if summed is None:
-                    model = self._aggregator.aggregate(self.model, contributions)
-                else:
-                    model = self.model if summed.total is None else summed.total.astype(np.float32)
-                model = check_vector(model, self.model)
-            self._observe(round_, selected, contributions, by_key)
-            self._path.last_change = model - self.model
+            model = self.model
+            if contributions := self._path.let_through(contributions, round_):
+                with blaming(self._aggregator, f"aggregating in round {round_}"):
+                    if summed is None:
+                        model = self._aggregator.aggregate(self.model, contributions)
+                    elif summed.total is not None:
+                        model = summed.total.astype(np.float32)
+                    check_vector(model, self.model)
+                self._observe(round_, selected, contributions, by_key)
+                self._path.last_change = model - self.model
             self.version += 1
             self._models[self.version] = model
         self._forget_old_models()

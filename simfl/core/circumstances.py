@@ -22,10 +22,6 @@ class Architecture:
     batch_norm: bool = False
 
 
-def _unknown() -> Architecture | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Circumstances:
     """Plain facts of a scenario and of how it is to be run; what costs something is asked for.
@@ -76,7 +72,7 @@ class Circumstances:
     samples: int | None = None
     natural: int | None = None
     folder: Path | None = None
-    look: Callable[[], Architecture | None] = _unknown
+    look: Callable[[], Architecture | None] = lambda: None
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

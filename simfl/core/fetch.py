@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 
 from simfl.core.origins import ORIGINS, Download, Origin
@@ -43,14 +44,15 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
         for download in origin.downloads:
             if wanted := [file for file in download.makes if file in missing]:
                 _make(download, folder, wanted, tell)
-    except OSError as error:
-        kind = RunError if error.errno == errno.ENOSPC else InputError
+    except (OSError, HTTPException) as error:
+        full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        kind = RunError if full else InputError
         raise kind(_complaint(name, origin, folder, error)) from error
     return [folder / file for file in origin.files]
 
 
-def _complaint(name: str, origin: Origin, folder: Path, error: OSError) -> str:
-    reason = getattr(error, "reason", None) or error.strerror or error
+def _complaint(name: str, origin: Origin, folder: Path, error: Exception) -> str:
+    reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
     return (
         f"{name} could not be downloaded into {folder} ({reason}); the same command goes on where "
         f"it stopped. Without a network, put {', '.join(origin.files)} there ({origin.home})"

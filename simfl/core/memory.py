@@ -1,20 +1,7 @@
 """Whether what is about to be allocated fits into this machine, and whether it did not."""
 
-from pathlib import Path
-
+from simfl.core.machine import free_memory
 from simfl.errors import InputError
-
-_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-
-
-def free_bytes() -> int | None:
-    """Return the memory that is left to this process, containers' limits respected, if known."""
-    limits = []
-    for line in _text("/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            limits.append(1024 * int(line.split()[1]))
-    limits += [int(bound) for path in _LIMITS if (bound := _text(path).strip()).isdigit()]
-    return min(limits, default=None)
 
 
 def require_memory(n_bytes: int, what: str) -> None:
@@ -27,8 +14,7 @@ def require_memory(n_bytes: int, what: str) -> None:
     Raises:
         InputError: they don't fit; tells how many are needed and how many there are.
     """
-    free = free_bytes()
-    if free is not None and n_bytes > free:
+    if n_bytes > (free := free_memory()):
         raise InputError(
             f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory, and {free / 2**30:,.1f} are left"
         )
@@ -40,10 +26,3 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and any(part in str(error) for part in words)
     )
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii")
-    except (OSError, UnicodeError):
-        return ""

@@ -62,6 +62,19 @@ class Component(BaseModel):
         """Return a copy with the same options and the state of a new object."""
         return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything `load_state_dict` needs: arrays, numbers, strings and containers.
+
+        It stays as it is while the run goes on.
+        """
+        state = self.__pydantic_private__ or {}
+        return {key: dict(v) if isinstance(v, dict) else v for key, v in state.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        for key, value in state.items():
+            setattr(self, key, value)
+
 
 def nested(message: str, model: type[BaseModel], error: ValidationError) -> PydanticCustomError:
     """Return the error that carries what is wrong with the options of a `model`."""
@@ -87,17 +100,26 @@ class Registry(Generic[C]):
             ``simfl.components.selectors``; its last word names the entry-point group under which
             plugins advertise modules or classes, e.g. ``simfl.selectors``.
         default: the member meant by a mapping without a `name`, and by nothing at all, if any.
+        adopt: (name, what is at ``module:attribute``) -> what stands for it among components of
+            this kind, where the kind has use for what is no component.
 
     Attributes:
         classes: name -> class, of those imported so far.
     """
 
-    def __init__(self, kind: str, package: str, default: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        default: str | None = None,
+        adopt: Callable[[str, object], object] = lambda _, named: named,
+    ) -> None:
         self.kind = kind
         self.package = package
         self.plural = package.rpartition(".")[2]
         self.group = f"simfl.{self.plural}"
         self.default = default
+        self._adopt = adopt
         self.classes: dict[str, type[C]] = {}
         self._loaded = False
         self._installed: frozenset[type[C]] = frozenset()  # what any process finds by name
@@ -166,7 +188,7 @@ class Registry(Generic[C]):
             raise InputError(f"{self.kind} {name!r} {error}") from None
         except (Exception, SystemExit) as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
-        component = self.adopt(name, named)
+        component = self._adopt(name, named)
         if not (isinstance(component, type) and issubclass(component, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
         if inspect.isabstract(component):
@@ -175,13 +197,6 @@ class Registry(Generic[C]):
             # Whatever it inherits or registered itself as: only so will another process find it.
             component.name = name
         return cast(type[C], component)
-
-    def adopt(self, name: str, named: object) -> object:
-        """Return what stands for `named`, at ``module:attribute``, among components of this kind.
-
-        That is itself, unless a kind of component has use for what is no component.
-        """
-        return named
 
     def parse(self, value: object) -> C:
         """Return the component that `value`, a name or a mapping with a name, stands for.

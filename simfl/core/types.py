@@ -5,9 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Params = NDArray[np.float32]
 """A flat parameter vector `(p,)`: the whole model."""
 Corrections = Mapping[tuple[int, int], Params]
 """What orders, by their keys, add to every gradient of their training: `(p,)` each (SCAFFOLD)."""
+Rng = np.random.Generator
+"""Where chance comes from; it is always passed in."""

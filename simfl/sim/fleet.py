@@ -4,7 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -111,16 +111,16 @@ class Fleet:
     validation: Ids
     memory_bytes: Floats | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_starts", [group.first for group in self.groups])
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [group.first for group in self.groups]
 
     def __len__(self) -> int:
         return len(self.rate)
 
     def group(self, device: int) -> DeviceGroup:
         """Return the group that `device` belongs to."""
-        starts: list[int] = self.__dict__["_starts"]
-        return self.groups[bisect_right(starts, device) - 1]
+        return self.groups[bisect_right(self._starts, device) - 1]
 
     def idle_w(self, now_s: float) -> float:
         """Return what the devices that are online would draw if all were idle, watts.

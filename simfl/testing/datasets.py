@@ -59,6 +59,7 @@ class DatasetContract(ComponentContract):
         elif self.there:
             corpus = self.create().load(self.folder, Seeds(1))
             assert corpus.classes == self.create().shape()[1]
+            assert self.create().samples_known in (None, len(corpus.train))
             for samples in (corpus.train, corpus.test):
                 assert len(samples)
                 self.check(samples)
@@ -70,6 +71,7 @@ class DatasetContract(ComponentContract):
         corpus = self.create().load(self.folder, Seeds(1))
         assert (corpus.natural is not None) == self.create().natural_clients
         if corpus.natural is not None:
+            assert self.create().natural_known in (None, len(corpus.natural))
             rows = np.sort(np.concatenate(list(corpus.natural)))
             assert np.array_equal(rows, np.arange(len(corpus.train)))
 

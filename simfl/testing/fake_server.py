@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simfl.components.selectors.base import (
+    Answers,
     History,
     Probe,
     Reports,
@@ -15,7 +16,7 @@ from simfl.components.selectors.base import (
     Selector,
     View,
 )
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 
 @dataclass
@@ -111,9 +112,9 @@ class FakeServer:
             values = self.vectors[ids]
         return Reports(probe, ids, values, self.duration_s[ids])
 
-    def choose(self, selector: Selector, k: int, rng: np.random.Generator) -> Ids:
+    def choose(self, selector: Selector, k: int, rng: Rng) -> Ids:
         """Let `selector` ask until it knows enough, then choose."""
-        reports: tuple[Reports, ...] = ()
+        reports: Answers = ()
         view = self.view(k, truthful=selector.oracle)
         while (probe := selector.probe(view, reports, rng)) is not None:
             assert len(reports) < 100, "the selector never stops asking"
@@ -144,9 +145,7 @@ class FakeServer:
         selector.observe(outcome)
         return outcome
 
-    def play(
-        self, selector: Selector, rounds: int, k: int, rng: np.random.Generator
-    ) -> list[list[int]]:
+    def play(self, selector: Selector, rounds: int, k: int, rng: Rng) -> list[list[int]]:
         """Play so many rounds of `k` clients and return who was chosen in each."""
         log = []
         for _ in range(rounds):

@@ -19,7 +19,6 @@ class SelectorContract(ComponentContract):
     """What holds for every selector; inherit and set `create`."""
 
     create: Callable[[], Selector]
-    """The selector's class, or a function (in `staticmethod`) that returns a new one."""
     repeats: ClassVar[bool] = False
     """Whether one client may be chosen several times in a round (sampling with replacement)."""
     ordered: ClassVar[bool] = False

@@ -124,6 +124,27 @@ def test_never_returns_if_charged_too_seldom_or_never_online() -> None:
     assert often.returns_s(0, 0, Windows((0, 1))) == math.inf
 
 
+class EveryOther(Windows):
+    """Plugged in every other stretch of so many seconds, for ever."""
+
+    def __init__(self, length_s: float) -> None:
+        self.length_s = length_s
+
+    def online(self, devices: Any, now_s: float) -> Any:
+        return np.full(len(devices), now_s // self.length_s % 2 == 0)
+
+    def next_change_s(self, device: int, now_s: float) -> float:
+        return (now_s // self.length_s + 1) * self.length_s
+
+
+def test_who_is_charged_returns_after_however_many_changes_of_its_charger() -> None:
+    """A device that stays offline for longer than 1000 of them was taken to be gone for good."""
+    found = Batteries(np.array([100.0]), np.ones(1), 0.2, 5.0, 1.0, EveryOther(10.0))
+    assert found.returns_s(0, 0.0, Windows((28_800.0, 30_000.0))) == 28_800.0
+    night = Batteries(np.array([100.0]), np.ones(1), 0.2, 5.0, 9.0, EveryOther(10.0))
+    assert night.returns_s(0, 5.0, Windows((28_800.0, 30_000.0))) == math.inf  # soon empty
+
+
 def test_is_there_only_until_its_idle_power_has_drained_it() -> None:
     found = battery(idle=1)
     assert found.returns_s(0, 0, Windows((50, 60))) == 50

@@ -122,6 +122,24 @@ def test_a_server_that_has_nothing_more_to_say(
     assert server.asked[-1] == "bytes=5000-"
 
 
+def test_a_server_that_breaks_off_in_the_middle_of_a_part(
+    thing: Download, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply in parts ended the command with a traceback."""
+
+    def reply(request: BaseHTTPRequestHandler) -> None:
+        request.protocol_version = "HTTP/1.1"
+        request.send_response(200)
+        request.send_header("Transfer-Encoding", "chunked")
+        request.end_headers()
+        request.wfile.write(b"1000\r\n" + CONTENT[:17])
+        request.close_connection = True
+
+    monkeypatch.setattr(server, "reply", reply)
+    with pytest.raises(InputError, match="could not be downloaded"):
+        fetch("thing", tmp_path)
+
+
 def test_other_bytes_are_not_kept(thing: Download, server: Server, tmp_path: Path) -> None:
     server.files["/thing.bin"] = CONTENT[::-1]
     with pytest.raises(InputError, match=r"SHA-256 is \w{64}, expected \w{64}; nothing was kept"):

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import simfl
-from simfl import Options, RunResult, Scenario, run
+from simfl import Options, RunResult, Scenario, UpdateFilter, run
+from simfl.components.filters.base import Stage, Update
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError
@@ -126,6 +127,27 @@ def test_a_server_side_filter_saves_no_bytes(run_tiny: RunTiny) -> None:
     plain = run_tiny()
     changed = run_tiny({"training.filter": {"name": "cmfl", "variant": "current_mean"}})
     assert plain.summary["totals"]["upload_bytes"] == changed.summary["totals"]["upload_bytes"]
+
+
+class Discards(UpdateFilter):
+    """Lets nobody through who has arrived, from the second round on."""
+
+    @property
+    def stage(self) -> Stage:
+        return "server"
+
+    def keep(self, update: Update, reference: Update | None, round_: int) -> bool:
+        return round_ < 2
+
+
+@pytest.mark.parametrize("selection", ["oort", "divfl", "fedacs"])
+def test_where_no_update_passes_the_model_stays(run_tiny: RunTiny, selection: str) -> None:
+    changes = {"training.filter": f"{__name__}:Discards", "selection": selection}
+    result = run_tiny({**changes, "evaluation.every": 1})
+    accuracy = result.rounds.accuracy
+    assert len(accuracy) > 2
+    assert (accuracy[1:] == accuracy[0]).all()
+    assert result.summary["trainings"]["computed"] == len(result.clients)
 
 
 def test_a_filter_needs_training(run_tiny: RunTiny) -> None:

@@ -58,6 +58,16 @@ CASES = {
         GOOD.replace(PICTURES, NATURAL).replace("count: 8", "count: 200"),
         "1:7: data.partition: partition 'natural' has 30 clients, fewer than the fleet's 200",
     ),
+    "more devices than clients with numbers to learn": (
+        GOOD.replace(PICTURES, "data: {dataset: {name: synthetic_regression, clients: 30}}")
+        .replace("mlp", "mlp\ntraining: {loss: mean_squared_error}")
+        .replace("count: 8", "count: 200"),
+        "1:7: data.partition: partition 'natural' has 30 clients, fewer than the fleet's 200",
+    ),
+    "more devices than samples": (
+        GOOD.replace("count: 8", "count: 999"),
+        "1:7: data.partition: partition 'iid' can't deal 240 samples to 999 clients",
+    ),
     "no natural clients": (
         GOOD.replace("size: 6}", "size: 6}, partition: natural"),
         "1:77: data.partition: partition 'natural' needs a data set with clients of its own",

@@ -1,4 +1,4 @@
-"""Adaptive server optimisers (Reddi et al., 2021, arXiv:2003.00295, algorithm 2)."""
+"""Adaptive server optimizers (Reddi et al., 2021, arXiv:2003.00295, algorithm 2)."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -19,13 +19,9 @@ class Adaptive(Aggregator):
     """
 
     weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
-    lr: float = Field(
-        0.1, gt=0, allow_inf_nan=False, description="server learning rate (the paper tunes it)"
-    )
+    lr: float = Field(0.1, gt=0, description="server learning rate (the paper tunes it)")
     beta1: float = Field(0.9, ge=0, lt=1, description="momentum of the mean update")
-    tau: float = Field(
-        1e-3, gt=0, allow_inf_nan=False, description="adaptivity: the smaller, the more adaptive"
-    )
+    tau: float = Field(1e-3, gt=0, description="adaptivity: the smaller, the more adaptive")
 
     _mean: Floats | None = PrivateAttr(None)
     _square: Floats | None = PrivateAttr(None)

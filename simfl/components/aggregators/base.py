@@ -1,12 +1,11 @@
 """The seam of aggregation: base model and client results -> next model, with explicit state."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.local_training import LocalTraining
@@ -35,7 +34,7 @@ class Contribution:
     tier: int = 0
 
     @property
-    def update(self) -> NDArray[np.float64]:
+    def update(self) -> Floats:
         """`(p,)` the client's model minus its base, float64."""
         return self.result.params.astype(np.float64) - self.base.astype(np.float64)
 
@@ -83,16 +82,6 @@ class Aggregator(Component, ABC):
     @abstractmethod
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         """Return the next model `(p,)`; `contributions` is never empty and sorted by order."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return what `load_state_dict` needs; it stays as it is while the run goes on."""
-        state = self.__pydantic_private__ or {}
-        return {key: dict(v) if isinstance(v, dict) else v for key, v in state.items()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
-        for key, value in state.items():
-            setattr(self, key, value)
 
 
 aggregators: Registry[Aggregator] = Registry("aggregator", "simfl.components.aggregators", "fedavg")

@@ -24,10 +24,8 @@ class FedAsync(Aggregator):
         description="s(d): constant: 1; polynomial: (1 + d)^-a; hinge: 1 up to b, then "
         "1 / (a (d - b) + 1) (section 5.2)",
     )
-    a: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="slope; 0.5 in polynomial, 10 in hinge"
-    )
-    b: float = Field(4.0, ge=0, allow_inf_nan=False, description="staleness that hinge forgives")
+    a: float | None = Field(None, gt=0, description="slope; 0.5 in polynomial, 10 in hinge")
+    b: float = Field(4.0, ge=0, description="staleness that hinge forgives")
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:

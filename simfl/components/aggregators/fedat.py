@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.weighting import Weighting, sum_of, weights_of
 from simfl.core.circumstances import Circumstances
-from simfl.core.types import Params
+from simfl.core.types import Floats, Params
 from simfl.errors import RunError
 
 
@@ -64,7 +63,7 @@ class FedAT(Aggregator):
         total = sum(self._updates.values())
         if not total:
             return model
-        mixed: NDArray[np.float64] = np.zeros(len(model))
+        mixed: Floats = np.zeros(len(model))
         for tier in range(self.tiers):
             share = self._updates.get(self.tiers - 1 - tier, 0) / total
             mixed += share * self._models.get(tier, self._initial)

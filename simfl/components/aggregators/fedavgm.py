@@ -19,7 +19,7 @@ class FedAvgM(Aggregator):
     """
 
     weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
-    lr: float = Field(1.0, gt=0, allow_inf_nan=False, description="server learning rate")
+    lr: float = Field(1.0, gt=0, description="server learning rate")
     momentum: float = Field(0.9, ge=0, lt=1, description="share of the last step kept (beta)")
 
     _velocity: Floats | None = PrivateAttr(None)

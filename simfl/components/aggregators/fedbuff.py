@@ -20,10 +20,8 @@ class FedBuff(Aggregator):
     """
 
     weighting: Weighting = Field("uniform", description="samples: by n_k; uniform: all alike")
-    lr: float = Field(1.0, gt=0, allow_inf_nan=False, description="server learning rate (eta_g)")
-    exponent: float = Field(
-        0.5, ge=0, allow_inf_nan=False, description="of the staleness discount; 0: none"
-    )
+    lr: float = Field(1.0, gt=0, description="server learning rate (eta_g)")
+    exponent: float = Field(0.5, ge=0, description="of the staleness discount; 0: none")
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:

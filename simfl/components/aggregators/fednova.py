@@ -51,20 +51,22 @@ class FedNova(Aggregator):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        run = self.fresh()
-        run.prepare(circumstances.training, circumstances.devices)
-        optimizer = circumstances.training.optimizer
+        run, local = self.fresh(), circumstances.training
+        run.prepare(local, circumstances.devices)
+        optimizer, rate = local.optimizer, run._rate(1)
+        if self.proximal is None:  # a schedule may begin below the full rate
+            rate = max(rate, local.proximal * optimizer.lr)
         if self.momentum is None and (not isinstance(optimizer, Sgd) or optimizer.nesterov):
             yield (
                 f"aggregator {self.name!r} knows how far steps of sgd reach, without `nesterov`; "
                 f"name a `momentum` that comes close in its options to go with {optimizer.name}"
             )
-        elif run._rho and run._rate(1):
+        elif run._rho and rate:
             yield f"aggregator {self.name!r}: {BOTH}; name one of them in its options"
-        elif run._rate(1) >= 1:
+        elif rate >= 1:
             yield (
                 f"aggregator {self.name!r} needs the learning rate times `proximal` to be below 1, "
-                f"but it is {run._rate(1):g}"
+                f"but it is {rate:g}"
             )
 
     @override

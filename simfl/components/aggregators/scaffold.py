@@ -32,7 +32,7 @@ class Scaffold(Aggregator):
     """
 
     corrects: ClassVar[bool] = True
-    lr: float = Field(1.0, gt=0, allow_inf_nan=False, description="server learning rate (eta_g)")
+    lr: float = Field(1.0, gt=0, description="server learning rate (eta_g)")
 
     _clients: int = PrivateAttr(0)
     _control: Floats | None = PrivateAttr(None)

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.core.seeds import Seeds
-from simfl.core.types import Ids
+from simfl.core.types import Flags, Ids
 
 
 @availabilities.register("always")
@@ -21,7 +20,7 @@ class Always(Availability):
 
 
 class _AlwaysOnline:
-    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+    def online(self, devices: Ids, now_s: float) -> Flags:
         return np.ones(len(devices), dtype=np.bool_)
 
     def next_change_s(self, device: int, now_s: float) -> float:

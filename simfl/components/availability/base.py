@@ -9,18 +9,15 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simfl.core.registry import Component, Registry
 from simfl.core.seeds import Seeds
-from simfl.core.types import Ids
+from simfl.core.types import Flags, Ids
 
 
 class OnlineSchedule(Protocol):
     """When the `n` devices of one group are online.  Instants are asked in non-decreasing order."""
 
-    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+    def online(self, devices: Ids, now_s: float) -> Flags:
         """Return `(m,)` whether each of `devices` (indices in the group) is online at `now_s`.
 
         A device is online from the very instant its session starts and offline from the very

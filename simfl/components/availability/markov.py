@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import Spells, cell
 from simfl.core.seeds import Seeds
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
 _BACK, _AHEAD = 16, 64  # steps drawn at a time
@@ -65,7 +64,7 @@ class _Chain(Spells):
         self._address = ("availability", group, "markov")
 
     @override
-    def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
+    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
         width = self._options.step
         phase = np.zeros(len(devices))
         if not self._options.aligned:
@@ -77,7 +76,7 @@ class _Chain(Spells):
     def _draws(self, devices: Ids, steps: Ids) -> Floats:
         return self._seeds.uniforms(self._address, devices[:, None], steps)
 
-    def _state(self, devices: Ids, step: Ids) -> NDArray[np.bool_]:
+    def _state(self, devices: Ids, step: Ids) -> Flags:
         stay, become = self._options.p_stay_on, self._options.p_become_on
         low, high = min(stay, become), max(stay, become)
         state = np.zeros(len(devices), dtype=np.bool_)
@@ -96,7 +95,7 @@ class _Chain(Spells):
             back += _BACK
         return state
 
-    def _next_change(self, devices: Ids, step: Ids, is_on: NDArray[np.bool_]) -> Floats:
+    def _next_change(self, devices: Ids, step: Ids, is_on: Flags) -> Floats:
         """Return `(m,)` the number of the step at which each next changes (inf: never)."""
         stay, become = self._options.p_stay_on, self._options.p_become_on
         change = np.full(len(devices), np.inf)

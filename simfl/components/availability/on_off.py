@@ -4,14 +4,13 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import Spells
 from simfl.core.seeds import Address, Seeds
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
 _MEAN_POINTS, _MAX_POINTS = 2.0, 16  # per block; more than 16 happen in one block of 10 billion
@@ -55,7 +54,7 @@ class Alternating(Spells):
         self._to_off = _Points(on_s, seeds, (*address, "to_off"))
 
     @override
-    def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
+    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
         is_on = self._to_on.last(devices, now_s) > self._to_off.last(devices, now_s)
         until = np.empty(len(devices))
         until[is_on] = self._to_off.next(devices[is_on], now_s)

@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.on_off import Alternating
 from simfl.core.seeds import Seeds
-from simfl.core.types import Ids
+from simfl.core.types import Flags, Ids
 from simfl.core.units import Duration
 
 
@@ -36,6 +35,10 @@ class Outages(Availability):
         return self.base.ever_online
 
     @override
+    def longest_session_s(self, folder: Path) -> float:
+        return self.base.longest_session_s(folder)
+
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         address = ("availability", group, "outages")
         return _Both(
@@ -56,7 +59,7 @@ class _Both:
     def _has_power(self, now_s: float) -> bool:
         return bool(self._power.online(_GROUP, now_s)[0])
 
-    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+    def online(self, devices: Ids, now_s: float) -> Flags:
         if not self._has_power(now_s):
             return np.zeros(len(devices), dtype=np.bool_)
         return self._base.online(devices, now_s)

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simfl.core.table import LONGEST_S, open_csv
-from simfl.core.types import Ids
+from simfl.core.types import Flags, Ids
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Records:
     periods: Ids
     flips: Ids
     first: Ids
-    starts_on: NDArray[np.bool_]
+    starts_on: Flags
 
     @property
     def longest_s(self) -> float:
@@ -51,7 +50,7 @@ class Records:
             longest = max(longest, float(online.max(initial=0)) / self.TICKS)
         return longest
 
-    def look(self, records: Ids, at: Ids) -> tuple[NDArray[np.bool_], Ids]:
+    def look(self, records: Ids, at: Ids) -> tuple[Flags, Ids]:
         """Return whether each record is online at tick ``at`` and the ticks to its next change.
 
         Args:
@@ -126,14 +125,14 @@ def _rows(file: Path) -> tuple[Ids, Ids, Ids, Ids]:
     return owner, start, end, table["state"].to_numpy()[order]
 
 
-def _without(a: Ids, b: Ids, unknown: NDArray[np.bool_]) -> tuple[Ids, Ids, int]:
+def _without(a: Ids, b: Ids, unknown: Flags) -> tuple[Ids, Ids, int]:
     """Return when stretches begin and end once the unknown ones are cut out, and what that is."""
     gone = np.cumsum(np.where(unknown, b - a, 0))
     before = np.concatenate([[0], gone[:-1]])
     return a - before, b - gone, int(gone[-1])
 
 
-def _changes(a: Ids, b: Ids, on: NDArray[np.bool_], length: int) -> tuple[Ids, bool]:
+def _changes(a: Ids, b: Ids, on: Flags, length: int) -> tuple[Ids, bool]:
     """Return when a record changes state in ``[0, length)``, and whether it ends online."""
     a, b = np.minimum(a[on], length), np.minimum(b[on], length)
     edges, times = np.unique(np.concatenate([a, b]), return_counts=True)

@@ -3,11 +3,10 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.availability.base import OnlineSchedule
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
 
 _AT_ONCE = 1 << 16  # devices computed at a time, which bounds the memory of a question to all
 
@@ -35,11 +34,11 @@ class Spells(OnlineSchedule, ABC):
         self._watched_s = self._unchanged_s = 0.0
 
     @abstractmethod
-    def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
+    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
         """Return `(m,)` whether each is online at `now_s` and `(m,)` until when that lasts."""
 
     @override
-    def online(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+    def online(self, devices: Ids, now_s: float) -> Flags:
         if devices is self._watched and self._watched_s <= now_s < self._unchanged_s:
             return self._online
         self._look(devices, now_s)
@@ -81,8 +80,8 @@ class Spells(OnlineSchedule, ABC):
             self._is_on[part], self._until[part] = self.spells(part, now_s)
             self._since[part] = now_s
 
-    def _known(self, devices: Ids | slice, now_s: float) -> NDArray[np.bool_]:
-        known: NDArray[np.bool_] = self._since[devices] <= now_s
+    def _known(self, devices: Ids | slice, now_s: float) -> Flags:
+        known: Flags = self._since[devices] <= now_s
         return known & (now_s < self._until[devices])
 
 

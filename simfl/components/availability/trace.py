@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
@@ -16,7 +15,7 @@ from simfl.components.availability.spells import Spells
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
 from simfl.core.table import LONGEST_S
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
 
@@ -99,7 +98,7 @@ class _Replay(Spells):
         self._order = order
 
     @override
-    def spells(self, devices: Ids, now_s: float) -> tuple[NDArray[np.bool_], Floats]:
+    def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
         records = self._records
         chosen = self._order[devices % len(self._order)]
         period = records.periods[chosen]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from simfl.core.registry import Component, Registry
+from simfl.core.types import Rng
 
 Update = NDArray[np.float32]
 
@@ -21,7 +22,7 @@ class Compressor(Component, ABC):
     )
 
     @abstractmethod
-    def compress(self, update: Update, rng: np.random.Generator) -> Update:
+    def compress(self, update: Update, rng: Rng) -> Update:
         """Return what the server decodes, `(p,)`.
 
         Args:

@@ -1,9 +1,9 @@
 """No compression: four bytes a parameter."""
 
-import numpy as np
 from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
+from simfl.core.types import Rng
 
 
 @compressors.register("none")
@@ -11,7 +11,7 @@ class NoCompression(Compressor):
     """Updates arrive as they are, in float32."""
 
     @override
-    def compress(self, update: Update, rng: np.random.Generator) -> Update:
+    def compress(self, update: Update, rng: Rng) -> Update:
         return update
 
     @override

@@ -11,6 +11,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
+from simfl.core.types import Rng
 
 
 @compressors.register("quantize")
@@ -24,7 +25,7 @@ class Quantize(Compressor):
     stochastic: bool = Field(True, description="false: to the nearest level, biased")
 
     @override
-    def compress(self, update: Update, rng: np.random.Generator) -> Update:
+    def compress(self, update: Update, rng: Rng) -> Update:
         scale = float(np.max(np.abs(update), initial=0.0))
         if not (0 < scale < np.inf):
             return update

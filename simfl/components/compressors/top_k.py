@@ -11,6 +11,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
+from simfl.core.types import Rng
 from simfl.core.units import Percent
 
 
@@ -29,7 +30,7 @@ class TopK(Compressor):
         return min(parameters, max(1, round(self.share * parameters)))
 
     @override
-    def compress(self, update: Update, rng: np.random.Generator) -> Update:
+    def compress(self, update: Update, rng: Rng) -> Update:
         """Of equal magnitudes the first ones are sent."""
         order = np.argsort(-np.abs(update), kind="stable")[: self._count(len(update))]
         sent = np.zeros_like(update)

@@ -3,10 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from simfl.core.registry import Component, Registry
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 Features = Literal["last_layer_gradient", "input_gradient", "logit_gradient", "inputs", "none"]
 
@@ -17,14 +15,13 @@ class Coreset(Component, ABC):
     features: ClassVar[Features] = "none"
 
     @abstractmethod
-    def choose(
-        self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
-    ) -> tuple[Ids, Floats]:
+    def choose(self, features: Floats, labels: Ids, size: int, rng: Rng) -> tuple[Ids, Floats]:
         """Return a coreset.
 
         Args:
             features: `(m, d)` one row a sample.
-            labels: `(m,)` class of each sample.
+            labels: `(m,)` class of each sample; where the data set's targets are no classes,
+                `(m, ...)` numbers as it has them.
             size: how many samples to keep, 1 <= size.
             rng: the participation's own stream.
 

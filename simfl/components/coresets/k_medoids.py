@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, Features, coresets
 from simfl.core.apportion import apportion_seats
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 _CLARA_SAMPLES = 5  # as in the book
 FEW = 4
@@ -40,7 +40,7 @@ class KMedoids(Coreset):
         True,
         description="cluster each class by itself, budget shared by largest remainders (FedCore's "
         "code); false: all samples together (FedCore's text); so too if the budget is less than "
-        "the number of classes",
+        "the number of classes, or targets are no classes",
     )
     max_passes: int = Field(100, ge=1, description="passes of FasterPAM over all samples")
     max_rows: int = Field(
@@ -52,16 +52,15 @@ class KMedoids(Coreset):
         return "inputs" if convex else self.feature
 
     @override
-    def choose(
-        self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
-    ) -> tuple[Ids, Floats]:
+    def choose(self, features: Floats, labels: Ids, size: int, rng: Rng) -> tuple[Ids, Floats]:
         m = len(labels)
         if size >= m:
             return np.arange(m), np.ones(m)
         features = np.ascontiguousarray(features.reshape(m, -1), dtype=np.float64)
-        classes, members = np.unique(labels, return_inverse=True)
-        if not self.per_class or size < len(classes):
-            members = np.zeros(m, dtype=np.int64)
+        members = np.zeros(m, dtype=np.int64)
+        if self.per_class and labels.ndim == 1 and labels.dtype.kind in "iu":
+            classes, of_classes = np.unique(labels, return_inverse=True)
+            members = of_classes if size >= len(classes) else members
         shares = apportion_seats(size, np.bincount(members))
         rows, weights = [], []
         for k, share in enumerate(shares):
@@ -73,7 +72,7 @@ class KMedoids(Coreset):
         order = np.argsort(chosen)
         return chosen[order], np.concatenate(weights)[order]
 
-    def _cluster(self, x: Floats, b: int, rng: np.random.Generator) -> tuple[Ids, Floats]:
+    def _cluster(self, x: Floats, b: int, rng: Rng) -> tuple[Ids, Floats]:
         """Return `b` medoids of the rows of `x`, ascending, and how many rows each stands for."""
         n = len(x)
         if b >= n:
@@ -85,7 +84,7 @@ class KMedoids(Coreset):
         medoids = self._among_many(x, b, rng)
         return medoids, _cluster_sizes(_blocks(x, medoids, self.max_rows), medoids)
 
-    def _among_many(self, x: Floats, b: int, rng: np.random.Generator) -> Ids:
+    def _among_many(self, x: Floats, b: int, rng: Rng) -> Ids:
         """Return `b` medoids of more rows than a distance matrix may have."""
         n = len(x)
         if 2 * b > self.max_rows:  # too many for a sample: solve disjoint random parts instead
@@ -105,7 +104,7 @@ class KMedoids(Coreset):
                 best, best_cost = medoids, cost
         return best
 
-    def _medoids(self, distances: Floats, b: int, rng: np.random.Generator) -> Ids:
+    def _medoids(self, distances: Floats, b: int, rng: Rng) -> Ids:
         if b == 1:
             return np.array([distances.sum(axis=1).argmin()])
         import kmedoids

@@ -4,7 +4,7 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 
 @coresets.register("random")
@@ -15,9 +15,7 @@ class Random(Coreset):
     """
 
     @override
-    def choose(
-        self, features: Floats, labels: Ids, size: int, rng: np.random.Generator
-    ) -> tuple[Ids, Floats]:
+    def choose(self, features: Floats, labels: Ids, size: int, rng: Rng) -> tuple[Ids, Floats]:
         """`features` is not looked at."""
         m = len(labels)
         b = min(size, m)

@@ -34,7 +34,8 @@ class Csv(TableDataset):
 
         with open_csv(self.source()) as text:
             try:
-                table = pd.read_csv(text)
+                # Whole columns: part by part, numbers among text would be written differently.
+                table = pd.read_csv(text, low_memory=False)
             except ValueError as error:  # pandas' ParserError is one
                 raise InputError(f"{self.source()} is no table: {error}") from None
         return {str(name).strip(): _array(table[name].to_numpy()) for name in table.columns}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -17,7 +18,7 @@ from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 from simfl.errors import InputError
 
 
@@ -54,7 +55,7 @@ class Generated(Dataset):
     test_samples: int = Field(2000, ge=1, description="test samples, each of a client of its own")
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Generated":
+    def _ordered(self) -> Self:
         if self.min_samples > self.max_samples:
             raise ValueError(
                 f"min_samples ({self.min_samples}) must be at most max_samples ({self.max_samples})"
@@ -127,7 +128,7 @@ class GeneratedClients(OnDemand):
         centre = rng.standard_normal(self.options.features)
         return self._draw(int(self.sizes[client]), centre, rng)
 
-    def _draw(self, n: int, centre: Floats, rng: np.random.Generator) -> Samples:
+    def _draw(self, n: int, centre: Floats, rng: Rng) -> Samples:
         options = self.options
         x = rng.standard_normal((n, options.features)) + options.shift * centre
         noise = (

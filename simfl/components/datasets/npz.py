@@ -2,11 +2,11 @@
 
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
@@ -27,6 +27,12 @@ class Npz(OwnDataset):
     )
     test_inputs: str | None = Field(None, description="array with further inputs, for testing")
     test_label: str | None = Field(None, description="array with their labels")
+
+    @model_validator(mode="after")
+    def _has_both(self) -> Self:
+        if (self.test_inputs is None) != (self.test_label is None):
+            raise ValueError("`test_inputs` and `test_label` go together: one of them is missing")
+        return self
 
     @override
     def source(self) -> Path:

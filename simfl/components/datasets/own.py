@@ -16,6 +16,7 @@ from simfl.components.datasets.clients import Samples
 from simfl.components.targets import Targets
 from simfl.core.code import folder_beside
 from simfl.core.seeds import Seeds
+from simfl.core.types import Flags
 from simfl.core.units import Percent
 from simfl.errors import InputError, nearest
 
@@ -37,7 +38,7 @@ class Rows:
     x: NDArray[Any]
     label: NDArray[Any]
     client: NDArray[Any] | None = None
-    test: NDArray[np.bool_] | None = None
+    test: Flags | None = None
 
     def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":
         """Return these rows, and more for testing: inputs and labels."""
@@ -195,7 +196,7 @@ class OwnDataset(Dataset):
         return numbers, numbers.shape[1]
 
 
-def _training(rows: Rows) -> NDArray[np.bool_]:
+def _training(rows: Rows) -> Flags:
     return np.ones(len(rows.label), dtype=np.bool_) if rows.test is None else ~rows.test
 
 
@@ -213,7 +214,7 @@ def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:
     return np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
 
 
-def for_testing(cells: Iterable[object]) -> NDArray[np.bool_]:
+def for_testing(cells: Iterable[object]) -> Flags:
     """Return which cells of a column `test` say so."""
     return np.array([str(cell).lower() in TRUE for cell in cells], dtype=np.bool_)
 

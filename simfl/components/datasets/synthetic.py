@@ -15,7 +15,7 @@ from typing_extensions import override
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples, side_by_side
 from simfl.core.seeds import Seeds
-from simfl.core.types import Ids
+from simfl.core.types import Floats, Ids
 
 FEATURES, CLASSES = 60, 10
 
@@ -98,9 +98,7 @@ class Synthetic(Dataset):
         return clients
 
 
-def _label(
-    x: NDArray[np.float64], w: NDArray[np.float64], b: NDArray[np.float64]
-) -> tuple[NDArray[np.float32], Ids]:
+def _label(x: Floats, w: Floats, b: Floats) -> tuple[NDArray[np.float32], Ids]:
     return x.astype(np.float32), np.argmax(x @ w + b, axis=1)
 
 

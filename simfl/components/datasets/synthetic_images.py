@@ -10,6 +10,7 @@ from typing_extensions import override
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
 from simfl.core.seeds import Seeds
+from simfl.core.types import Floats, Rng
 
 COARSE = 4
 """Prototypes vary over a grid of so many cells per side, so that convolutions can see them."""
@@ -57,7 +58,7 @@ class SyntheticImages(Dataset):
             self.classes,
         )
 
-    def _draw(self, prototypes: NDArray[np.float32], n: int, rng: np.random.Generator) -> Samples:
+    def _draw(self, prototypes: NDArray[np.float32], n: int, rng: Rng) -> Samples:
         y = rng.permutation(np.arange(n) % self.classes)
         x = rng.standard_normal((n, *prototypes.shape[1:]), dtype=np.float32)
         x *= self.noise
@@ -65,7 +66,7 @@ class SyntheticImages(Dataset):
         return Samples(x, y)
 
 
-def _enlarged(grid: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _enlarged(grid: Floats, size: int) -> Floats:
     """Interpolate the last two axes linearly to `size`."""
     cells = grid.shape[-1]
     weights = np.stack(
@@ -74,5 +75,5 @@ def _enlarged(grid: NDArray[np.float64], size: int) -> NDArray[np.float64]:
             for unit in np.eye(cells)
         ]
     )
-    large: NDArray[np.float64] = np.einsum("...hw,hi,wj->...ij", grid, weights, weights)
+    large: Floats = np.einsum("...hw,hi,wj->...ij", grid, weights, weights)
     return large

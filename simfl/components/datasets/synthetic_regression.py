@@ -4,7 +4,7 @@ What Synthetic(alpha, beta) is to classification (Li et al., 2020, arXiv:1812.06
 """
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
+from simfl.components.targets import Targets
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 
@@ -21,16 +22,34 @@ from simfl.core.types import Floats
 class SyntheticRegression(Dataset):
     """``y = W x + b + noise``; 9 tenths of each client's samples train, the rest test."""
 
-    natural_clients: ClassVar[bool] = True
-    targets: ClassVar[Literal["classes", "labels", "numbers"]] = "numbers"
+    tokens = False
+    natural_clients = True
+    targets: ClassVar[Targets] = "numbers"
 
     features: int = Field(20, ge=1, description="numbers of an input")
     outputs: int = Field(1, ge=1, description="numbers to be learnt")
     clients: int = Field(30, ge=1, description="natural clients")
     samples: int = Field(100, ge=10, description="of each client")
-    alpha: float = Field(0.1, ge=0, description="standard deviation of W and b among clients")
+    alpha: float = Field(
+        0.1, ge=0, description="deviation of W and b among clients, in that of what all share"
+    )
     beta: float = Field(0.1, ge=0, description="standard deviation of the clients' mean inputs")
     noise: float = Field(0.1, ge=0, description="standard deviation of what can't be learnt")
+
+    @property
+    @override
+    def natural_known(self) -> int:
+        return self.clients
+
+    @property
+    @override
+    def samples_known(self) -> int:
+        return self.clients * self._training
+
+    @property
+    def _training(self) -> int:
+        """How many samples of each client train."""
+        return int(0.9 * self.samples)
 
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:
@@ -46,7 +65,7 @@ class SyntheticRegression(Dataset):
         truth = (common + self.alpha * own) / np.sqrt(self.features)
         y = x @ truth[:, :-1] + truth[:, -1:]
         y += self.noise * rng.standard_normal(y.shape)
-        cut = int(0.9 * self.samples)
+        cut = self._training
         test = Samples(*(_rows(part[:, cut:]) for part in (x, y)))
         train = Samples(*(_rows(part[:, :cut]) for part in (x, y)))
         natural = np.split(np.arange(len(train)), self.clients)

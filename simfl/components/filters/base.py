@@ -21,11 +21,12 @@ from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
+from simfl.core.types import Floats
 
 STATUS_BYTES = 4
 """What a client uploads to say that it keeps its update to itself, bytes."""
 
-Update = NDArray[np.float32] | NDArray[np.float64]
+Update = NDArray[np.float32] | Floats
 """`(p,)` a client's model minus the model it received, or the global model's last change."""
 
 

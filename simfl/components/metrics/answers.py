@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Floats
-
-Flags = NDArray[np.bool_]
+from simfl.core.types import Flags, Floats
 
 
 def said(outputs: Floats, targets: NDArray[Any]) -> Flags:

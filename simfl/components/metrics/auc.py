@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.metrics.answers import Flags, truth
+from simfl.components.metrics.answers import truth
 from simfl.components.metrics.base import QualityMetric, quality_metrics
 from simfl.components.targets import Targets
-from simfl.core.types import Floats
+from simfl.core.types import Flags, Floats
 
 
 @quality_metrics.register("auc")

@@ -92,21 +92,18 @@ def _found_by_name(options: dict[str, Any]) -> Model:
     return models.parse(options)
 
 
-class ModelRegistry(Registry[Model]):
-    """Models; a plain `torch.nn.Module`, or a function that makes one, is as good as a `Model`."""
+def _adopt(name: str, named: object) -> object:
+    """A plain `torch.nn.Module`, or a function that makes one, is as good as a `Model`."""
+    if isinstance(named, type):
+        from torch import nn
 
-    @override
-    def adopt(self, name: str, named: object) -> object:
-        if isinstance(named, type):
-            from torch import nn
-
-            if not issubclass(named, nn.Module):
-                return named
-        return _adopted(name, named) if callable(named) else named
+        if not issubclass(named, nn.Module):
+            return named
+    return _module_model(name, named) if callable(named) else named
 
 
 @cache
-def _adopted(name: str, factory: Callable[..., Any]) -> type[Model]:
+def _module_model(name: str, factory: Callable[..., Any]) -> type[Model]:
     facts = {
         "factory": staticmethod(factory),
         "name": name,
@@ -116,4 +113,4 @@ def _adopted(name: str, factory: Callable[..., Any]) -> type[Model]:
     return type("ModuleModel", (ModuleModel,), facts)
 
 
-models = ModelRegistry("model", "simfl.components.models")
+models: Registry[Model] = Registry("model", "simfl.components.models", adopt=_adopt)

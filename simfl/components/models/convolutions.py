@@ -37,81 +37,53 @@ class Convolution:
         return (side if self.same else side - self.kernel + 1) // self.pool
 
 
-def convolutional(
-    model: str,
-    shape: tuple[int, ...],
-    convolutions: Sequence[Convolution],
-    hidden: Sequence[int],
-    classes: int,
-    dropout: float = 0.0,
-) -> "nn.Sequential":
-    """Return convolutions followed by fully connected layers, ReLU between all of them.
-
-    Args:
-        model: name for errors.
-        shape: `(channels, height, width)` of one input.
-        convolutions: the convolutions, first to last.
-        hidden: units of each hidden fully connected layer.
-        classes: outputs.
-        dropout: probability that a hidden unit of a fully connected layer is left out of a step.
-
-    Raises:
-        InputError: inputs are no pictures, or too small for the convolutions.
-    """
-    check_pictures(model, shape, convolutions)
-    from torch import nn
-
-    channels, *sides = shape
-    layers: list[nn.Module] = []
-    for convolution in convolutions:
-        sides = [convolution.side(side) for side in sides]
-        padding = "same" if convolution.same else 0
-        layers += [
-            nn.Conv2d(channels, convolution.channels, convolution.kernel, padding=padding),
-            nn.ReLU(),
-        ]
-        if convolution.pool > 1:
-            layers.append(nn.MaxPool2d(convolution.pool))
-        channels = convolution.channels
-    layers.append(nn.Flatten())
-    width = channels * sides[0] * sides[1]
-    for units in hidden:
-        layers += [nn.Linear(width, units), nn.ReLU()]
-        if dropout:
-            layers.append(nn.Dropout(dropout))
-        width = units
-    layers.append(nn.Linear(width, classes))
-    return nn.Sequential(*layers)
-
-
-def check_pictures(model: str, shape: tuple[int, ...], convolutions: Sequence[Convolution]) -> None:
-    """Make sure that inputs of `shape` are pictures large enough.
-
-    Raises:
-        InputError: they are not.
-    """
-    if len(shape) != 3 or min(shape) < 1:
-        raise mismatch(model, "(channels, height, width)", shape)
-    if min(shape[1:]) < (least := smallest_side(convolutions)):
-        raise mismatch(model, f"(channels, height, width) of {least} pixels or more", shape)
-
-
-def smallest_side(convolutions: Sequence[Convolution]) -> int:
-    """Return the least height and width of pictures that these convolutions can take."""
-    side = 1
-    for convolution in reversed(convolutions):
-        side *= convolution.pool
-        side = side if convolution.same else side + convolution.kernel - 1
-    return side
-
-
 @dataclass(frozen=True)
 class Layers:
-    """What a `ConvolutionalModel` is made of; see `convolutional`."""
+    """Convolutions followed by fully connected layers, ReLU between all of them.
+
+    Attributes:
+        convolutions: the convolutions, first to last.
+        hidden: units of each hidden fully connected layer.
+        dropout: probability that a hidden unit of a fully connected layer is left out of a step.
+    """
 
     convolutions: Sequence[Convolution]
     hidden: Sequence[int]
     dropout: float = 0.0
+
+    def build(self, shape: tuple[int, ...], classes: int) -> "nn.Sequential":
+        """Return the module for inputs of `shape`, `(channels, height, width)`."""
+        from torch import nn
+
+        channels, *sides = shape
+        layers: list[nn.Module] = []
+        for convolution in self.convolutions:
+            sides = [convolution.side(side) for side in sides]
+            padding = "same" if convolution.same else 0
+            layers += [
+                nn.Conv2d(channels, convolution.channels, convolution.kernel, padding=padding),
+                nn.ReLU(),
+            ]
+            if convolution.pool > 1:
+                layers.append(nn.MaxPool2d(convolution.pool))
+            channels = convolution.channels
+        layers.append(nn.Flatten())
+        width = channels * sides[0] * sides[1]
+        for units in self.hidden:
+            layers += [nn.Linear(width, units), nn.ReLU()]
+            if self.dropout:
+                layers.append(nn.Dropout(self.dropout))
+            width = units
+        layers.append(nn.Linear(width, classes))
+        return nn.Sequential(*layers)
+
+    def smallest_side(self) -> int:
+        """Return the least height and width of pictures that the convolutions can take."""
+        side = 1
+        for convolution in reversed(self.convolutions):
+            side *= convolution.pool
+            side = side if convolution.same else side + convolution.kernel - 1
+        return side
 
 
 class ConvolutionalModel(Model):
@@ -130,14 +102,18 @@ class ConvolutionalModel(Model):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        check_pictures(self.name, circumstances.shape, self.layers().convolutions)
+        self._check(circumstances.shape)
         return iter(())
+
+    def _check(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 3 or min(shape) < 1:
+            raise mismatch(self.name, "(channels, height, width)", shape)
+        if min(shape[1:]) < (least := self.layers().smallest_side()):
+            raise mismatch(self.name, f"(channels, height, width) of {least} pixels or more", shape)
 
     @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
-        made = self.layers()
-        module = convolutional(
-            self.name, shape, made.convolutions, made.hidden, classes, made.dropout
-        )
+        self._check(shape)
+        module = self.layers().build(shape, classes)
         initialise(module, self.init)
         return module

@@ -4,6 +4,8 @@ He et al., "Delving Deep into Rectifiers", ICCV 2015 (Kaiming); Glorot & Bengio,
 difficulty of training deep feedforward neural networks", AISTATS 2010 (Xavier).
 """
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -21,16 +23,15 @@ def initialise(module: "nn.Module", how: Initialisation) -> None:
     """
     if how == "pytorch":
         return
-    from torch import nn
+    from torch import Tensor, nn
     from torch.nn import init
 
+    draws: Mapping[str, Callable[[Tensor], Tensor]] = {
+        "kaiming_uniform": partial(init.kaiming_uniform_, nonlinearity="relu"),
+        "kaiming_normal": partial(init.kaiming_normal_, nonlinearity="relu"),
+        "xavier_uniform": init.xavier_uniform_,
+        "xavier_normal": init.xavier_normal_,
+    }
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
-            if how == "kaiming_uniform":
-                init.kaiming_uniform_(layer.weight, nonlinearity="relu")
-            elif how == "kaiming_normal":
-                init.kaiming_normal_(layer.weight, nonlinearity="relu")
-            elif how == "xavier_uniform":
-                init.xavier_uniform_(layer.weight)
-            else:
-                init.xavier_normal_(layer.weight)
+            draws[how](layer.weight)

@@ -1,12 +1,11 @@
 """Adam (Kingma and Ba, 2015, arXiv:1412.6980, algorithm 1) as in ``torch.optim.Adam``."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.optimizers.base import Optimizer, optimizers
+from simfl.components.optimizers.base import Memory, Optimizer, optimizers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,12 +35,7 @@ class Adam(Optimizer):
 
     @override
     def update(
-        self,
-        params: "Tensor",
-        gradient: "Tensor",
-        rates: "Tensor",
-        memory: Sequence["Tensor"],
-        step: int,
+        self, params: "Tensor", gradient: "Tensor", rates: "Tensor", memory: Memory, step: int
     ) -> None:
         self._decay(params, gradient, rates)
         mean, square = memory

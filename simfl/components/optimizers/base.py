@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+Memory = Sequence["Tensor"]
+"""What an optimizer remembers from step to step: `buffers` tensors like the parameters."""
+
+
 class Optimizer(Component, ABC):
     """What a client does with the gradient of a mini-batch.
 
@@ -34,12 +38,7 @@ class Optimizer(Component, ABC):
 
     @abstractmethod
     def update(
-        self,
-        params: "Tensor",
-        gradient: "Tensor",
-        rates: "Tensor",
-        memory: Sequence["Tensor"],
-        step: int,
+        self, params: "Tensor", gradient: "Tensor", rates: "Tensor", memory: Memory, step: int
     ) -> None:
         """Make one step of `a` clients, in place, on one tensor of the model.
 

@@ -1,12 +1,11 @@
-"""Stochastic gradient descent as in ``torch.optim.SGD`` (algorithms.md, B.1)."""
+"""Stochastic gradient descent as in ``torch.optim.SGD`` (docs/algorithms.md, B.1)."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from simfl.components.optimizers.base import Optimizer, optimizers
+from simfl.components.optimizers.base import Memory, Optimizer, optimizers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,12 +41,7 @@ class Sgd(Optimizer):
 
     @override
     def update(
-        self,
-        params: "Tensor",
-        gradient: "Tensor",
-        rates: "Tensor",
-        memory: Sequence["Tensor"],
-        step: int,
+        self, params: "Tensor", gradient: "Tensor", rates: "Tensor", memory: Memory, step: int
     ) -> None:
         if self.weight_decay:
             gradient.add_(params, alpha=self.weight_decay)

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Partition(Component, ABC):
             self.check(circumstances.samples, circumstances.classes, circumstances.devices)
 
     @abstractmethod
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         """Return per client the rows it holds, `clients` arrays in client order.
 
         Raises:

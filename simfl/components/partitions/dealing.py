@@ -3,13 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 
 
-def by_owner(
-    rows: Ids, owners: Ids, clients: int, rng: np.random.Generator | None = None
-) -> list[Ids]:
+def by_owner(rows: Ids, owners: Ids, clients: int, rng: Rng | None = None) -> list[Ids]:
     """Return per client the rows it owns, in random order (in the order given without `rng`).
 
     Args:
@@ -31,9 +29,7 @@ def rows_of_classes(labels: Ids, classes: int) -> list[Ids]:
     return by_owner(np.arange(len(labels)), labels, classes)
 
 
-def deal_counts(
-    members: list[Ids], wanted: NDArray[np.int64], rng: np.random.Generator
-) -> list[Ids]:
+def deal_counts(members: list[Ids], wanted: NDArray[np.int64], rng: Rng) -> list[Ids]:
     """Give each client the samples of each class that it wants, from one circular queue per class.
 
     A class is dealt in random order; once all of it is dealt it is shuffled and dealt again, so
@@ -59,16 +55,16 @@ def deal_counts(
     return by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
 
 
-def require_enough(partition: str, samples: int, clients: int, least: int) -> None:
-    """Raise an error if there are fewer than `least` samples for each client.
+def require_enough(partition: str, samples: int, clients: int, least: int | None = None) -> None:
+    """Raise an error if there are fewer than `least` samples (None: one) for each client.
 
     Raises:
         InputError: there are.
     """
-    if samples < clients * least:
+    if samples < clients * (1 if least is None else least):
+        each = "" if least is None else f" with at least {least} each (min_samples)"
         raise InputError(
-            f"partition {partition!r} can't deal {samples} samples to {clients} clients with "
-            f"at least {least} each (min_samples)"
+            f"partition {partition!r} can't deal {samples} samples to {clients} clients{each}"
         )
 
 

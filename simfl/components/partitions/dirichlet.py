@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import by_owner, require_enough, rows_of_classes
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 
 
 @partitions.register("dirichlet")
@@ -34,7 +34,7 @@ class Dirichlet(Partition):
         require_enough(self.name, samples, clients, self.min_samples)
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         self.check(len(source.labels), source.classes, clients)
         rows, owners = [], []
         for members in rows_of_classes(source.labels, source.classes):

@@ -4,7 +4,7 @@
 2 and section V (docs/algorithms.md, D.4).
 """
 
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 LEVELS = {"low": (0.2, 3.0), "high": (0.1, 5.0)}
 """Median and largest concentration of each level of skewness."""
@@ -40,7 +40,7 @@ class DirichletSkewness(Partition):
     samples: int = Field(2000, ge=1, description="samples per client; FedACS: 2000")
 
     @model_validator(mode="after")
-    def _ordered(self) -> "DirichletSkewness":
+    def _ordered(self) -> Self:
         median, maximum = self.bounds
         if median > maximum:
             raise ValueError(f"median ({median}) must be at most maximum ({maximum})")
@@ -55,7 +55,7 @@ class DirichletSkewness(Partition):
             maximum if self.maximum is None else self.maximum,
         )
 
-    def concentrations(self, clients: int, rng: np.random.Generator) -> Floats:
+    def concentrations(self, clients: int, rng: Rng) -> Floats:
         """Return each client's beta, `(clients,)`: odd ones below the median, even ones above."""
         median, maximum = self.bounds
         position = 1 - rng.random(clients)  # in (0, 1]
@@ -63,7 +63,7 @@ class DirichletSkewness(Partition):
         above = median + position * (maximum - median)
         return np.where(np.arange(clients) % 2 == 1, below, above)
 
-    def shares(self, clients: int, classes: int, rng: np.random.Generator) -> Floats:
+    def shares(self, clients: int, classes: int, rng: Rng) -> Floats:
         """Return each client's label distribution, `(clients, classes)`."""
         if self.level == "iid":
             return np.full((clients, classes), 1 / classes)
@@ -75,7 +75,7 @@ class DirichletSkewness(Partition):
         return self.samples
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         classes = source.classes
         members = rows_of_classes(source.labels, classes)
         require_every_class(self.name, members)

@@ -9,9 +9,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import by_owner, rows_of_classes
-from simfl.core.types import Floats, Ids
-from simfl.errors import InputError
+from simfl.components.partitions.dealing import by_owner, require_enough, rows_of_classes
+from simfl.core.types import Floats, Ids, Rng
 
 DRAWS = 20
 """Mixtures drawn before settling for one that uses the data only nearly."""
@@ -35,13 +34,10 @@ class FedcorDirichlet(Partition):
 
     @override
     def check(self, samples: int, classes: int, clients: int) -> None:
-        if samples < clients:
-            raise InputError(
-                f"partition {self.name!r} can't deal {samples} samples to {clients} clients"
-            )
+        require_enough(self.name, samples, clients)
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         self.check(len(source.labels), source.classes, clients)
         members = rows_of_classes(source.labels, source.classes)
         available = np.array([len(rows) for rows in members], dtype=np.int64)

@@ -6,8 +6,8 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.core.types import Ids
-from simfl.errors import InputError
+from simfl.components.partitions.dealing import require_enough
+from simfl.core.types import Ids, Rng
 
 
 @partitions.register("iid")
@@ -17,8 +17,11 @@ class Iid(Partition):
     reads_labels: ClassVar[bool] = False
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def check(self, samples: int, classes: int, clients: int) -> None:
+        require_enough(self.name, samples, clients)
+
+    @override
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         n = len(source.labels)
-        if n < clients:
-            raise InputError(f"partition 'iid' can't deal {n} samples to {clients} clients")
+        self.check(n, source.classes, clients)
         return np.array_split(rng.permutation(n), clients)

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.core.circumstances import Circumstances
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 
 
@@ -43,14 +43,14 @@ class Natural(Partition):
                 f"the fleet's {clients} devices"
             )
 
-    def choose(self, natural: int, clients: int, rng: np.random.Generator) -> Ids:
+    def choose(self, natural: int, clients: int, rng: Rng) -> Ids:
         """Return which of `natural` clients take part: `clients` indices, ascending."""
         if self.clients == "first" or clients == natural:
             return np.arange(clients)
         return np.sort(rng.choice(natural, size=clients, replace=False))
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         natural = source.natural or []
         for message in self._complaint(len(natural) or None, clients):
             raise InputError(message)

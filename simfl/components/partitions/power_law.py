@@ -9,7 +9,7 @@ from typing_extensions import override
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import require_enough
 from simfl.core.apportion import apportion
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 
 
 @partitions.register("power_law")
@@ -31,7 +31,7 @@ class PowerLaw(Partition):
         require_enough(self.name, samples, clients, self.min_samples)
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         n = len(source.labels)
         self.check(n, source.classes, clients)
         law = np.arange(1.0, clients + 1) ** -self.exponent

@@ -13,7 +13,7 @@ from typing_extensions import override
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import rows_of_classes
 from simfl.core.circumstances import Circumstances
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 
 FLOOR = 5
@@ -53,7 +53,7 @@ class PowerLawTwoDigits(Partition):
             self.check(0, circumstances.classes, circumstances.devices)
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         self.check(len(source.labels), source.classes, clients)
         classes = source.classes
         members = rows_of_classes(source.labels, classes)
@@ -77,9 +77,7 @@ class PowerLawTwoDigits(Partition):
                 taken[label] = end
         return [rng.permutation(np.concatenate(parts)) for parts in dealt]
 
-    def _amounts(
-        self, members: list[Ids], clients: int, reserved: int, rng: np.random.Generator
-    ) -> Ids:
+    def _amounts(self, members: list[Ids], clients: int, reserved: int, rng: Rng) -> Ids:
         """Return how much more of a label a client wants, `(classes, clients / classes, 2)`."""
         classes = len(members)
         seed = self.generator_seed

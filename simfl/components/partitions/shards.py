@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 
 
@@ -32,7 +32,7 @@ class Shards(Partition):
             )
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         self.check(len(source.labels), source.classes, clients)
         shards = clients * self.per_client
         size = len(source.labels) // shards

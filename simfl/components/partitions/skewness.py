@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
-from simfl.core.types import Ids
+from simfl.core.types import Ids, Rng
 
 
 @partitions.register("skewness")
@@ -42,7 +42,7 @@ class Skewness(Partition):
         return self.samples or samples // clients
 
     @override
-    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+    def deal(self, source: Source, clients: int, rng: Rng) -> list[Ids]:
         members = rows_of_classes(source.labels, source.classes)
         require_every_class(self.name, members)
         if self.labels == "equally":
@@ -53,7 +53,7 @@ class Skewness(Partition):
         wanted = self._wanted(preferred, source.classes, size, rng)
         return deal_counts(members, wanted, rng)
 
-    def _wanted(self, preferred: Ids, classes: int, size: int, rng: np.random.Generator) -> Ids:
+    def _wanted(self, preferred: Ids, classes: int, size: int, rng: Rng) -> Ids:
         everyone = np.arange(len(preferred))
         wanted = np.zeros((len(preferred), classes), dtype=np.int64)
         if classes == 1:

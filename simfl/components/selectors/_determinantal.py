@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 RANK_TOLERANCE = float(np.finfo(np.float64).eps)
 """Eigenvalues below the largest times the size times this count as zero."""
@@ -32,7 +32,7 @@ class KDpp:
         self.rank = int(np.sum(self._eigenvalues > len(L) * RANK_TOLERANCE))
         self._tables: dict[int, tuple[Floats, Floats]] = {}
 
-    def sample(self, k: int, rng: np.random.Generator) -> Ids:
+    def sample(self, k: int, rng: Rng) -> Ids:
         """Return `k` distinct positions, ascending; k at most n."""
         if k not in self._tables:
             jitter = JITTER if self.rank < k else 0.0
@@ -57,9 +57,7 @@ def elementary_polynomials(values: Floats, k: int) -> tuple[Floats, Floats]:
     return log_values, log_E
 
 
-def choose_eigenvectors(
-    log_values: Floats, log_E: Floats, k: int, rng: np.random.Generator
-) -> list[int]:
+def choose_eigenvectors(log_values: Floats, log_E: Floats, k: int, rng: Rng) -> list[int]:
     """Return `k` eigenvectors, a set as likely as the product of their eigenvalues."""
     taken: list[int] = []
     for n in range(len(log_values), 0, -1):
@@ -72,7 +70,7 @@ def choose_eigenvectors(
     return taken
 
 
-def sample_projection(V: Floats, rng: np.random.Generator) -> Ids:
+def sample_projection(V: Floats, rng: Rng) -> Ids:
     """Return k positions, ascending: the DPP whose kernel projects onto the span of `V`.
 
     Args:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 
-def successive(log_weights: Floats, k: int, rng: np.random.Generator) -> Ids:
+def successive(log_weights: Floats, k: int, rng: Rng) -> Ids:
     """Draw up to `k` distinct positions one after the other, each in proportion to its weight.
 
     Successive sampling by the Gumbel-max trick (Yellott, 1977): exact, O(n + k log k) apart from

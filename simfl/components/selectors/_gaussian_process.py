@@ -7,9 +7,8 @@ Learning", CVPR 2022, sections 4.2 to 4.5; docs/algorithms.md, A.5.  Nothing her
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
 
 _PIECE = 1 << 14
 """Numbers, of each array, that are worked on at a time."""
@@ -70,7 +69,7 @@ def choose(posterior: Posterior, annealing: Floats, candidates: Ids, k: int) -> 
     return chosen
 
 
-Group = tuple[NDArray[np.bool_], Floats, Floats]
+Group = tuple[Flags, Floats, Floats]
 """Samples that miss the same clients: who reported `(N,)`, what `(n, m)`, discounts `(m,)`."""
 
 
@@ -137,7 +136,7 @@ def train(
 ) -> Floats:
     """Return embeddings `(d, N)` after so many Adam steps up the likelihood, starting from `X`.
 
-    The optimiser's state is fresh in each call.  Samples in which fewer than one client reported
+    The optimizer's state is fresh in each call.  Samples in which fewer than one client reported
     count for nothing; if the likelihood breaks down numerically, training ends early.
     """
     groups = grouped(samples, discounts)

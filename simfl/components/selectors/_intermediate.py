@@ -19,7 +19,7 @@ from simfl.components.selectors._determinantal import (
     sample_projection,
 )
 from simfl.core.seeds import Seeds
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 RANK = 160
 """Directions in which a kernel is known."""
@@ -77,7 +77,7 @@ class IntermediateKDpp:
         """How many items a try looks at, about; beyond all bounds where no k differ."""
         self._log_kept = float(inside.sum()) - float(np.log1p(scale * values).sum())
 
-    def sample(self, rng: np.random.Generator, tries: int) -> Ids | None:
+    def sample(self, rng: Rng, tries: int) -> Ids | None:
         """Return `k` distinct items, ascending; None: so many tries were in vain."""
         for _ in range(tries):
             chosen = self._try(rng)
@@ -85,7 +85,7 @@ class IntermediateKDpp:
                 return np.sort(self._ids[chosen])
         return None
 
-    def _try(self, rng: np.random.Generator) -> Ids | None:
+    def _try(self, rng: Rng) -> Ids | None:
         """Return k distinct positions, or None."""
         many = int(rng.poisson(self.points * math.exp(self._total / self.points)))
         drawn = rng.random(many) * self._cumulated[-1]

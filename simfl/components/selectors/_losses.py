@@ -8,8 +8,8 @@ from pydantic import PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._draws import known_or_median, spread
-from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View
-from simfl.core.types import Floats
+from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View
+from simfl.core.types import Floats, Rng
 
 
 class LossTracker(Selector, ABC):
@@ -24,14 +24,12 @@ class LossTracker(Selector, ABC):
     _loss: Floats | None = PrivateAttr(default=None)
 
     @override
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         if self._loss is not None or reports or not len(view.available):
             return None
         return Probe("loss", view.available)
 
-    def values(self, view: View, reports: tuple[Reports, ...]) -> Floats:
+    def values(self, view: View, reports: Answers) -> Floats:
         """Return `(n,)` ``sqrt(n_k) * loss_k``, the median of the known ones where unknown."""
         if self._loss is None:
             self._loss = view.history.loss.copy()

@@ -12,7 +12,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 
 def cut(merges: Floats, mass: Ids, capacity: int) -> list[Ids]:
@@ -37,7 +37,7 @@ def cut(merges: Floats, mass: Ids, capacity: int) -> list[Ids]:
     return sorted(clusters, key=lambda cluster: int(cluster[0]))
 
 
-def fill(samples: Ids, m: int, merges: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+def fill(samples: Ids, m: int, merges: Floats, rng: Rng) -> NDArray[np.int64]:
     """Return `(m, n)` masses of the clients in each urn; rows sum to the sum of all samples.
 
     Clients too heavy for one urn get whole urns first; the m heaviest clusters of the rest get one
@@ -78,7 +78,7 @@ def fill(samples: Ids, m: int, merges: Floats, rng: np.random.Generator) -> NDAr
     return urns
 
 
-def draw(urns: NDArray[np.int64], rng: np.random.Generator) -> Ids:
+def draw(urns: NDArray[np.int64], rng: Rng) -> Ids:
     """Return one position from each urn, independently, in proportion to the masses."""
     sums = np.cumsum(urns, axis=1)
     numbers = rng.integers(0, sums[:, -1])

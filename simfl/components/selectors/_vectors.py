@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
 
 Vectors = NDArray[Any]
 """`(n, p)` float32."""
@@ -27,7 +27,7 @@ def stored(known: Vectors | None, n: int, clients: Ids, values: NDArray[np.float
     return table
 
 
-def present(vectors: Vectors | None, n: int) -> NDArray[np.bool_]:
+def present(vectors: Vectors | None, n: int) -> Flags:
     """Return `(n,)` whose vector is known."""
     known = np.zeros(n, dtype=bool)
     if vectors is not None and vectors.shape[1]:

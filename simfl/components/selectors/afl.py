@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from simfl.components.selectors._draws import successive
 from simfl.components.selectors._losses import LossTracker
-from simfl.components.selectors.base import Reports, View, selectors
-from simfl.core.types import Ids
+from simfl.components.selectors.base import Answers, View, selectors
+from simfl.core.types import Ids, Rng
 
 
 @selectors.register("afl")
@@ -40,9 +40,7 @@ class Afl(LossTracker):
     )
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         value = self.values(view, reports)
         ids = view.available
         if len(ids) <= k:

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 Report = Literal["loss", "fc1_profile", "gradient", "update", "trial"]
 """What a probe asks of a client: its mean local loss at a model (4 bytes up); its mean FC-1
@@ -57,6 +57,10 @@ class Reports:
     clients: Ids
     values: Floats
     durations_s: Floats | None = None
+
+
+Answers = tuple[Reports, ...]
+"""What came back from the probes of one selection so far, in their order."""
 
 
 @dataclass
@@ -113,7 +117,7 @@ class View:
         now_s: float,
         history: History,
         available: Callable[[], Ids],
-        draw: Callable[[int, np.random.Generator], Ids] | None = None,
+        draw: Callable[[int, Rng], Ids] | None = None,
         model_bytes: int = 0,
         k: int = 0,
         truth: Mapping[str, NDArray[Any]] | None = None,
@@ -142,7 +146,7 @@ class View:
             self._ids = self._available()
         return self._ids
 
-    def draw(self, k: int, rng: np.random.Generator) -> Ids:
+    def draw(self, k: int, rng: Rng) -> Ids:
         """Return up to `k` distinct available ids, uniformly, without listing the whole fleet."""
         if self._draw is not None and self._ids is None:
             return self._draw(k, rng)
@@ -203,16 +207,12 @@ class Selector(Component, ABC):
                 "never has; use uniform, or run with training"
             )
 
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         """Return what must be asked before choosing; called again with the answers until None."""
         return None
 
     @abstractmethod
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         """Return up to `k` available ids (repeats mean that a client's update counts repeatedly).
 
         Fewer available than `k`: all of them.  Ties go to the lowest id.
@@ -224,15 +224,6 @@ class Selector(Component, ABC):
     def diagnostics(self) -> dict[str, NDArray[Any]]:
         """Return what an analysis may want to see of the present state, as named arrays."""
         return {}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything `load_state_dict` needs: arrays, numbers, strings and containers."""
-        return dict(self.__pydantic_private__ or {})
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
-        for key, value in state.items():
-            setattr(self, key, value)
 
 
 selectors: Registry[Selector] = Registry("selector", "simfl.components.selectors", "uniform")

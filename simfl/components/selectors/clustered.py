@@ -13,9 +13,9 @@ from typing_extensions import override
 
 from simfl.components.selectors._urns import draw, fill
 from simfl.components.selectors._vectors import Metric, condensed, distances, row_distances
-from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.core.memory import require_memory
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 METRICS: dict[str, Metric] = {"arccos": "arccos", "L2": "squared_L2", "L1": "L1"}
 
@@ -52,9 +52,7 @@ class Clustered(Selector):
     _order: Ids | None = PrivateAttr(default=None)
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         """May contain an id repeatedly."""
         self._prepare(view.clients, rng)
         ids = view.available
@@ -87,7 +85,7 @@ class Clustered(Selector):
         matrix[:, places] = rows.T
         self._distances = matrix
 
-    def _prepare(self, n: int, rng: np.random.Generator) -> None:
+    def _prepare(self, n: int, rng: Rng) -> None:
         """Put clients not there before, of `n`, into the order."""
         if self._distances is None or self._order is None:
             self._distances, self._order = np.zeros((1, 1)), np.zeros(0, dtype=np.int64)

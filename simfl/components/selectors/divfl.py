@@ -13,9 +13,9 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
-from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
 from simfl.core.memory import require_memory
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 
 
 def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None) -> list[int]:
@@ -86,18 +86,14 @@ class DivFl(Selector):
         return ("gradient",) if gradients else ()
 
     @override
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         ids = view.available
         if self.refresh == "participants":
             ids = ids[~present(self._vectors, view.clients)[ids]]
         return None if reports or not len(ids) else Probe(self.vectors, ids)
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         for report in reports:
             self._learn(view.clients, report.clients, report.values)
         ids = view.available

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.types import Floats, Ids
+from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
+from simfl.core.types import Floats, Ids, Rng
 
 _LARGE = 10**9
 """Numbers drawn client by client in a choice, at most; beyond, clients with equal odds are drawn
@@ -48,7 +48,7 @@ def duels(reward: Floats) -> tuple[Floats, Floats]:
     return beats.sum(axis=1).astype(np.float64), beats.sum(axis=0).astype(np.float64)
 
 
-def thompson(a: Floats, b: Floats, size: int, rng: np.random.Generator) -> list[int]:
+def thompson(a: Floats, b: Floats, size: int, rng: Rng) -> list[int]:
     """Return `size` positions: the largest of fresh draws from Beta(a, b) `(n,)`, one by one.
 
     Exact, yet O(n) cheap operations per position: everybody draws a uniform number, but only where
@@ -72,7 +72,7 @@ def thompson(a: Floats, b: Floats, size: int, rng: np.random.Generator) -> list[
     return picked
 
 
-def thompson_by_groups(a: Floats, b: Floats, size: int, rng: np.random.Generator) -> list[int]:
+def thompson_by_groups(a: Floats, b: Floats, size: int, rng: Rng) -> list[int]:
     """Return what `thompson` does, in distribution, at the cost of one client for each (a, b).
 
     Of clients with the same (a, b) only the largest draw matters, an order statistic; all of them
@@ -164,9 +164,7 @@ class FedAcs(Selector):
         return () if self.needs_updates else ("gradient",)
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         ids = view.available
         wins, losses = self._counts(view.clients)
         if len(ids) <= k:
@@ -196,9 +194,7 @@ class FedAcs(Selector):
             return {}
         return {"wins": self._wins, "losses": self._losses, "reward": np.array(self._trace)}
 
-    def _pool(
-        self, ids: Ids, size: int, wins: Floats, losses: Floats, rng: np.random.Generator
-    ) -> Ids:
+    def _pool(self, ids: Ids, size: int, wins: Floats, losses: Floats, rng: Rng) -> Ids:
         """Return `size` of `ids`: Algorithm 1, lines 3 to 10."""
         a, b = wins[ids] + 1, losses[ids] + 1
         if self.fast:

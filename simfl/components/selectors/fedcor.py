@@ -14,8 +14,8 @@ from typing_extensions import override
 from simfl.components.selectors._draws import spread
 from simfl.components.selectors._gaussian_process import Posterior, choose, train
 from simfl.components.selectors._presets import with_preset
-from simfl.components.selectors.base import Probe, Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.types import Floats, Ids
+from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
+from simfl.core.types import Floats, Ids, Rng
 
 
 @selectors.register("fedcor")
@@ -92,9 +92,7 @@ class FedCor(Selector):
         return self.interval is not None and t > self.warmup and t % self.interval == 0
 
     @override
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         update = self._is_update(view)
         if not len(view.available):
             return None
@@ -109,9 +107,7 @@ class FedCor(Selector):
         return None
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         self._grow(view.clients, rng)
         self._learn(view, reports)
         ids = view.available
@@ -139,7 +135,7 @@ class FedCor(Selector):
             return {}
         return {"embeddings": self._embeddings.T, "annealing": self._annealing}
 
-    def _grow(self, n: int, rng: np.random.Generator) -> None:
+    def _grow(self, n: int, rng: Rng) -> None:
         """Give clients that were not there before a random embedding of a common length."""
         if self._embeddings is None or self._annealing is None:
             self._embeddings, self._annealing = np.zeros((self.dimension, 0)), np.ones(0)
@@ -152,7 +148,7 @@ class FedCor(Selector):
         self._embeddings = np.hstack([self._embeddings, new])
         self._annealing = np.append(self._annealing, np.ones(n - known))
 
-    def _learn(self, view: View, reports: tuple[Reports, ...]) -> None:
+    def _learn(self, view: View, reports: Answers) -> None:
         n, t = view.clients, view.round - 1
         losses = [
             spread(np.where(np.isfinite(report.values), report.values, np.nan), report.clients, n)

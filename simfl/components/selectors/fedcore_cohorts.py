@@ -7,8 +7,8 @@ legacy generator seeded with r (docs/algorithms.md, 0.1 and F.4), and so does th
 import numpy as np
 from typing_extensions import override
 
-from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.types import Ids
+from simfl.components.selectors.base import Answers, Selector, View, selectors
+from simfl.core.types import Ids, Rng
 
 
 @selectors.register("fedcore_cohorts")
@@ -20,9 +20,7 @@ class FedcoreCohorts(Selector):
     """
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         legacy = np.random.RandomState(view.round)  # the authors' own stream
         drawn = legacy.choice(view.clients, min(k, view.clients), replace=False)
         chosen = np.sort(drawn[np.isin(drawn, view.available)])

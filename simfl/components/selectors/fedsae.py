@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from simfl.components.selectors._draws import spread, successive
 from simfl.components.selectors._losses import LossTracker
-from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View, selectors
-from simfl.core.types import Ids
+from simfl.components.selectors.base import Answers, Probe, RoundOutcome, View, selectors
+from simfl.core.types import Ids, Rng
 
 
 @selectors.register("fedsae")
@@ -36,9 +36,7 @@ class FedSae(LossTracker):
     _outdated: Ids | None = PrivateAttr(default=None)
 
     @override
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         if self._outdated is None or reports:
             return super().probe(view, reports, rng)
         asked = np.intersect1d(self._outdated, view.available)
@@ -50,9 +48,7 @@ class FedSae(LossTracker):
         self._outdated = np.union1d(before, outcome.arrived)
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         self._hear(view, reports)
         value, loss = self.values(view, reports), self.losses()
         ids = view.available
@@ -60,7 +56,7 @@ class FedSae(LossTracker):
             return np.sort(ids[np.argsort(-loss[ids], kind="stable")[:k]])
         return np.sort(ids[successive(self.beta * value[ids], k, rng)])
 
-    def _hear(self, view: View, reports: tuple[Reports, ...]) -> None:
+    def _hear(self, view: View, reports: Answers) -> None:
         if self._loss is None or self._outdated is None:
             return
         for report in reports:

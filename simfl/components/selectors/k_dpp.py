@@ -9,23 +9,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._determinantal import KDpp, similarity
 from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
-from simfl.components.selectors._vectors import (
-    Vectors,
-    all_distances,
-    distances,
-    present,
-    stored,
+from simfl.components.selectors._vectors import Vectors, all_distances, distances, present, stored
+from simfl.components.selectors.base import (
+    Answers,
+    Probe,
+    Report,
+    Reports,
+    Selector,
+    View,
+    selectors,
 )
-from simfl.components.selectors.base import Probe, Report, Reports, Selector, View, selectors
 from simfl.core.circumstances import Circumstances
 from simfl.core.memory import require_memory
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids, Rng
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class KDppSelector(Selector):
     )
 
     _profiles: Vectors | None = PrivateAttr(default=None)
-    _answered: NDArray[np.bool_] | None = PrivateAttr(default=None)
+    _answered: Flags | None = PrivateAttr(default=None)
     _similarity: tuple[Ids, Floats] | None = PrivateAttr(default=None)
     _kernel: Floats | None = PrivateAttr(default=None)
     _sketch: Sketch | None = PrivateAttr(default=None)
@@ -90,7 +91,7 @@ class KDppSelector(Selector):
                 "layer, and the model has none"
             )
 
-    def _answered_before(self, view: View) -> NDArray[np.bool_]:
+    def _answered_before(self, view: View) -> Flags:
         answered = np.zeros(view.clients, dtype=bool)
         again = self.refresh_every is not None and (view.round - 1) % self.refresh_every == 0
         if self._answered is not None and not again:
@@ -98,18 +99,14 @@ class KDppSelector(Selector):
         return answered
 
     @override
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         unknown = view.available[~self._answered_before(view)[view.available]]
         if reports or not len(unknown):
             return None
         return Probe(REPORTS[self.profile], unknown)
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         for report in reports:
             self._learn(view, report)
         ids = view.available
@@ -135,7 +132,7 @@ class KDppSelector(Selector):
         """Forget what follows from the profiles."""
         self._similarity = self._kernel = self._sketch = self._sampler = None
 
-    def _sample(self, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+    def _sample(self, ids: Ids, k: int, rng: Rng) -> Ids:
         """Return `k` of `ids`, by the k-DPP over their profiles."""
         everybody, S = self._everybody()
         if len(everybody) > DECOMPOSED:
@@ -147,7 +144,7 @@ class KDppSelector(Selector):
             logger.info("k_dpp: the kernel of %d clients is decomposed", len(ids))
         return self._sample_decomposed(ids, k, rng)
 
-    def _sample_decomposed(self, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+    def _sample_decomposed(self, ids: Ids, k: int, rng: Rng) -> Ids:
         """Return `k` of `ids`.
 
         That is everybody's k-DPP, given that it chooses among them: mostly it is soon seen to do

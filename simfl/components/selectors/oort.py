@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from simfl.components.selectors._draws import log_shares, successive
 from simfl.components.selectors._presets import with_preset
-from simfl.components.selectors.base import Reports, RoundOutcome, Selector, View, selectors
-from simfl.core.types import Floats, Ids
+from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
+from simfl.core.types import Floats, Ids, Rng
 
 
 def slowness(duration_s: Floats, preferred_s: float, penalty: float) -> Floats:
@@ -111,9 +111,7 @@ class Oort(Selector):
         return with_preset(cls.presets, options, "paper")
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         self._sizes = np.minimum(view.history.samples, self.budget or np.inf).astype(np.int64)
         exploring = self.exploration if self._exploring is None else self._exploring
         self._exploring = max(exploring * self.decay, self.least_exploration)
@@ -178,7 +176,7 @@ class Oort(Selector):
         score = scaled + freshness(view.round, history.last_round)
         return (score * slow if self.penalise == "score" else score), slow
 
-    def _exploit(self, score: Floats, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+    def _exploit(self, score: Floats, ids: Ids, k: int, rng: Rng) -> Ids:
         """Return `k` of `ids`, drawn by score from those that reach a share of a high score."""
         k = min(k, len(ids))
         if k <= 0:

@@ -7,9 +7,9 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.selectors.base import Reports, Selector, View, selectors
+from simfl.components.selectors.base import Answers, Selector, View, selectors
 from simfl.core.circumstances import Circumstances
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Floats, Ids, Rng
 from simfl.errors import RunError
 
 
@@ -47,9 +47,7 @@ class Oracle(Selector):
             )
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         """Choose by the truth.
 
         Raises:
@@ -66,7 +64,7 @@ class Oracle(Selector):
             raise RunError(f"the oracle selector needs to know {name!r}, which this run can't tell")
         return np.asarray(view.truth[name], dtype=np.float64)
 
-    def _balanced(self, counts: Floats, ids: Ids, k: int, rng: np.random.Generator) -> Ids:
+    def _balanced(self, counts: Floats, ids: Ids, k: int, rng: Rng) -> Ids:
         target = counts.sum(axis=0) / max(float(counts.sum()), 1e-300)
         mixed, left = np.zeros(counts.shape[1]), rng.permutation(ids)
         chosen: list[int] = []

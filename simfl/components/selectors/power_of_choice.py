@@ -11,8 +11,8 @@ from pydantic import Field, PositiveInt
 from typing_extensions import override
 
 from simfl.components.selectors._draws import log_shares, spread, successive
-from simfl.components.selectors.base import Probe, Reports, Selector, View, selectors
-from simfl.core.types import Ids
+from simfl.components.selectors.base import Answers, Probe, Selector, View, selectors
+from simfl.core.types import Ids, Rng
 
 
 @selectors.register("power_of_choice")
@@ -41,24 +41,20 @@ class PowerOfChoice(Selector):
     )
     minibatch: PositiveInt = Field(64, description="samples in cpow-d's mini-batch")
 
-    def _draw(self, view: View, k: int, rng: np.random.Generator) -> Ids:
+    def _draw(self, view: View, k: int, rng: Rng) -> Ids:
         ids = view.available
         d = max(self.candidates or 2 * k, k)
         return np.sort(ids[successive(log_shares(view.history.samples[ids]), d, rng)])
 
     @override
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         if self.loss == "last" or reports or not len(view.available):
             return None
         samples = self.minibatch if self.loss == "minibatch" else None
         return Probe("loss", self._draw(view, view.k, rng), samples=samples)
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         loss = view.history.loss
         if reports:
             ids = np.intersect1d(reports[0].probe.clients, view.available)

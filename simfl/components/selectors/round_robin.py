@@ -4,8 +4,8 @@ import numpy as np
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.types import Ids
+from simfl.components.selectors.base import Answers, Selector, View, selectors
+from simfl.core.types import Ids, Rng
 
 
 @selectors.register("round_robin")
@@ -20,9 +20,7 @@ class RoundRobin(Selector):
     _next: int = PrivateAttr(default=0)
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         ids = view.available
         if not len(ids) or k <= 0:
             return ids[:0]

@@ -12,8 +12,8 @@ from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._draws import spread
-from simfl.components.selectors.base import Probe, Reports, Selector, View, selectors
-from simfl.core.types import Floats, Ids
+from simfl.components.selectors.base import Answers, Probe, Reports, Selector, View, selectors
+from simfl.core.types import Floats, Ids, Rng
 
 
 @selectors.register("tifl")
@@ -62,9 +62,7 @@ class Tifl(Selector):
         return spread(known, np.arange(len(known)), view.clients)
 
     @override
-    def probe(
-        self, view: View, reports: tuple[Reports, ...], rng: np.random.Generator
-    ) -> Probe | None:
+    def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         ids, asks = view.available, []
         unknown = ids[np.isnan(self._durations(view)[ids])]
         if len(unknown):
@@ -74,9 +72,7 @@ class Tifl(Selector):
         return asks[len(reports)] if len(reports) < len(asks) else None
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         tier = self._tiers(view, reports)
         if self._is_due(view) and reports and reports[-1].probe.report == "loss":
             self._judge(view, reports[-1], tier)
@@ -93,7 +89,7 @@ class Tifl(Selector):
         nearest = others[np.lexsort((tier[others], away))]
         return np.sort(np.concatenate([inside, nearest[: k - len(inside)]]))
 
-    def _tiers(self, view: View, reports: tuple[Reports, ...]) -> Ids:
+    def _tiers(self, view: View, reports: Answers) -> Ids:
         """Return `(n,)` each client's tier, 0 the fastest, -1 for none."""
         durations = self._durations(view)
         for report in reports:
@@ -140,7 +136,7 @@ class Tifl(Selector):
             self._credits = np.full(self.tiers, share if self.credits is None else self.credits)
         return self._credits
 
-    def _choose_tier(self, present: Ids, rng: np.random.Generator) -> int:
+    def _choose_tier(self, present: Ids, rng: Rng) -> int:
         """Return one of the tiers that have available clients, and charge it a credit."""
         there = np.isin(np.arange(self.tiers), present)
         if not there.any():

@@ -1,10 +1,9 @@
 """Uniform client selection without replacement, as in FedAvg (McMahan et al., 2017)."""
 
-import numpy as np
 from typing_extensions import override
 
-from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.types import Ids
+from simfl.components.selectors.base import Answers, Selector, View, selectors
+from simfl.core.types import Ids, Rng
 
 
 @selectors.register("uniform")
@@ -15,7 +14,5 @@ class Uniform(Selector):
     """
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         return view.draw(k, rng)

@@ -8,8 +8,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.selectors._draws import log_shares, successive
-from simfl.components.selectors.base import Reports, Selector, View, selectors
-from simfl.core.types import Ids
+from simfl.components.selectors.base import Answers, Selector, View, selectors
+from simfl.core.types import Ids, Rng
 
 
 @selectors.register("weighted")
@@ -28,9 +28,7 @@ class Weighted(Selector):
     )
 
     @override
-    def select(
-        self, view: View, reports: tuple[Reports, ...], k: int, rng: np.random.Generator
-    ) -> Ids:
+    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         ids = view.available
         samples = view.history.samples[ids]
         if len(ids) <= k or not samples.any():

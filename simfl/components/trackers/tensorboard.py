@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from typing_extensions import override
 
 from simfl.components.trackers.base import Record, Step, TrackedRun, Tracker, trackers
@@ -18,6 +18,15 @@ class TensorBoard(Tracker):
     package: ClassVar[str] = "tensorboard"
 
     folder: str = Field("tensorboard", description="within the folder of the scenario's runs")
+
+    @field_validator("folder")
+    @classmethod
+    def _is_its_own(cls, value: str) -> str:
+        """What is there of a run is replaced, which must not be the run itself, or another's."""
+        path = Path(value)
+        if path.is_absolute() or not path.parts or ".." in path.parts:
+            raise ValueError("must name a folder within that of the runs, such as 'tensorboard'")
+        return value
 
     @override
     def begin(self, run: TrackedRun) -> Record:

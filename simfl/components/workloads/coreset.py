@@ -44,7 +44,6 @@ class CoresetTraining(Workload):
     feature_cost: float = Field(
         0.0,
         ge=0,
-        allow_inf_nan=False,
         description="phi: sample-units per sample for the coreset's features (FedCore: 0; "
         "a forward pass: 1/3); raw inputs cost nothing",
     )

@@ -2,13 +2,12 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from simfl.core.registry import Component, Registry
+from simfl.core.types import Floats, Ids
 from simfl.sim.timeline import Timeline
 
 Direction = Literal["down", "up"]
@@ -48,7 +47,7 @@ class Links(ABC):
     @property
     def lone(self) -> bool:
         """Whether `expected_s` is nothing but latency and bytes over the device's own rate."""
-        return None not in [self.duration_s(0, way, 1) for way in get_args(Direction)]
+        return False
 
     @abstractmethod
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
@@ -69,11 +68,11 @@ class Network(Component, ABC):
     def bind(
         self,
         timeline: Timeline,
-        downlink_bps: NDArray[np.float64],
-        uplink_bps: NDArray[np.float64],
-        latency_s: NDArray[np.float64],
+        downlink_bps: Floats,
+        uplink_bps: Floats,
+        latency_s: Floats,
         *,
-        cells: NDArray[np.int64] | None = None,
+        cells: Ids | None = None,
         variation: Variation | None = None,
         folder: Path | None = None,
     ) -> Links:

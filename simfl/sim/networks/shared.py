@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.types import Ids
+from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.lines import Lines
@@ -92,17 +91,18 @@ class Shared(Network):
     @property
     @override
     def reads_files(self) -> bool:
-        return any(
-            rates is not None
-            for rates in [self.rates, *(cell.rates for cell in self.cells.values())]
-        )
+        return bool(self._traces)
+
+    @property
+    def _traces(self) -> list[RateTrace]:
+        traces = [self.rates, *(cell.rates for cell in self.cells.values())]
+        return [trace for trace in traces if trace is not None]
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if circumstances.folder is not None:
-            for rates in [self.rates, *(cell.rates for cell in self.cells.values())]:
-                if rates is not None:
-                    rates.read(circumstances.folder)
+            for trace in self._traces:
+                trace.read(circumstances.folder)
         narrow = any(cell.uplink < math.inf for cell in self.cells.values())
         if self.buffer and narrow and self.server_downlink < math.inf:
             yield (
@@ -114,9 +114,9 @@ class Shared(Network):
     def bind(
         self,
         timeline: Timeline,
-        downlink_bps: NDArray[np.float64],
-        uplink_bps: NDArray[np.float64],
-        latency_s: NDArray[np.float64],
+        downlink_bps: Floats,
+        uplink_bps: Floats,
+        latency_s: Floats,
         *,
         cells: Ids | None = None,
         variation: Variation | None = None,
@@ -132,7 +132,7 @@ class Shared(Network):
         gross = 1 + self.overhead  # bytes on the wire for each byte of a model
         down = [bps / gross for bps in (self.server_uplink, *(cell.downlink for cell in within))]
         up = [bps / gross for bps in (self.server_downlink, *(cell.uplink for cell in within))]
-        own: dict[Direction, NDArray[np.float64]] = {"down": downlink_bps, "up": uplink_bps}
+        own: dict[Direction, Floats] = {"down": downlink_bps, "up": uplink_bps}
         plain = gross == 1
         links = _SharedLinks(
             timeline,
@@ -156,8 +156,8 @@ class _SharedLinks(Links):
     def __init__(
         self,
         timeline: Timeline,
-        device_bps: dict[Direction, NDArray[np.float64]],
-        latency_s: NDArray[np.float64],
+        device_bps: dict[Direction, Floats],
+        latency_s: Floats,
         lines: dict[Direction, Lines],
         variation: Variation | None,
         plain: bool,

@@ -15,6 +15,7 @@ from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.step import Milestones
+from simfl.components.schedules.warm_up import WarmUp
 from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.testing.circumstances import circumstances
 
@@ -166,6 +167,9 @@ def test_fednova_learns_of_local_training() -> None:
     far = LocalTraining(8, plain, schedule, proximal=3.0)
     [told] = FedNova().objections(circumstances(training=far))
     assert "below 1, but it is 1.5" in told
+    for local in (both, far):  # told too where the first round's rate is 0
+        warming = replace(local, schedule=WarmUp(rounds=4, start=0.0))
+        assert list(FedNova().objections(circumstances(training=warming)))
     other = circumstances(training=LocalTraining(8, Adam()))
     [told] = FedNova().objections(other)
     assert "how far steps of sgd reach" in told

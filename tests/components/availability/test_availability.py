@@ -57,6 +57,13 @@ def options(request: pytest.FixtureRequest) -> dict[str, object]:
     return dict(request.param)
 
 
+def test_an_outage_makes_no_session_longer(folder: Path) -> None:
+    base = {"name": "trace", "file": "trace.csv", "period": "500 s"}
+    outages = {"name": "outages", "between": "2 h", "lasting": "1 min", "base": base}
+    longest_s = availabilities.parse(outages).longest_session_s(folder)
+    assert longest_s == availabilities.parse(base).longest_session_s(folder) < math.inf
+
+
 def changes(one: OnlineSchedule, device: int, count: int) -> list[float]:
     times: list[float] = []
     now = 0.0

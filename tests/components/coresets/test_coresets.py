@@ -1,6 +1,7 @@
 """Coresets: the oracles of docs/algorithms.md (B.3), brute force where that is possible."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,6 +149,17 @@ def test_convex_models_are_compared_by_inputs() -> None:
     method = KMedoids(feature="logit_gradient")
     assert (method.uses(convex=True), method.uses(convex=False)) == ("inputs", "logit_gradient")
     assert coresets.parse("random").uses(convex=False) == "none"
+
+
+@pytest.mark.parametrize("shape", [(20,), (20, 1), (20, 3)], ids=str)
+@pytest.mark.parametrize("name", coresets.names())
+def test_targets_that_are_no_classes(name: str, shape: tuple[int, ...]) -> None:
+    """Yes or no for several labels, or numbers of which some are equal: the run ended there."""
+    rng = np.random.default_rng(0)
+    targets: Any = rng.integers(0, 2, shape).astype(np.float32)
+    rows, weights = coresets.parse(name).choose(rng.normal(size=(20, 2)), targets, 5, rng)
+    assert len(set(rows.tolist())) == 5
+    assert weights.sum() == pytest.approx(20)
 
 
 def test_random_is_uniform_and_unbiased() -> None:

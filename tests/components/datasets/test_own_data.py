@@ -206,6 +206,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no array": ("npz", {"label": "Y"}, r"data\.npz has no array 'Y'"),
     "no archive": ("npz", {"file": "data.csv"}, r"can't read .*data\.csv"),
     "no owners": ("npz", {"client": "x"}, r"array for `client` has shape \(24, 2\)"),
+    "half a test set": ("npz", {"test_inputs": "x"}, "`test_label` go together: one of them is"),
     "no pictures": ("image_folder", {"path": "."}, "."),
     "no group": ("image_folder", {"client": "ann"}, "needs a group in parentheses"),
     "no expression": ("image_folder", {"client": "("}, "is no regular expression"),
@@ -236,6 +237,17 @@ def test_what_is_refused(case, options, tmp_path):
         changes, message = {"path": "empty"}, "has no pictures"
     with pytest.raises(InputError, match=message):
         scenario({"name": name, **options[name], **changes})
+
+
+def test_owners_in_a_long_table_are_the_same_from_end_to_end(tmp_path):
+    """Read part by part, `1` was `1.0` where cells were missing, and another client."""
+    n = 300_000  # more rows than one part has
+    owners = ["", *["1"] * (n - 2), "eve"]
+    lines = ["label,a,who", *(f"{row % 2},{row},{who}" for row, who in enumerate(owners))]
+    (tmp_path / "long.csv").write_text("\n".join(lines))
+    made = scenario({"name": "csv", "file": str(tmp_path / "long.csv"), "client": "who"})
+    natural = made.data.dataset.load(None, Seeds(0)).natural
+    assert len(natural) == 3
 
 
 def test_empty_cells_are_told(tmp_path):

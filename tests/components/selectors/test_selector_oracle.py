@@ -5,6 +5,7 @@ import pytest
 
 from simfl.components.selectors.oracle import Oracle
 from simfl.errors import RunError
+from simfl.testing.circumstances import circumstances
 from simfl.testing.fake_server import FakeServer
 
 
@@ -29,3 +30,10 @@ def test_is_marked_and_refuses_to_guess() -> None:
     view = FakeServer.random(4).view(2)
     with pytest.raises(RunError, match="'duration_s'"):
         Oracle().select(view, (), 2, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("targets", ["labels", "numbers"])
+def test_objects_to_targets_without_classes_before_a_run(targets: str) -> None:
+    [told] = Oracle(goal="balanced").objections(circumstances(targets=targets))
+    assert f"the targets of data set 'synthetic_images' are {targets}" in told
+    assert not list(Oracle().objections(circumstances(targets=targets)))

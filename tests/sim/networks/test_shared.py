@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simfl.sim.networks.base import Links, Transfer, networks
+from simfl.sim.networks.base import Direction, Links, Network, Transfer, networks
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
+from tests.sim.sim_world import make, make_fleet
 
 
 def bind(
@@ -152,6 +153,34 @@ def test_bytes_are_conserved_whatever_is_aborted() -> None:
 def test_a_wrong_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="data rate"):
         networks.get("shared").model_validate({"server_uplink": "5 s"})
+
+
+class Courier(Links):
+    """Every transfer takes an hour, whatever the devices' links."""
+
+    def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
+        return self.expected_s(device, direction, size)
+
+    def expected_s(self, device: int, direction: Direction, size: int) -> float:
+        return 3600.0
+
+    def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
+        raise NotImplementedError  # it says how long each takes
+
+
+class Post(Network):
+    """Couriers."""
+
+    def bind(self, *_: Any, **__: Any) -> Links:
+        return Courier()
+
+
+def test_a_network_of_ones_own_is_asked_how_long_the_full_workload_takes() -> None:
+    """Where it knew every duration it was taken for latency and bytes over the device's rate."""
+    world = make(make_fleet(2), network=Post())
+    assert world.rounds[0].end_s == 2 * 3600.0 + 10.0
+    down_s, _, up_s = world.server.nominal_phases_s()
+    assert down_s.tolist() == up_s.tolist() == [3600.0, 3600.0]
 
 
 def test_overhead_takes_time_on_every_link_and_is_not_booked() -> None:
