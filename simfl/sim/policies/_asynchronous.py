@@ -16,9 +16,9 @@ from simfl.sim.server.server import Server
 class Asynchronous(RoundPolicy, ABC):
     """Keep clients at work; aggregate whenever enough updates have arrived.
 
-    Whoever comes back or drops out is replaced at once, and may be chosen again at once: of one
-    client there is never more than one work under way, but there may be several updates in the
-    buffer.
+    Whoever comes back or drops out is replaced at once (while the server aggregates, once it is
+    done: `server_time`), and may be chosen again at once: of one client there is never more than
+    one work under way, but there may be several updates in the buffer.
     """
 
     needs_updates = True
