@@ -4,7 +4,9 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import entry_points
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, distributions
+from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import (
@@ -84,6 +86,13 @@ def nested(message: str, model: type[BaseModel], error: ValidationError) -> Pyda
     )
 
 
+@cache
+def _advertised() -> list[EntryPoint]:
+    """Return what installed distributions advertise to simfl, by name; looked up once."""
+    points = (point for installed in distributions() for point in installed.entry_points)
+    return sorted({p for p in points if p.group.startswith("simfl.")}, key=lambda p: p.name)
+
+
 C = TypeVar("C", bound=Component)
 T = TypeVar("T", bound=Component)
 
@@ -155,7 +164,7 @@ class Registry(Generic[C]):
         package = importlib.import_module(self.package)
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{self.package}.{module.name}")
-        for plugin in sorted(entry_points(group=self.group), key=lambda point: point.name):
+        for plugin in self._plugins:
             try:
                 plugin.load()
             except Exception as error:
@@ -164,6 +173,24 @@ class Registry(Generic[C]):
                 ) from error
         self._installed = frozenset(self.classes.values())
         self._loaded = True
+
+    @cached_property
+    def _plugins(self) -> list[EntryPoint]:
+        return [point for point in _advertised() if point.group == self.group]
+
+    def _import(self, name: str) -> None:
+        """Import the file that is called as a member: most are.
+
+        All others are imported where that does not find it, and where there are plugins, one of
+        which may want the same name.
+        """
+        if not self._plugins:
+            module = f"{self.package}.{name}"
+            if name.isidentifier() and find_spec(module) is not None:
+                importlib.import_module(module)
+            if name in self.classes:
+                return
+        self.load()
 
     def names(self) -> list[str]:
         """Return the registered names, sorted."""
@@ -177,7 +204,8 @@ class Registry(Generic[C]):
             NameNotFound: nothing goes by that name.
             InputError: the module or its class can't be imported.
         """
-        self.load()
+        if not self._loaded:
+            self._import(name)
         if name in self.classes:
             return self.classes[name]
         if ":" not in name:
