@@ -7,6 +7,7 @@ process: each sees its channel close.
 
 import contextlib
 import gc
+import logging
 import os
 import pickle
 import signal
@@ -21,6 +22,8 @@ from typing import Any
 
 from simfl.core.processes import started
 from simfl.errors import RunError, SimflError
+
+_LOG = logging.getLogger(__name__)
 
 Tell = Callable[[Any], None]
 """Takes what a call has to say of its progress."""
@@ -104,9 +107,12 @@ def call_all(
     Args:
         calls: what to do.
         costs: of each, for the order.
-        processes: how many at once.
+        processes: how many at once; fewer where the machine has room for some only.
         cores: how many they share.
         tell: is told a call's number and what it says, in this process.
+
+    Raises:
+        RunError: it has room for none.
     """
     waiting = deque(sorted(range(len(calls)), key=lambda number: (-costs[number], number)))
     busy: dict[Connection, _Worker] = {}
@@ -115,7 +121,14 @@ def call_all(
     try:
         while waiting or busy:
             while waiting and len(busy) < processes:
-                worker = idle.pop() if idle else _Worker()
+                try:
+                    worker = idle.pop() if idle else _Worker()
+                except RunError as error:
+                    if not busy:
+                        raise
+                    processes = len(busy)
+                    _LOG.warning("no more than %d at once: %s", processes, error)
+                    break
                 number = waiting.popleft()
                 worker.begin(number, calls[number])
                 busy[worker.channel] = worker

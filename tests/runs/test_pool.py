@@ -4,6 +4,10 @@ import os
 import signal
 from typing import Any
 
+import pytest
+
+from simfl.core.processes import started
+from simfl.errors import RunError
 from simfl.runs.pool import Call, Died, Tell, call_all
 
 
@@ -48,6 +52,24 @@ def test_what_follows_a_failure_is_done_by_somebody_else() -> None:
     assert sorted(failures) == [0, 2]
     assert isinstance(failures[0], ValueError)
     assert isinstance(failures[2], Died)
+
+
+def test_where_there_is_room_for_one_process_it_does_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hired = 0
+
+    def one_only(*words: Any, **options: Any) -> Any:
+        nonlocal hired
+        hired += 1
+        if hired > 1:
+            raise RunError("no room")
+        return started(*words, **options)
+
+    monkeypatch.setattr("simfl.runs.pool.started", one_only)
+    pids, failures = call(say_who, say_who, say_who, at_once=2)
+    assert len(set(pids)) == 1
+    assert not failures
 
 
 def test_nobody_is_left() -> None:

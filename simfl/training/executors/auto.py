@@ -1,5 +1,6 @@
 """Compute in this process, and in workers beside it once training has taken long enough."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing_extensions import override
 from simfl.core.machine import cores
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
+from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from simfl.training.evaluate import Evaluation
     from simfl.training.task import Task
+
+_LOG = logging.getLogger(__name__)
 
 PATIENCE_S = 5.0
 """CPU seconds spent on training alone before others are asked to help: what hiring them costs."""
@@ -113,10 +117,18 @@ class Auto(Executor):
         from simfl.training.executors.sharing import WithoutTensors
 
         self._may_hire = can_travel(self.task, WithoutTensors)
-        if self._may_hire:
-            self._dismiss()
-            self._team = Processes(workers=count)
-            self._team.start(self.task)
+        if not self._may_hire:
+            return
+        self._dismiss()
+        team = Processes(workers=count)
+        try:
+            team.start(self.task)
+        except RunError as error:
+            team.close()
+            self._may_hire = False
+            _LOG.warning("training goes on in this process alone: %s", error)
+        else:
+            self._team = team
 
     def _dismiss(self) -> None:
         if self._team is not None:

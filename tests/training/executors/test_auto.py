@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from simfl.core.work import OrderBatch
+from simfl.errors import RunError
 from simfl.training.executors import auto
 from simfl.training.executors.auto import Auto, sharing
 from simfl.training.executors.inline import Inline
@@ -38,4 +39,25 @@ def test_workers_are_hired_when_there_are_cores(
             for result, other in zip(executor.train(batch), expected, strict=True):
                 assert np.array_equal(result.params, other.params)
     assert hired == ([2] if hires else [])
+    executor.close()
+
+
+def test_where_there_is_no_room_for_workers_it_goes_on_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def nowhere(*_: object, **__: object) -> None:
+        raise RunError("no room")
+
+    monkeypatch.setattr(auto, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(auto, "WORTH_S", 0.0)
+    monkeypatch.setattr("simfl.training.executors.worker.started", nowhere)
+    task, executor = make_task(Logistic(), SIZES), Auto()
+    batch = OrderBatch({0: initial(task)}, make_orders(SIZES))
+    executor.start(task)
+    with sharing(2):
+        first, *others = [executor.train(batch) for _ in range(3)]
+    for results in others:
+        for result, expected in zip(results, first, strict=True):
+            assert np.array_equal(result.params, expected.params)
+    assert caplog.text.count("alone: no room") == 1
     executor.close()
