@@ -244,7 +244,7 @@ def _origin(item: Item, found: Sequence[Record]) -> str:
     command = f"`simfl reproduce {item.id}`"
     if not found:
         return f"{command}: not run."
-    commits = sorted({record.commit or record.version for record in found})
+    commits = sorted({c for record in found for c in (record.commit or record.version).split()})
     machines = sorted({record.machine for record in found})
     where = f"[{item.id}.csv](results/{item.id}.csv)"
     return f"{command}; {where}; commit {', '.join(commits)}; {'; '.join(machines)}."
