@@ -7,7 +7,7 @@ its way, whose first byte has come, waits for it, and asks for it again and agai
 """
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import simpy
 from typing_extensions import override
@@ -114,13 +114,10 @@ class _Polled(Transfer):
         self._moving: Transfer | None = None
         self._aborted = False
 
-    def _begin(self, direction: Direction) -> None:
+    def _begin(self, direction: Direction, landed: Callable[[simpy.Event], None]) -> None:
         if not self._aborted:
             self._moving = self._links.begin(self._device, direction, self._size)
-            self._moving.callbacks.append(self._landed)
-
-    def _landed(self, _: simpy.Event) -> None:
-        raise NotImplementedError
+            self._moving.callbacks.append(landed)
 
     def count(self) -> None:
         """Tell who waits for it, unless it was called off."""
@@ -136,25 +133,21 @@ class _Polled(Transfer):
 class _Download(_Polled):
     def __init__(self, timeline: Timeline, links: PolledLinks, device: int, size: int) -> None:
         super().__init__(timeline, links, device, size)
-        timeline.at(links.ask_s(device)).callbacks.append(lambda _: self._begin("down"))
-
-    @override
-    def _landed(self, _: simpy.Event) -> None:
-        self.count()
+        asks = timeline.at(links.ask_s(device))
+        asks.callbacks.append(lambda _: self._begin("down", lambda _: self.count()))
 
 
 class _Upload(_Polled):
     def __init__(self, timeline: Timeline, links: PolledLinks, device: int, size: int) -> None:
         super().__init__(timeline, links, device, size)
         self._here = False
-        self._begin("up")
+        self._begin("up", self._landed)
 
     @property
     def under_way(self) -> bool:
         """Whether it is still to come."""
         return not (self._here or self._aborted)
 
-    @override
     def _landed(self, _: simpy.Event) -> None:
         if not self._aborted:
             self._here = True

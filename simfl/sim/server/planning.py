@@ -42,7 +42,7 @@ class Planner:
         self._links = links
         self._seeds = seeds
         self._workload = workload
-        self._issues: dict[int, int] = {}  # by client: orders given so far
+        self._issues = np.zeros(len(fleet), dtype=np.int64)  # orders given so far
         self._versions: dict[int, int] = {}  # by client: the version that a probe has brought it
         self.follow()
 
@@ -67,7 +67,7 @@ class Planner:
         state, prices = self._state, self._state.settings.prices
         corrections = prices.correction_bytes or None
         download = corrections if self._holds_model(client) else prices.down_bytes
-        issue = self._issues.get(client, 0)
+        issue = int(self._issues[client])
         seed = self._seeds.number("batches", client, issue)
         samples, size = int(self._fleet.samples[client]), self._state.settings.batch_size
         with blaming(self._workload, f"planning for client {client} in round {state.round}"):

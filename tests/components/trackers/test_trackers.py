@@ -44,7 +44,7 @@ def test_tensorboard_reads_rounds_and_virtual_time(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("folder", [".", "", "..", "../other", "logs/../..", "/tmp/logs"])
+@pytest.mark.parametrize("folder", [".", "", "..", "../other", "logs/../..", "/logs"])
 def test_tensorboard_replaces_nothing_but_its_own(folder: str) -> None:
     """The folder of the run itself stood there, and was removed."""
     with pytest.raises(ValueError, match="must name a folder within that of the runs"):
