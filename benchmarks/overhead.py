@@ -16,19 +16,20 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-from pydantic import PrivateAttr
+from typing import Any, TypeVar
 
 from benchmarks.report import leave
 from benchmarks.workloads import scenario
+from simfl.core.work import OrderBatch, WorkResult
 from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.runs.run import run
 from simfl.sim.timeline import Listener
+from simfl.training.evaluate import Evaluation
 from simfl.training.executors.base import executors
 from simfl.training.executors.inline import Inline
 
+T = TypeVar("T")
 Call = Callable[[], object]
 CALLS: list[tuple[str, Call, float]] = []
 """What the executor was asked, and how long it took."""
@@ -38,25 +39,19 @@ CALLS: list[tuple[str, Call, float]] = []
 class Recorded(Inline):
     """`inline`, with its calls timed and kept."""
 
-    _inner: Inline = PrivateAttr(default_factory=Inline)
-
-    def start(self, task: Any) -> None:
-        """See `Executor.start`."""
-        self._inner.start(task)
-
-    def train(self, *args: Any, **kwargs: Any) -> Any:
+    def train(self, batch: OrderBatch) -> list[WorkResult]:
         """See `Executor.train`."""
-        return timed("training", lambda: self._inner.train(*args, **kwargs))
+        return timed("training", lambda: Inline.train(self, batch))
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+    def evaluate(self, *args: Any) -> Evaluation:
         """See `Executor.evaluate`."""
-        return timed("evaluation", lambda: self._inner.evaluate(*args, **kwargs))
+        return timed("evaluation", lambda: Inline.evaluate(self, *args))
 
     def close(self) -> None:
         """See `Executor.close`; the calls must be able to be made again."""
 
 
-def timed(kind: str, call: Call) -> object:
+def timed(kind: str, call: Callable[[], T]) -> T:
     """Make `call` and keep it."""
     began = time.process_time()
     found = call()

@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -32,12 +32,13 @@ def encode_row(time_s: float, kind: str, row: RoundRow | ClientRow) -> tuple[str
     """Return the log line of an event that is a row, and the row's cells, numbers as text."""
     columns = COLUMNS[type(row)]
     values = columns.values(row)
-    texts = [_TEXTS[type(value)](value) for value in values]
-    # A number takes longest to become text, and does it once.
-    cells = [
-        text if type(value) is float and value - value == 0.0 else value
-        for value, text in zip(values, texts, strict=True)
-    ]
+    texts, cells = [], []
+    for value in values:
+        of_kind = type(value)
+        text = _TEXTS[of_kind](value)
+        texts.append(text)
+        # A number takes longest to become text, and does it once.
+        cells.append(text if of_kind is float and value - value == 0.0 else value)
     return _form(kind, columns.names) % (_text(time_s), *texts), cells
 
 
@@ -203,11 +204,12 @@ class GrowingFile:
         Raises:
             RunError: a replayed line differs from the recorded one.
         """
-        self._digest.update(line.encode() + b"\n")
         self.count += 1
         if self.count > self.before:
             self._waiting.append(line)
-        elif line != (recorded := next(self._recorded)):
+            return
+        self._digest.update(_block([line]))
+        if line != (recorded := next(self._recorded)):
             raise RunError(
                 f"{self.path}: line {self.count} differs from the recorded one; the code, the "
                 f"data or the scenario has changed since\n"
@@ -222,7 +224,9 @@ class GrowingFile:
         """
         if not self._waiting:
             return
-        block = memoryview(_packed(self.path, ("\n".join(self._waiting) + "\n").encode()))
+        lines, digest = _block(self._waiting), self._digest.copy()
+        digest.update(lines)
+        block = memoryview(_packed(self.path, lines))
         written = 0
         try:
             # From where whole lines end, so that it may be done again if it was interrupted.
@@ -233,7 +237,7 @@ class GrowingFile:
             os.ftruncate(self._descriptor, self._end)
             raise RunError(f"can't write {self.path}: {error.strerror}") from error
         # One statement without a call: no interruption comes between.
-        self._waiting, self._end = [], self._end + written
+        self._waiting, self._digest, self._end = [], digest, self._end + written
 
     def close(self) -> None:
         """Write what waits and close; safe to call twice.
@@ -251,7 +255,13 @@ class GrowingFile:
     @property
     def digest(self) -> str:
         """SHA-256 of all lines so far."""
-        return self._digest.hexdigest()
+        digest = self._digest.copy()
+        digest.update(_block(self._waiting))
+        return digest.hexdigest()
+
+
+def _block(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _packed(path: Path, block: bytes) -> bytes:

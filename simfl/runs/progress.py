@@ -62,7 +62,7 @@ class Reporter:
     def follow(self, server: Server) -> None:
         """Tell how far `server` is from now on."""
         self._server = server
-        server.timeline.listen(self.listen)
+        server.timeline.listen(self.listen, ("evaluated", "round_end"))
 
     def listen(self, _time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Take note of one event."""

@@ -43,17 +43,20 @@ class Recorder:
         self._clients.append(",".join(COLUMNS[ClientRow].names))
         self.flush()
 
+    @property
+    def kinds(self) -> frozenset[str] | None:
+        """Which kinds of events it needs to be told (None: all)."""
+        if self._kinds is None:
+            return None
+        return self._kinds | ({"round_end"} if self.log == "none" else {"participation"})
+
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
-        """Record one event."""
-        logged = self._kinds is None or kind in self._kinds
+        """Record one event, of those `kinds`."""
         if "row" not in facts:
-            if logged:
-                self.events.append(encode(time_s, kind, facts))
-            return
-        if kind == "participation" and self.log == "none":
+            self.events.append(encode(time_s, kind, facts))
             return
         line, cells = encode_row(time_s, kind, facts["row"])
-        if logged:
+        if self._kinds is None or kind in self._kinds:
             self.events.append(line)
         if kind == "participation":
             self._clients.append(self._csv.line(cells))

@@ -65,7 +65,8 @@ def simulate(
     with _telling_how_to_go_on(folder, timeline):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
-            for listener in (summary.listen, *listeners):
+            timeline.listen(summary.listen, summary.kinds)
+            for listener in listeners:
                 timeline.listen(listener)
             if reporter is not None:
                 reporter.follow(server)
@@ -108,7 +109,7 @@ def _recorded_server(
                 "again, and is checked against what is recorded",
                 folder, recorder.log,
             )  # fmt: skip
-        timeline.listen(recorder.listen)
+        timeline.listen(recorder.listen, recorder.kinds)
         return builder.server(timeline, coordinator), coordinator
     checkpoint = checkpoints.load(folder, recorder.events.before)
     answers = _coordinator(coordinator, checkpoint, event_lines(folder))
@@ -116,7 +117,7 @@ def _recorded_server(
     timeline.listen(recorder.listen)
     skip = 0 if checkpoint is None else checkpoint["events"]
     saves = checkpoints.Checkpoints(folder, coordinator.state_dict, every_s)
-    timeline.listen(_saver(saves, skip, recorder, server))
+    timeline.listen(_saver(saves, skip, recorder, server), ("round", "dispatched"))
     return server, answers
 
 
@@ -166,12 +167,11 @@ def _saver(
 ) -> Listener:
     """Return what saves the state now and then, once more than `skip` events are recorded."""
 
-    def offer(_time_s: float, kind: str, _facts: dict[str, Any]) -> None:
+    def offer(_time_s: float, _kind: str, _facts: dict[str, Any]) -> None:
         # The state is that of all events before the one just noted; not while a selector waits
         # for answers, which are no part of it.
         before = recorder.events.count - 1
-        safe = kind in ("round", "dispatched") and not server.selection.under_way
-        if safe and before > skip and saves.due:
+        if before > skip and saves.due and not server.selection.under_way:
             recorder.flush()
             saves.save(before)
 
@@ -186,7 +186,7 @@ def _few_collections() -> Iterator[None]:
     looking for them takes a third of a large fleet's host time.
     """
     before = gc.get_threshold()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(100_000, 20, 20)
     try:
         yield
     finally:

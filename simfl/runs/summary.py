@@ -44,6 +44,9 @@ class Summary:
         clients: devices in the fleet.
     """
 
+    kinds = frozenset({"participation", "round_end", "probed", "evaluated", "refused", "target"})
+    """Which kinds of events it needs to be told."""
+
     def __init__(self, targets: Sequence[float] = (), clients: int = 1) -> None:
         self.outcomes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()

@@ -83,7 +83,7 @@ class DeviceProcess:
         self, errand: Errand, salvage: Callable[[float], float] | None
     ) -> Generator[simpy.Event, Any, Errand]:
         stretch = _Stretch(self._timeline, self._fleet, errand.device)
-        on_offline = self._fleet.group(errand.device).on_offline
+        on_offline = stretch.group.on_offline
         try:
             if errand.download_bytes is not None:
                 yield from self._move(errand, stretch, "download", "down", errand.download_bytes)
@@ -109,9 +109,8 @@ class DeviceProcess:
         self, errand: Errand, stretch: "_Stretch", phase: Phase, way: Direction, size: int
     ) -> Generator[simpy.Event, Any, None]:
         left = size
-        keeps = self._fleet.group(errand.device).on_offline == "pause" or (
-            phase == "upload" and self._fleet.group(errand.device).on_offline == "salvage"
-        )
+        on_offline = stretch.group.on_offline
+        keeps = on_offline == "pause" or (phase == "upload" and on_offline == "salvage")
         while True:
             began = self._timeline.now
             stretch.draw(phase)
@@ -159,8 +158,8 @@ class DeviceProcess:
     def _compute(
         self, errand: Errand, stretch: "_Stretch", salvage: Callable[[float], float] | None
     ) -> Generator[simpy.Event, Any, None]:
-        rate = float(self._fleet.rate[errand.device])
-        keeps = self._fleet.group(errand.device).on_offline != "abort"
+        rate = self._fleet.rate.item(errand.device)
+        keeps = stretch.group.on_offline != "abort"
         left = errand.units
         while True:
             began = self._timeline.now
@@ -197,7 +196,7 @@ def call_off(timeline: Timeline, processes: Sequence[simpy.Process]) -> simpy.Ev
     for process in processes:
         if process.is_alive:
             process.interrupt()
-    return timeline.all_of(processes)
+    return timeline.all_of([process for process in processes if not process.processed])
 
 
 _LOOK_AHEAD_S = 60.0
@@ -217,6 +216,7 @@ class _Stretch:
     ends at the very instant the device leaves has ended.
 
     Attributes:
+        group: of the device.
         leaves_s: when the device next goes offline.
     """
 
@@ -224,8 +224,8 @@ class _Stretch:
         self._timeline = timeline
         self._fleet = fleet
         self._device = device
-        self._group = fleet.group(device)
-        self._index = device - self._group.first
+        self.group = fleet.group(device)
+        self._index = device - self.group.first
         self._restart()
 
     def _restart(self) -> None:
@@ -235,13 +235,13 @@ class _Stretch:
 
     def draw(self, phase: Phase | None) -> None:
         """Let the battery feed a phase of work from now on (None: no work)."""
-        if self._group.batteries is not None:
-            watts = None if phase is None else getattr(self._group.power, phase)
-            self._group.batteries.draw(self._index, self._timeline.now, watts)
+        if self.group.batteries is not None:
+            watts = None if phase is None else getattr(self.group.power, phase)
+            self.group.batteries.draw(self._index, self._timeline.now, watts)
 
     def _leaves_by(self, horizon_s: float) -> float:
         """Return when the device leaves or its battery is empty, if not after `horizon_s`."""
-        batteries = self._group.batteries
+        batteries = self.group.batteries
         if batteries is None:
             return self.leaves_s
         horizon_s = min(horizon_s, self.leaves_s)
@@ -261,7 +261,7 @@ class _Stretch:
         """Wait for `event`; return whether the device stayed to see it."""
         stayed, ahead_s = False, _LOOK_AHEAD_S
         while not stayed:
-            on_mains = self._group.batteries is None
+            on_mains = self.group.batteries is None
             horizon_s = math.inf if on_mains else self._timeline.now + ahead_s
             ahead_s *= 2
             leaves_s = self._leaves_by(horizon_s)
@@ -271,7 +271,7 @@ class _Stretch:
                 break
             leaving = self._timeline.deadline(until_s)
             try:
-                yield event | leaving
+                yield self._timeline.either(event, leaving)
                 stayed = event.processed
             finally:
                 self._timeline.forget(leaving)

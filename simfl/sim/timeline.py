@@ -1,7 +1,7 @@
 """The virtual clock: SimPy's environment, events at absolute instants, one mouth for the log."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import simpy
@@ -27,12 +27,14 @@ class Timeline(simpy.Environment):
 
     def __init__(self) -> None:
         super().__init__(initial_time=0.0)
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, Container[str] | None]] = []
+        self._by_kind: dict[str, list[Listener]] = {}
         self._forgotten = 0
 
-    def listen(self, listener: Listener) -> None:
-        """Tell `listener` of everything noted from now on."""
-        self._listeners.append(listener)
+    def listen(self, listener: Listener, kinds: Container[str] | None = None) -> None:
+        """Tell `listener` of all events of these `kinds` (None: of any) from now on."""
+        self._listeners.append((listener, kinds))
+        self._by_kind = {}
 
     def mute(self) -> None:
         """Note nothing any more: something has failed, and what still happens is not to be told.
@@ -40,13 +42,17 @@ class Timeline(simpy.Environment):
         A failure inside a process comes to light only when all else due at that instant has
         happened, perhaps in another order than it should have.
         """
-        self._listeners = []
+        self._listeners, self._by_kind = [], {}
 
     def note(self, kind: str, **facts: Any) -> None:
         """Record that something observable happens now."""
-        now_s = self.now
-        for listener in self._listeners:
-            listener(now_s, kind, facts)
+        listeners = self._by_kind.get(kind)
+        if listeners is None:
+            listeners = self._by_kind[kind] = [
+                listener for listener, kinds in self._listeners if kinds is None or kind in kinds
+            ]
+        for listener in listeners:
+            listener(self.now, kind, facts)
 
     def at(self, time_s: float, priority: EventPriority = NORMAL) -> "Timer":
         """Return an event that fires at the absolute instant `time_s`, to the last bit.
@@ -54,13 +60,24 @@ class Timeline(simpy.Environment):
         A relative timeout would fire at ``now + (time_s - now)``, which rounding can put one ulp
         beside `time_s`, and a tie with a deadline would be decided by that ulp.
         """
-        event = Timer(self)
-        heapq.heappush(self._queue, (max(time_s, self.now), priority, next(self._eid), event))
+        event, now_s = Timer(self), self.now
+        heapq.heappush(
+            self._queue,
+            (time_s if time_s > now_s else now_s, priority, next(self._eid), event),
+        )
         return event
 
     def deadline(self, time_s: float) -> "Timer":
         """Return an event at `time_s` that loses every tie: what lands exactly then has arrived."""
         return self.at(time_s, LATE)
+
+    def either(self, one: simpy.Event, other: simpy.Event) -> simpy.Event:
+        """Return an event for when the first of two that can't fail and are still to come happens.
+
+        It is SimPy's ``one | other``, at the same place in the queue, without the book-keeping of
+        conditions that are nested, have a value or fail: devices wait so all the time.
+        """
+        return _Either(self, one, other)
 
     def forget(self, timer: "Timer") -> None:
         """Do without `timer`; nobody may wait for it any more.
@@ -87,6 +104,19 @@ class Timer(simpy.Event):
     def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
         self._ok, self._value = True, None
+
+
+class _Either(simpy.Event):
+    """Happens when the first of two events does; not keeping them, it is in no cycle of references."""
+
+    def __init__(self, timeline: Timeline, one: simpy.Event, other: simpy.Event) -> None:
+        super().__init__(timeline)
+        one.callbacks.append(self._happen)
+        other.callbacks.append(self._happen)
+
+    def _happen(self, _: simpy.Event) -> None:
+        if not self.triggered:
+            self.succeed()
 
 
 def _is_forgotten(event: simpy.Event) -> bool:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from typing_extensions import override
@@ -44,9 +45,12 @@ class Assignment:
 
     def nominal(self) -> Plan:
         """Return the full workload."""
-        if self.steps is not None:
-            return Plan(steps=self.steps)
-        return Plan(full_epochs=self.epochs)
+        return _nominal(self.epochs, self.steps)
+
+
+@cache
+def _nominal(epochs: int, steps: int | None) -> Plan:
+    return Plan(full_epochs=epochs) if steps is None else Plan(steps=steps)
 
 
 def most(limit: int, fits: Callable[[int], bool]) -> int:

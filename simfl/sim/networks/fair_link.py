@@ -223,6 +223,9 @@ class FairLink:
         """Move groups across the level until every limited one is below it and no other is."""
         if not self._groups:
             self._clear()
+        if not self._sharing and self._limited <= self._units:  # room for everybody, as mostly
+            self.level = math.inf
+            return
         while (group := self._misplaced(self._units - self._limited, self._sharing)) is not None:
             self._move(group)
         self.level = bit_rate(self._units - self._limited, self._sharing)

@@ -73,7 +73,7 @@ class Line:
 
     def _finish(self) -> None:
         for flow in self._link.finish(self._timeline.now):
-            flow.owner.succeed()
+            flow.owner.arrive()
 
     def _follow(self) -> None:
         """Give the link the capacities of now, and again at the next change."""

@@ -61,6 +61,11 @@ class SharedTransfer(Transfer):
         if not self._aborted:
             self._flow = self._line.join(8.0 * self._size, self._bps, self, self._cell)
 
+    def arrive(self) -> None:
+        """Take note that the last byte has arrived."""
+        self._flow = None  # which refers back to this transfer
+        self.succeed()
+
     @override
     def abort(self) -> int:
         if self.triggered:

@@ -1,7 +1,7 @@
 """Aggregation: the next model is made of what arrived, and the round closes."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,11 +64,14 @@ class Aggregation:
             facts = self.coordinator.aggregate(state.round, asked, arrivals)
             state.version += len(arrivals) > len(set(facts.discarded))
             self._note(facts)
+        kept = []
         for part, arrival in zip(arrived, arrivals, strict=True):
             outcome: Outcome = "discarded" if part.order.key in facts.discarded else "arrived"
             self.dispatch.book(part, outcome, arrival.staleness)
             if outcome == "arrived":
-                self._remember(part, facts.losses.get(part.client, math.nan))
+                kept.append(part)
+        if kept:
+            self._remember(kept, facts.losses)
         self.round_end.close(facts)
 
     def _note(self, facts: Aggregated) -> None:
@@ -81,10 +84,11 @@ class Aggregation:
             gemd=facts.gemd,
         )
 
-    def _remember(self, part: Participation, loss: float) -> None:
-        history, client = self.history, part.client
-        history.participations[client] += 1
-        history.last_round[client] = self.state.round
-        history.duration_s[client] = part.duration_s
-        if np.isfinite(loss):
-            history.loss[client] = loss
+    def _remember(self, parts: Sequence[Participation], losses: Mapping[int, float]) -> None:
+        history, clients = self.history, [part.client for part in parts]
+        np.add.at(history.participations, clients, 1)  # the same client may be there twice
+        history.last_round[clients] = self.state.round
+        history.duration_s[clients] = [part.duration_s for part in parts]
+        for client in clients:
+            if math.isfinite(loss := losses.get(client, math.nan)):
+                history.loss[client] = loss

@@ -48,7 +48,7 @@ class Candidates:
 
     def release(self, device: int) -> None:
         """Record that `device` is idle again."""
-        self._free[device] = bool(self._fleet.samples[device])
+        self._free[device] = True  # without samples it would never have been occupied
         self.busy -= 1
 
     def dismiss(self, device: int) -> None:

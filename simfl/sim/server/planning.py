@@ -6,7 +6,7 @@ import numpy as np
 
 from simfl.components.selectors.base import Probe
 from simfl.components.workloads.base import Assignment, Workload
-from simfl.core.guard import blaming, expect
+from simfl.core.guard import blaming, expect, users_own
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
@@ -50,6 +50,7 @@ class Planner:
         """Plan by the state's settings from now on, and by `workload` (None: by the same)."""
         settings = self._state.settings
         self._workload = workload or self._workload
+        self._is_foreign = bool(users_own([self._workload]))
         self._extra_units, extra_bytes = _extras(settings, self._fleet)
         self._upload_bytes = settings.prices.up_bytes + extra_bytes
 
@@ -67,15 +68,18 @@ class Planner:
         state, prices = self._state, self._state.settings.prices
         corrections = prices.correction_bytes or None
         download = corrections if self._holds_model(client) else prices.down_bytes
-        issue = int(self._issues[client])
+        issue = self._issues.item(client)
         seed = self._seeds.number("batches", client, issue)
-        samples, size = int(self._fleet.samples[client]), self._state.settings.batch_size
-        with blaming(self._workload, f"planning for client {client} in round {state.round}"):
-            plan = self._workload.plan(self._assignment(client, limit_s, seed, download))
-            if plan is not None:
+        assignment = self._assignment(client, limit_s, seed, download)
+        samples, size = assignment.samples, assignment.batch_size
+        with blaming(
+            self._workload, lambda: f"planning for client {client} in round {state.round}"
+        ):
+            plan = self._workload.plan(assignment)
+            if plan is not None and self._is_foreign:
                 _check(plan, samples, size)
-        order = WorkOrder(client, issue, state.round, state.version, plan or Plan(), seed)
-        units = order.plan.units(samples, size) + float(self._extra_units[client])
+        order = WorkOrder(client, issue, state.round, state.version, plan or _NOTHING, seed)
+        units = order.plan.units(samples, size) + self._extra_units.item(client)
         errand = Errand(client, download, units, self._upload_bytes)
         steps = order.plan.n_steps(samples, size)
         now_s = state.timeline.now
@@ -93,20 +97,31 @@ class Planner:
     def _assignment(
         self, client: int, limit_s: float, seed: int, download: int | None
     ) -> Assignment:
-        rate = float(self._fleet.rate[client])
-        down_s = 0.0 if download is None else self._links.expected_s(client, "down", download)
-        up_s = self._links.expected_s(client, "up", self._upload_bytes)
-        extra = float(self._extra_units[client])
+        settings = self._state.settings
+        phases: tuple[float, float, float, float] | None = None  # few workloads want to know
+
+        def fits(units: float) -> bool:
+            nonlocal phases
+            phases = phases or self._phases(client, download)
+            down_s, extra, rate, up_s = phases
+            return (down_s + (units + extra) / rate) + up_s <= limit_s
+
         return Assignment(
             client=client,
-            samples=int(self._fleet.samples[client]),
-            batch_size=self._state.settings.batch_size,
-            epochs=self._state.settings.epochs,
-            steps=self._state.settings.steps,
-            fits=lambda units: (down_s + (units + extra) / rate) + up_s <= limit_s,
+            samples=self._fleet.samples.item(client),
+            batch_size=settings.batch_size,
+            epochs=settings.epochs,
+            steps=settings.steps,
+            fits=fits,
             rng_seed=seed,
-            convex=self._state.settings.convex,
+            convex=settings.convex,
         )
+
+    def _phases(self, client: int, download: int | None) -> tuple[float, float, float, float]:
+        """Return the seconds, extra units, units a second and seconds of what `client` does."""
+        down_s = 0.0 if download is None else self._links.expected_s(client, "down", download)
+        up_s = self._links.expected_s(client, "up", self._upload_bytes)
+        return down_s, self._extra_units.item(client), self._fleet.rate.item(client), up_s
 
     def finished(self, order: WorkOrder, units: float) -> tuple[WorkOrder | None, float]:
         """Return the order of the SGD steps finished after `units`, and the units it took.
@@ -172,6 +187,9 @@ class Planner:
         # The server's links or a cell's are shared, and may be the narrowest.
         devices, expected_s = range(len(self._fleet)), self._links.expected_s
         return np.array([expected_s(device, direction, size) for device in devices])
+
+
+_NOTHING = Plan()
 
 
 def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:

@@ -16,7 +16,6 @@ class RunState:
         round: number of the aggregation being worked for, 1-based.
         version: aggregations that changed the model, so far.
         why_finished: which stopping rule was met, if any.
-        change: what fires when next somebody stops working or comes back, or the run is finished.
     """
 
     def __init__(self, timeline: Timeline, settings: Settings) -> None:
@@ -26,7 +25,14 @@ class RunState:
         self.round = 0
         self.version = 0
         self.why_finished: str | None = None
-        self.change = simpy.Event(timeline)
+        self._change = simpy.Event(timeline)
+        self._change_is_awaited = False
+
+    @property
+    def change(self) -> simpy.Event:
+        """What fires when next somebody stops working or comes back, or the run is finished."""
+        self._change_is_awaited = True
+        return self._change
 
     @property
     def finished(self) -> bool:
@@ -41,5 +47,7 @@ class RunState:
 
     def stir(self, _: simpy.Event | None = None) -> None:
         """Let everybody who waits for a change look again."""
-        change, self.change = self.change, simpy.Event(self.timeline)
-        change.succeed()
+        if self._change_is_awaited:
+            self._change_is_awaited = False
+            change, self._change = self._change, simpy.Event(self.timeline)
+            change.succeed()
