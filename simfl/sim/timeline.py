@@ -107,7 +107,7 @@ class Timer(simpy.Event):
 
 
 class _Either(simpy.Event):
-    """Happens when the first of two events does; not keeping them, it is in no cycle of references."""
+    """Happens when the first of two events does; not keeping them, it is in no cycle."""
 
     def __init__(self, timeline: Timeline, one: simpy.Event, other: simpy.Event) -> None:
         super().__init__(timeline)
