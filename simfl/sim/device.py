@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import simpy
 
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import ROUNDING, Direction, Links, Transfer
-from simfl.sim.timeline import Timeline
+from simfl.sim.timeline import Timeline, Timer
 
 Phase = Literal["download", "compute", "upload"]
 End = Literal["arrived", "late", "offline"]
@@ -101,7 +102,7 @@ class DeviceProcess:
         except BaseException:
             self._timeline.mute()
             raise
-        stretch.draw(None)
+        stretch.end()
         errand.ended_s, errand.free_s = self._timeline.now, stretch.leaves_s
         return errand
 
@@ -119,37 +120,33 @@ class DeviceProcess:
             try:
                 if fixed is not None:
                     finished = yield from stretch.lasting(fixed)
+                    moved = left if finished else self._moved(errand.device, left, began, fixed)
                 else:
                     transfer = self._links.transfer(errand.device, way, left)
-                    finished = yield from stretch.until(transfer)
+                    broken_off = yield from stretch.moving(transfer)
+                    finished = broken_off is None
+                    moved = left if broken_off is None else broken_off
             except simpy.Interrupt:
-                errand.moved[way] += self._moved(errand.device, left, began, fixed, transfer)
+                errand.moved[way] += (
+                    self._moved(errand.device, left, began, fixed or 0.0)
+                    if transfer is None
+                    else transfer.abort()
+                )
                 self._spend(errand, phase, began)
                 raise
             self._spend(errand, phase, began)
+            errand.moved[way] += moved
             if finished:
-                errand.moved[way] += left
                 errand.ends_s[phase] = self._timeline.now
                 self._timeline.note(f"{phase}ed", client=errand.device, bytes=size)
                 return
-            moved = self._moved(errand.device, left, began, fixed, transfer)
-            errand.moved[way] += moved
             left -= moved
             yield from stretch.away(keeps)
 
-    def _moved(
-        self,
-        device: int,
-        size: int,
-        began: float,
-        fixed: float | None,
-        transfer: Transfer | None,
-    ) -> int:
-        """Return the whole bytes of a broken-off transfer that had moved."""
-        if transfer is not None:
-            return transfer.abort()
+    def _moved(self, device: int, size: int, began: float, lasts_s: float) -> int:
+        """Return the whole bytes that have moved of a transfer that would have lasted so long."""
         latency = float(self._fleet.latency_s[device])
-        moving = (fixed or 0.0) - latency
+        moving = lasts_s - latency
         if moving <= 0:
             return 0
         share = (self._timeline.now - began - latency) / moving
@@ -226,9 +223,13 @@ class _Stretch:
         self._device = device
         self.group = fleet.group(device)
         self._index = device - self.group.first
+        self._watch: Timer | None = None
+        self._transfer: Transfer | None = None
+        self._moved: int | None = None
         self._restart()
 
     def _restart(self) -> None:
+        self._forget_watch()
         self._origin_s = self._timeline.now
         self._elapsed_s = 0.0
         self.leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
@@ -257,28 +258,47 @@ class _Stretch:
         yield self._timeline.at(end_s) if stays else self._timeline.deadline(leaves_s)
         return stays
 
-    def until(self, event: simpy.Event) -> Generator[simpy.Event, Any, bool]:
-        """Wait for `event`; return whether the device stayed to see it."""
-        stayed, ahead_s = False, _LOOK_AHEAD_S
-        while not stayed:
-            on_mains = self.group.batteries is None
-            horizon_s = math.inf if on_mains else self._timeline.now + ahead_s
-            ahead_s *= 2
-            leaves_s = self._leaves_by(horizon_s)
-            if (until_s := min(leaves_s, horizon_s)) == math.inf:
-                yield event
-                stayed = True
-                break
-            leaving = self._timeline.deadline(until_s)
-            try:
-                yield self._timeline.either(event, leaving)
-                stayed = event.processed
-            finally:
-                self._timeline.forget(leaving)
-            if until_s == leaves_s:
-                break
+    def moving(self, transfer: Transfer) -> Generator[simpy.Event, Any, int | None]:
+        """Wait for `transfer`; return None once it ends, or what had moved when the device left."""
+        self._transfer, self._moved = transfer, None
+        self._look_ahead(_LOOK_AHEAD_S)
+        try:
+            yield transfer
+        finally:
+            self._transfer = None
         self._elapsed_s = self._timeline.now - self._origin_s
-        return stayed
+        return self._moved
+
+    def _look_ahead(self, ahead_s: float) -> None:
+        """Have the transfer broken off when the device leaves."""
+        on_mains = self.group.batteries is None
+        horizon_s = math.inf if on_mains else self._timeline.now + ahead_s
+        leaves_s = self._leaves_by(horizon_s)
+        if leaves_s == math.inf == horizon_s or (on_mains and self._watch is not None):
+            return
+        self._forget_watch()
+        self._watch = self._timeline.deadline(min(leaves_s, horizon_s))
+        on = self._break_off if leaves_s <= horizon_s else partial(self._look_again, 2 * ahead_s)
+        self._watch.callbacks.append(on)
+
+    def _break_off(self, _: simpy.Event) -> None:
+        if self._transfer is not None and not self._transfer.triggered:
+            self._moved = self._transfer.abort()
+            self._transfer.succeed()
+
+    def _look_again(self, ahead_s: float, _: simpy.Event) -> None:
+        if self._transfer is not None and not self._transfer.triggered:
+            self._look_ahead(ahead_s)
+
+    def _forget_watch(self) -> None:
+        if self._watch is not None:
+            self._timeline.forget(self._watch)
+            self._watch = None
+
+    def end(self) -> None:
+        """Let the battery rest, and watch for nothing any more."""
+        self.draw(None)
+        self._forget_watch()
 
     def away(self, comes_back: bool) -> Generator[simpy.Event, Any, None]:
         """Stay away until online again, or for good.

@@ -71,14 +71,6 @@ class Timeline(simpy.Environment):
         """Return an event at `time_s` that loses every tie: what lands exactly then has arrived."""
         return self.at(time_s, LATE)
 
-    def either(self, one: simpy.Event, other: simpy.Event) -> simpy.Event:
-        """Return an event for when the first of two that can't fail and are still to come happens.
-
-        It is SimPy's ``one | other``, at the same place in the queue, without the book-keeping of
-        conditions that are nested, have a value or fail: devices wait so all the time.
-        """
-        return _Either(self, one, other)
-
     def forget(self, timer: "Timer") -> None:
         """Do without `timer`; nobody may wait for it any more.
 
@@ -104,19 +96,6 @@ class Timer(simpy.Event):
     def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
         self._ok, self._value = True, None
-
-
-class _Either(simpy.Event):
-    """Happens when the first of two events does; not keeping them, it is in no cycle."""
-
-    def __init__(self, timeline: Timeline, one: simpy.Event, other: simpy.Event) -> None:
-        super().__init__(timeline)
-        one.callbacks.append(self._happen)
-        other.callbacks.append(self._happen)
-
-    def _happen(self, _: simpy.Event) -> None:
-        if not self.triggered:
-            self.succeed()
 
 
 def _is_forgotten(event: simpy.Event) -> bool:

@@ -131,7 +131,8 @@ class FairLink:
 
     def next_end(self) -> float:
         """Return the instant at which the next flow ends, if none starts or leaves (inf: none)."""
-        return min(self._next(True), self._next(False))
+        end = self._next(False)
+        return min(self._next(True), end) if self._sharing else end
 
     def finish(self, now: float) -> list[Flow]:
         """Take the flows that end by `now`, no later than `next_end`, off; return them by start."""
@@ -142,7 +143,7 @@ class FairLink:
     def take(self, now: float) -> list[Flow]:
         """Take the flows that end by `now` off, to `settle` afterwards."""
         done: list[Flow] = []
-        for fair in (True, False):
+        for fair in (True, False) if self._sharing else (False,):
             while self._next(fair) <= now:
                 group: Group = self._ends[fair][0][2]
                 flow = group.head()
