@@ -6,7 +6,8 @@ those of the least sum of squared relative errors, but that errors far beyond th
 their size, so that a few outliers move little.  Where all its messages are of one size its latency
 can't be told from its rate, and where it always trained as much neither can the constant: they are
 taken as given or zero, and the rates are medians.  Virtual time has no constant of its own: half of
-it goes before each transfer.
+it goes before each transfer.  How a group's trainings scatter becomes its ``compute_jitter``; how
+its transfers do does not become ``link_jitter``, for that may be the doing of others.
 """
 
 import csv
@@ -38,6 +39,8 @@ MANY = 8
 """
 _SPREAD = 1.05
 """Sizes that differ by less than this factor are one size."""
+STEADY = 0.01
+"""Trainings that scatter less (standard deviation of the logarithm) take as long as each other."""
 _OUTLIER = 0.02
 """Relative errors above this count less than by their square."""
 
@@ -55,6 +58,8 @@ class Device:
         latency_s: before each transfer, its half of `constant_s` included.
         constant_s: of each training, whatever its size.
         errors: by phase, the relative errors of its participations that ended it.
+        scatter: of its trainings, the squares of the logarithms of measured over fitted seconds,
+            added up, and how many of these are free.
     """
 
     client: str
@@ -65,6 +70,7 @@ class Device:
     latency_s: float
     constant_s: float = 0.0
     errors: dict[str, Floats] = field(default_factory=dict, compare=False)
+    scatter: tuple[float, int] = (0.0, 0)
 
     @property
     def residuals(self) -> dict[str, float]:
@@ -142,9 +148,13 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
     )
     constant_s, slowness = _line(units, seconds)
     latency_s, down, up, errors = _links(rows, latency_s)
-    errors["compute"] = (constant_s + units * slowness) / seconds - 1
+    fitted_s = constant_s + units * slowness
+    errors["compute"] = fitted_s / seconds - 1
     latency_s += constant_s / 2
-    return Device(client, group, 1 / slowness, 1 / down, 1 / up, latency_s, constant_s, errors)
+    logs = np.log(seconds / fitted_s)
+    scatter = float(np.sum(logs**2)), len(logs) - (2 if _varies(units) else 1)
+    rates = 1 / slowness, 1 / down, 1 / up
+    return Device(client, group, *rates, latency_s, constant_s, errors, scatter)
 
 
 def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
@@ -275,4 +285,11 @@ def _group(name: str, devices: Sequence[Device], count: int) -> dict[str, Any]:
         "downlink": drawn(lambda device: device.downlink, "bit/s"),
         "uplink": drawn(lambda device: device.uplink, "bit/s"),
         "latency": drawn(lambda device: 1000 * device.latency_s, "ms"),
+        **_jitter(devices),
     }
+
+
+def _jitter(devices: Sequence[Device]) -> dict[str, Any]:
+    squares, free = (sum(column) for column in zip(*(one.scatter for one in devices), strict=True))
+    sigma = math.sqrt(squares / free) if free > 0 else 0.0
+    return {"compute_jitter": {"sigma": round(sigma, 4)}} if sigma > STEADY else {}

@@ -108,7 +108,9 @@ def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:
         option: which limits participations; they are planned for a deadline.
     """
     whole = UNHURRIED if option == "timeout" else UNHURRIED[:1]
-    varies = scenario.network.reads_files or any(group.link_jitter for group in scenario.fleet)
+    varies = scenario.network.reads_files or any(
+        group.link_jitter or group.compute_jitter for group in scenario.fleet
+    )
     # A client that was probed has the model already, and need not download it.
     probes = type(scenario.selection).probe is not Selector.probe
     if varies or probes or scenario.training.workload.name not in whole:

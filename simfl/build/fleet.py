@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.build.jitter import jitter
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
@@ -67,6 +68,7 @@ def draw_fleet(
         samples,
         validation,
         columns["memory"] if np.isfinite(columns["memory"]).any() else None,
+        jitter(scenario.fleet, groups, seeds, "compute"),
     )
 
 

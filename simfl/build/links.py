@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from simfl.build.jitter import jitter
 from simfl.core.seeds import Seeds
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
-from simfl.sim.networks.jitter import Jitter, JitterGroup
 from simfl.sim.timeline import Timeline
 
 
@@ -21,12 +21,8 @@ def bind_links(scenario: Scenario, fleet: Fleet, seeds: Seeds, timeline: Timelin
             -1 if group.cell is None else network.cell_names.index(group.cell) for group in groups
         ]
         extra["cells"] = np.repeat(places, [group.count for group in groups])
-    if any(group.link_jitter is not None for group in groups):
-        sigmas = [0.0 if group.link_jitter is None else group.link_jitter.sigma for group in groups]
-        drawn = zip(fleet.groups, sigmas, strict=True)
-        extra["variation"] = Jitter(
-            [JitterGroup(group.name, group.first, sigma) for group, sigma in drawn], seeds
-        )
+    if (variation := jitter(groups, fleet.groups, seeds, "link")) is not None:
+        extra["variation"] = variation
     if network.reads_files:
         extra["folder"] = scenario.root
     return network.bind(timeline, fleet.downlink_bps, fleet.uplink_bps, fleet.latency_s, **extra)

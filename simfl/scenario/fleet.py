@@ -32,8 +32,8 @@ class PowerDraw(Part):
     upload: Power = Field(0.0, description="while it sends")
 
 
-class LinkJitter(Part):
-    """How a device's own rates differ from transfer to transfer: by a log-normal factor."""
+class RateJitter(Part):
+    """How a device's rates differ from time to time: by a log-normal factor."""
 
     sigma: float = Field(
         gt=0, le=5, description="standard deviation of the factor's logarithm; its median is 1"
@@ -80,8 +80,11 @@ class Group(Part):
     cell: Name | None = Field(
         None, description="one of the network's cells; all devices of the group share its links"
     )
-    link_jitter: LinkJitter | None = Field(
+    link_jitter: RateJitter | None = Field(
         None, description="how rates vary from transfer to transfer; omitted: not at all"
+    )
+    compute_jitter: RateJitter | None = Field(
+        None, description="how the speed varies from training to training; omitted: not at all"
     )
     availability: Annotated[Availability, availabilities] = Field(
         default_factory=availabilities.make, description="when devices are online"

@@ -155,7 +155,7 @@ class DeviceProcess:
     def _compute(
         self, errand: Errand, stretch: "_Stretch", salvage: Callable[[float], float] | None
     ) -> Generator[simpy.Event, Any, None]:
-        rate = self._fleet.rate.item(errand.device)
+        rate = self._fleet.draw_rate(errand.device)
         keeps = stretch.group.on_offline != "abort"
         left = errand.units
         while True:

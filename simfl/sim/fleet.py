@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from simfl.components.availability.base import OnlineSchedule
 from simfl.core.types import Floats, Ids
 from simfl.sim.battery import Batteries
+from simfl.sim.jitter import Jitter
 
 OnOffline = Literal["abort", "pause", "salvage"]
 """What going offline does to work under way: lose it; go on where it stopped once back online; keep
@@ -100,6 +101,7 @@ class Fleet:
         samples: `(n,)` training samples held.
         validation: `(n,)` samples that a local loss is measured on.
         memory_bytes: `(n,)` memory for training (None: enough everywhere).
+        compute_jitter: how compute rates differ from training to training (None: not at all).
     """
 
     groups: Sequence[DeviceGroup]
@@ -110,6 +112,7 @@ class Fleet:
     samples: Ids
     validation: Ids
     memory_bytes: Floats | None = None
+    compute_jitter: Jitter | None = None
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -133,6 +136,13 @@ class Fleet:
                 online = group.schedule.online(group.some(_WATCHED), now_s)
                 watts += group.power.idle * group.count * (np.count_nonzero(online) / len(online))
         return watts
+
+    def draw_rate(self, device: int) -> float:
+        """Return the rate at which the training that `device` begins now goes, to its end."""
+        rate: float = self.rate.item(device)
+        if self.compute_jitter is not None:
+            rate *= self.compute_jitter.factor(device, "training")
+        return rate
 
     def can_hold(self, device: int, size: int) -> bool:
         """Return whether `device` has `size` bytes of memory for training."""

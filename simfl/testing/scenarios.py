@@ -143,6 +143,8 @@ def groups(draw: st.DrawFn, name: str) -> Document:
     if draw(st.booleans()):
         group["link_jitter"] = {"sigma": 0.4}
     if draw(st.booleans()):
+        group["compute_jitter"] = {"sigma": 0.3}
+    if draw(st.booleans()):
         group["memory"] = draw(st.sampled_from(["1 kB", "1 MB"]))
     return group
 

@@ -73,6 +73,20 @@ def test_with_one_size_of_message_the_latency_is_what_is_given() -> None:
     assert blind.downlink == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.parametrize("same", [False, True])
+def test_trainings_that_scatter_are_told_as_jitter(same: bool) -> None:
+    rng = np.random.default_rng(4)
+    tables = [pilot(PHONE, 40, rng, turn=name).assign(client=name) for name in "abcd"]
+    table = pd.concat(tables)
+    if same:  # nothing can be told of a constant then
+        table = table.assign(samples=100, compute_s=200 / PHONE["compute"])
+    table["compute_s"] *= np.exp(rng.normal(0, 0.15, len(table)))
+    for group in fleet(calibrated(table)):
+        assert group["compute_jitter"]["sigma"] == pytest.approx(0.15, rel=0.35)
+    steady = table.assign(compute_s=0.3 + table.samples * table.epochs / PHONE["compute"])
+    assert not any("compute_jitter" in group for group in fleet(calibrated(steady)))
+
+
 def test_phases_that_did_not_end_are_left_out() -> None:
     table = pilot(PHONE, 40, np.random.default_rng(3))
     table.loc[::4, "upload_s"] = np.nan

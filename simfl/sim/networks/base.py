@@ -22,7 +22,7 @@ class Variation(Protocol):
     def varies(self, device: int) -> bool:
         """Return whether those of `device` do."""
 
-    def factor(self, device: int, direction: Direction) -> float:
+    def factor(self, device: int, direction: Direction, /) -> float:
         """Return what the rate of the transfer that starts now is multiplied by until it ends."""
 
 
