@@ -23,8 +23,8 @@ from simfl.errors import InputError
 from simfl.testing.fake_server import FakeServer
 
 CHOSEN, DIMENSION = 10, 64
-OPTIONS: dict[str, dict[str, Any]] = {"fedcor": {"warmup": 1, "interval": 2}}
-"""So that its warm-up fit, its choice and its update are among the rounds."""
+OPTIONS: dict[str, dict[str, Any]] = {"fedcor": {"warmup": 1, "interval": 3}}
+"""So that its warm-up fit, its choice and its update are rounds of their own, among the first."""
 
 
 def measure(name: str, clients: int, rounds: int) -> dict[str, Any]:

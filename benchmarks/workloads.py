@@ -1,4 +1,4 @@
-"""W1, W2 and W3 (docs/performance.md) as whole scenarios, and their data for other simulators."""
+"""W1 to W4 (docs/performance.md) as whole scenarios, and their data for other simulators."""
 
 import json
 from collections.abc import Mapping
@@ -33,13 +33,14 @@ class Reference:
         """Return the samples of each client."""
         if self.clients == 1000:
             return power_law()
-        return [{"mlp": 600, "cnn": 500}[self.model["name"]]] * self.clients
+        return [{"mlp": 600}.get(self.model["name"], 500)] * self.clients
 
 
 REFERENCES = {
     "W1": Reference((1, 28, 28), 100, 10, 64, 2, 0.01, {"name": "mlp", "hidden": [64, 30]}),
     "W2": Reference((1, 28, 28), 100, 10, 50, 2, 0.01, {"name": "cnn"}),
     "W3": Reference((60,), 1000, 100, 8, 10, 0.01, {"name": "logistic_regression"}),
+    "W4": Reference((3, 32, 32), 20, 10, 50, 1, 0.01, {"name": "fedacs_cnn"}),
 }
 
 
@@ -57,7 +58,7 @@ class ReferenceData(Dataset):
 
     natural_clients = True
 
-    workload: Literal["W1", "W2", "W3"]
+    workload: Literal["W1", "W2", "W3", "W4"]
 
     def shape(self) -> tuple[tuple[int, ...], int]:
         """See `Dataset.shape`."""

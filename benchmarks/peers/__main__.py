@@ -1,4 +1,4 @@
-"""simfl beside other simulators: rounds per second on W1, W2 and W3, interleaved.
+"""simfl beside other simulators: rounds per second on W1 to W4, interleaved.
 
     python -m benchmarks.peers [--rounds N] [--only W1 W3] [--peers pfl fedjax] [--install-only]
 
@@ -207,7 +207,7 @@ def main():
     """Install, measure, print, write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=8, help="measured, of each workload")
-    parser.add_argument("--only", nargs="+", default=["W1", "W2", "W3"])
+    parser.add_argument("--only", nargs="+", default=["W1", "W2", "W3", "W4"])
     parser.add_argument("--peers", nargs="*", default=list(PACKAGES), choices=list(PACKAGES))
     parser.add_argument("--install-only", action="store_true")
     parser.add_argument("--core", type=int, help="to keep all to (default: the last; -1: to none)")

@@ -13,13 +13,19 @@ spec = data.spec
 
 def forward(batch):
     x = batch["x"]
-    if spec["model"] == "cnn":
+    if "cnn" in spec["model"]:
+        channels, size, padding, hidden = {
+            "cnn": ((32, 64), 3, "SAME", (128,)),
+            "fedacs_cnn": ((6, 16), 5, "VALID", (120, 84)),
+        }[spec["model"]]
         x = jnp.transpose(x, (0, 2, 3, 1))
-        for channels in (32, 64):
-            x = jax.nn.relu(hk.Conv2D(channels, 3, padding="SAME")(x))
+        for count in channels:
+            x = jax.nn.relu(hk.Conv2D(count, size, padding=padding)(x))
             x = hk.MaxPool((1, 2, 2, 1), (1, 2, 2, 1), "VALID")(x)
         x = x.reshape(x.shape[0], -1)
-        return hk.Linear(10)(jax.nn.relu(hk.Linear(128)(x)))
+        for units in hidden:
+            x = jax.nn.relu(hk.Linear(units)(x))
+        return hk.Linear(10)(x)
     x = x.reshape(x.shape[0], -1)
     if spec["model"] == "mlp":
         x = jax.nn.relu(hk.Linear(64)(x))

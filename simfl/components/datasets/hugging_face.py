@@ -72,9 +72,11 @@ class HuggingFace(TableDataset):
         except Exception as error:
             where = f"neither a folder {folder} nor in the cache of Hugging Face"
             raise InputError(f"{self.path!r} is {where}: {error}") from None
-        if not isinstance(made, dict):
-            return made
-        return made[known(split, list(made), "split", self.path)]
+        if isinstance(made, dict):
+            made = made[known(split, list(made), "split", self.path)]
+        if not len(made):
+            raise InputError(f"{self.path!r} has no row in its split {split!r}")
+        return made
 
 
 def _cells(cells: list[Any]) -> NDArray[Any]:

@@ -70,7 +70,9 @@ def choose(posterior: Posterior, annealing: Floats, candidates: Ids, k: int) -> 
 
 
 Group = tuple[Flags, Floats, Floats]
-"""Samples that miss the same clients: who reported `(N,)`, what `(n, m)`, discounts `(m,)`."""
+"""Samples that miss the same clients: who reported `(N,)`, what `(N, m)` (0: nothing), discounts
+`(m,)`.
+"""
 
 
 def grouped(samples: Floats, discounts: Floats) -> list[Group]:
@@ -80,7 +82,8 @@ def grouped(samples: Floats, discounts: Floats) -> list[Group]:
     for pattern in np.unique(seen, axis=0):
         rows = np.flatnonzero((seen == pattern).all(axis=1))
         if pattern.any():
-            groups.append((pattern, samples[np.ix_(rows, pattern)].T, discounts[rows]))
+            reported = np.where(pattern, samples[rows], 0.0).T.copy()
+            groups.append((pattern, reported, discounts[rows]))
     return groups
 
 
@@ -88,7 +91,8 @@ def objective(X: Floats, noise: float, groups: list[Group]) -> tuple[float, Floa
     """Return the discounted negative log likelihood (Eq. 17) and its gradient `(d, N)`, or None.
 
     A sample counts with the marginal likelihood of those who reported.  Woodbury's identity keeps
-    it at O(M N d + N d^2) for each pattern of missing values.
+    it at O(M N d + N d^2) for each pattern of missing values, and but for three products all is of
+    matrices that do not grow with N.
 
     Args:
         X: `(d, N)` embeddings.
@@ -100,22 +104,28 @@ def objective(X: Floats, noise: float, groups: list[Group]) -> tuple[float, Floa
     """
     from scipy.linalg import cho_solve
 
-    value, gradient = 0.0, np.zeros_like(X)
+    value, gradient, eye = 0.0, np.zeros_like(X), np.eye(len(X))
     for pattern, Y, weight in groups:
-        n = len(Y)
-        everybody = n == X.shape[1]
-        Z = X if everybody else X[:, pattern]
-        factor = _cholesky(Z @ Z.T + noise * np.eye(len(X)))
+        present = np.flatnonzero(pattern)
+        n, everybody = len(present), len(present) == X.shape[1]
+        Z = X if everybody else X.take(present, axis=1)
+        factor = _cholesky(Z @ Z.T + noise * eye)  # of A; K^-1 = (I - Z^T A^-1 Z) / noise
         if factor is None:
             return None
-        W = cho_solve((factor, True), Z, check_finite=False)  # A^-1 Z = Z K^-1
-        U = W @ Y
-        R = (Y - Z.T @ U) / noise  # K^-1 Y
+        ZY = X @ Y
+        solved = cho_solve((factor, True), np.hstack([eye, ZY]), check_finite=False)
+        inverse, U = solved[:, : len(X)], solved[:, len(X) :]  # A^-1, and A^-1 Z Y = Z K^-1 Y
         logdet = (n - len(X)) * math.log(noise) + 2 * float(np.log(np.diag(factor)).sum())
-        fit = np.einsum("nm,nm->m", Y, R) + logdet + n * math.log(2 * math.pi)
+        squares = np.einsum("nm,nm->m", Y, Y) - np.einsum("dm,dm->m", ZY, U)
+        fit = squares / noise + logdet + n * math.log(2 * math.pi)
         value += 0.5 * float(weight @ fit)
-        # A slice is no copy.
-        gradient[:, slice(None) if everybody else pattern] += weight.sum() * W - (U * weight) @ R.T
+        # w Z K^-1 - (U w) (K^-1 Y)^T, with K^-1 Y = (Y - Z^T U) / noise.
+        pull = U * (weight / noise)
+        slope = (weight.sum() * inverse + pull @ U.T) @ X
+        slope -= pull @ Y.T
+        if not everybody:  # to leave somebody out is faster than to add to the others alone
+            slope *= pattern
+        gradient += slope
     return value, gradient
 
 

@@ -31,7 +31,7 @@ class RunState:
     @property
     def change(self) -> simpy.Event:
         """What fires when next somebody stops working or comes back, or the run is finished."""
-        self._change_is_awaited = True
+        self._change_is_awaited = True  # else it need not fire at all
         return self._change
 
     @property

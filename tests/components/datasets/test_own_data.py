@@ -264,6 +264,19 @@ def test_what_is_not_in_the_cache_is_not_asked_for(tmp_path, monkeypatch):
         scenario({"name": "hugging_face", "path": "nobody/nothing", "label": "x"})
 
 
+@pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
+def test_a_split_without_rows_is_told(tmp_path: Path) -> None:
+    import datasets as hub
+
+    hub.DatasetDict(
+        train=hub.Dataset.from_dict({"a": [1.0, 2.0], "x": [0, 1]}),
+        test=hub.Dataset.from_dict({"a": [], "x": []}),
+    ).save_to_disk(str(tmp_path / "hub"))
+    hub_data = {"name": "hugging_face", "path": str(tmp_path / "hub"), "label": "x"}
+    with pytest.raises(InputError, match="has no row in its split 'test'"):
+        scenario(hub_data | {"test_split": "test"})
+
+
 @pytest.mark.skipif(own_files.PARQUET, reason="pyarrow is installed")
 def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path):
     (tmp_path / "x.parquet").touch()
