@@ -20,6 +20,8 @@ from benchmarks.report import leave
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
+TURNS = 4
+"""Policies are measured in turns, so often; the least time counts, for others only add to it."""
 
 
 def measure(
@@ -77,14 +79,20 @@ def policies(rounds: int) -> list[dict[str, Any]]:
         "fedbuff": ([buffered], rounds, "full"),
         "fedasync": (["rounds.policy=fedasync"], 100 * rounds, "full"),
     }
-    rows = []
-    for label, (changes, ends, log) in ways.items():
-        size = ["fleet.count=100000", "rounds.clients=100", f"rounds.stop={{rounds: {ends}}}"]
-        found = apart("million.yaml", [*size, *changes], time_only=True, log=log)
-        kept = ("per_participation_us", "participations", "peak_mb", "log_mb")
-        rows.append({"policy": label} | {key: found[key] for key in kept})
-        print(rows[-1], file=sys.stderr)
-    return rows
+    least: dict[str, dict[str, Any]] = {}
+    for _ in range(TURNS):
+        for label, (changes, ends, log) in ways.items():
+            size = [
+                "fleet.count=100000",
+                "rounds.clients=100",
+                f"rounds.stop={{rounds: {ends}, time: null}}",
+            ]
+            found = apart("million.yaml", [*size, *changes], time_only=True, log=log)
+            kept = ("per_participation_us", "participations", "peak_mb", "log_mb")
+            row = {"policy": label} | {key: found[key] for key in kept}
+            least[label] = min(row, least.get(label, row), key=lambda r: r["per_participation_us"])
+            print(row, file=sys.stderr)
+    return list(least.values())
 
 
 def shared_links() -> list[dict[str, Any]]:
@@ -157,7 +165,7 @@ def main() -> None:
         "scale",
         {
             "100 per round (130 asked) out of fleets of different sizes, virtual time only": fleets,
-            "100 at once out of 100,000, by policy": policies(given.rounds),
+            "100 at once out of 100,000, by policy": policies(3 * given.rounds),
             "Everybody at once, behind 20 cells and the server's link": shared_links(),
             "Whole scenarios": whole,
         },
