@@ -50,7 +50,7 @@ class Planner:
         """Plan by the state's settings from now on, and by `workload` (None: by the same)."""
         settings = self._state.settings
         self._workload = workload or self._workload
-        self._is_foreign = bool(users_own([self._workload]))
+        self._is_foreign = bool(users_own([self._workload]))  # simfl's own are held to it by tests
         self._extra_units, extra_bytes = _extras(settings, self._fleet)
         self._upload_bytes = settings.prices.up_bytes + extra_bytes
 
