@@ -264,17 +264,19 @@ def test_what_is_not_in_the_cache_is_not_asked_for(tmp_path, monkeypatch):
         scenario({"name": "hugging_face", "path": "nobody/nothing", "label": "x"})
 
 
-@pytest.mark.skipif(not own_files.HUB, reason="needs datasets")
-def test_a_split_without_rows_is_told(tmp_path: Path) -> None:
-    import datasets as hub
+class _Hub:
+    """Stands for Hugging Face's package."""
 
-    hub.DatasetDict(
-        train=hub.Dataset.from_dict({"a": [1.0, 2.0], "x": [0, 1]}),
-        test=hub.Dataset.from_dict({"a": [], "x": []}),
-    ).save_to_disk(str(tmp_path / "hub"))
-    hub_data = {"name": "hugging_face", "path": str(tmp_path / "hub"), "label": "x"}
+    @staticmethod
+    def load_from_disk(_: str) -> dict[str, list[object]]:
+        return {"train": [{"a": 1.0, "x": 0}], "test": []}
+
+
+def test_a_split_without_rows_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("simfl.components.datasets.hugging_face.extra", lambda *_: _Hub)
+    named = {"name": "hugging_face", "path": str(tmp_path), "label": "x", "split": "test"}
     with pytest.raises(InputError, match="has no row in its split 'test'"):
-        scenario(hub_data | {"test_split": "test"})
+        scenario(named)
 
 
 @pytest.mark.skipif(own_files.PARQUET, reason="pyarrow is installed")
