@@ -26,12 +26,15 @@ class Variation(Protocol):
         """Return what the rate of the transfer that starts now is multiplied by until it ends."""
 
 
-class Transfer(simpy.Event):
+class Transfer(simpy.Event, ABC):
     """Fires when the last byte is delivered; `abort` stops it."""
 
+    @abstractmethod
     def abort(self) -> int:
-        """Stop now, free the links at this instant and return the whole bytes moved so far."""
-        raise NotImplementedError
+        """Stop now, free the links at this instant and return the whole bytes moved so far.
+
+        It does not fire by itself any more: who waits for it is told by who has stopped it.
+        """
 
 
 class Links(ABC):

@@ -6,7 +6,7 @@ import numpy as np
 
 from simfl.components.selectors.base import Probe
 from simfl.components.workloads.base import Assignment, Workload
-from simfl.core.guard import blaming, expect, users_own
+from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
@@ -50,7 +50,6 @@ class Planner:
         """Plan by the state's settings from now on, and by `workload` (None: by the same)."""
         settings = self._state.settings
         self._workload = workload or self._workload
-        self._is_foreign = bool(users_own([self._workload]))  # simfl's own are held to it by tests
         self._extra_units, extra_bytes = _extras(settings, self._fleet)
         self._upload_bytes = settings.prices.up_bytes + extra_bytes
 
@@ -76,7 +75,7 @@ class Planner:
             self._workload, lambda: f"planning for client {client} in round {state.round}"
         ):
             plan = self._workload.plan(assignment)
-            if plan is not None and self._is_foreign:
+            if plan is not None:
                 _check(plan, samples, size)
         order = WorkOrder(client, issue, state.round, state.version, plan or _NOTHING, seed)
         units = order.plan.units(samples, size) + self._extra_units.item(client)
