@@ -104,7 +104,6 @@ papers-quick: .venv/ready ## a reduced form of every table of the papers, within
 testbed: .venv/ready ## real federations beside their simulations: docs/validation.md (Linux, root, 14 minutes)
 	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'
 	$(BIN)/python -m testbed --out testbed/results/validation.json
-	$(BIN)/python -m testbed testbed/scenarios/fedbuff_bottleneck.yaml --repeat 2 --out testbed/results/validation.json
 	$(BIN)/python -m testbed.tables testbed/results/validation.json docs/images/validation.png docs/validation.md
 
 DOCS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")

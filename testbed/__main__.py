@@ -17,8 +17,9 @@ from typing import Any
 from benchmarks.environments import NotInstalled
 from simfl import Options
 from simfl.errors import SimflError
+from testbed.commands import Refused
 from testbed.compare import VARIANTS, compare, variants
-from testbed.namespaces import NoQuotas, Refused, check
+from testbed.namespaces import NoQuotas, check
 from testbed.orders import repeated
 from testbed.tables import tables
 

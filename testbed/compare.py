@@ -13,23 +13,29 @@ import pandas as pd
 from simfl import Options, Scenario
 from simfl.build.builder import Builder
 from simfl.build.calibrate import Device, calibrated, fleet
+from simfl.core.units import DURATION
 from simfl.errors import InputError
-from simfl.scenario.fleet import Group
+from simfl.scenario.fleet import Group, constant
 from simfl.sim.networks.shared import Shared
 from testbed import quotas
 from testbed.flower import federation as flower
 from testbed.journals import Run
+from testbed.latency import latencies
 from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
 from testbed.orders import PHASES, first_swap, kept, orders, outcomes, participations, updates
 from testbed.simulated import shaken, simulate
-from testbed.wire import PER_BYTE, composition, wire_errors
+from testbed.wire import INITIAL_WINDOW, PER_BYTE, composition, wire_errors
 
 VARIANTS = ("", "deep-queue", "fair-queue", "cpu-quota", "flower")
-"""The testbed's own federation; with a queue at the server that never overflows; with a queue for
-each client, served in turn; with shares of a core instead of training and waiting; Flower instead.
-"""
-SPECIAL = {"cpu_quota": ("cpu-quota",), "flower": ("", "flower")}
+"""The testbed's own federation; with queues that never overflow; with one for each client at the
+server, served in turn; with shares of a core instead of training and waiting; Flower instead."""
+SPECIAL = {
+    "cpu_quota": ("cpu-quota",),
+    "flower": ("", "flower"),
+    "homogeneous": ("", "deep-queue"),
+    "long_links": ("", "deep-queue"),
+}
 
 
 @dataclass(frozen=True)
@@ -104,10 +110,21 @@ def _phase(both: pd.DataFrame, phase: str) -> float:
     return float(mine / theirs - 1)
 
 
-def _with_window(scenario: Scenario) -> Scenario:
-    """Return the scenario with what a client's socket can have under way to the server's link."""
-    network = scenario.network.model_copy(update={"buffer": SEND_BYTES})
+def _with_tcp(scenario: Scenario) -> Scenario:
+    """Return the scenario with what a client's socket can have under way, and how TCP begins."""
+    known = {"buffer": SEND_BYTES, "initial_window": INITIAL_WINDOW}
+    network = scenario.network.model_copy(update=known)
     return scenario.model_copy(update={"network": network})
+
+
+def _with_latency(scenario: Scenario, latencies: Sequence[float]) -> Scenario:
+    """Return the scenario with each device's one-way latency, seconds, as it was measured."""
+    fleet, first = [], 0
+    for group in scenario.fleet:
+        those, first = latencies[first : first + group.count], first + group.count
+        latency = constant(f"{np.mean(those)} s", DURATION)
+        fleet.append(group.model_copy(update={"latency": latency}))
+    return scenario.model_copy(update={"fleet": tuple(fleet)})
 
 
 def _shared(scenario: Scenario) -> Shared:
@@ -140,24 +157,28 @@ def compare(
     devices = builder.fleet
     links = list(zip(devices.downlink_bps, devices.uplink_bps, strict=True))
     server, size = _server(scenario), 4 * builder.model.parameters
-    given = flower.with_polling(scenario, size) if variant == "flower" else scenario
-    given = _with_window(given)
     about = shares(builder) if variant == "cpu-quota" else ()
     queue = variant.removesuffix("-queue") if variant.endswith("-queue") else "short"
 
-    def run_once() -> tuple[Run, list[float]]:
-        ends = Loopback() if loopback else Namespaces(server, links, size, queue, about)
+    def run_once() -> tuple[Run, list[float], list[float]]:
+        far_s = devices.latency_s.tolist()
+        ends = Loopback() if loopback else Namespaces(server, links, size, queue, about, far_s)
         with ends as entered, tempfile.TemporaryDirectory() as folder:
+            latency_s = latencies(entered, len(links))
             by = flower.measure if variant == "flower" else measure
             measured = by(builder, entered, Path(folder), data_dir)
-            return measured, [quotas.share(entered.group(client)) for client, _ in enumerate(about)]
+            settled = [quotas.share(entered.group(client)) for client, _ in enumerate(about)]
+            return measured, latency_s, settled
 
-    real, settled = run_once()
+    real, latency_s, settled = run_once()
+    given = _with_latency(scenario, latency_s)
+    given = flower.with_polling(given, size) if variant == "flower" else _with_tcp(given)
     others = [kept(run_once()[0]) for _ in range(times - 1)]
     name = scenario.name + f"-{variant}" * (not scenario.name.endswith(variant))
     return told(scenario, given, builder, real, data_dir) | {
         "name": name,
         "shares": settled,
+        "latency_s": latency_s,
         "others": others,
         "computing": computing(real, compute_times(builder)) if about else [],
     }

@@ -1,9 +1,6 @@
 """The real run of a scenario: processes in their namespaces, killed and started as it says."""
 
-import ctypes
-import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,14 +16,15 @@ from simfl.sim.policies.synchronous import Synchronous
 from simfl.training import flat
 from testbed import quotas
 from testbed.client import Client
+from testbed.commands import Refused
 from testbed.journals import Run, accuracies, began_at, read
 from testbed.messages import Floats
-from testbed.namespaces import Counters, Loopback, Namespaces, NoQuotas, Refused
+from testbed.namespaces import Counters, Loopback, Namespaces, NoQuotas
+from testbed.processes import FORK, start
 from testbed.server import Rules, Server
 from testbed.training import Training
 
 LIMIT_S = 120.0
-_FORK = multiprocessing.get_context("fork")
 KEPT_MODELS = 1 << 20
 """Bytes: models no larger than this are kept, a version each, and evaluated afterwards."""
 
@@ -74,7 +72,7 @@ def measure(
     torch.set_num_threads(1)
     told, fleet = rules(builder), builder.fleet
     compute_s, model = compute_times(builder), initial(builder)
-    begin = _FORK.Barrier(len(fleet))
+    begin = FORK.Barrier(len(fleet))
 
     def server() -> None:
         with open(folder / "server.jsonl", "w") as journal:
@@ -154,22 +152,6 @@ def traffic(before: Counters, after: Counters) -> Counters:
     """Return what was counted at each end between two instants."""
     pairs = {end: zip(after[end], before[end], strict=True) for end in before}
     return {end: tuple(now - then for now, then in counts) for end, counts in pairs.items()}
-
-
-def start(network: Namespaces | Loopback, end: str, work: Callable[[], None]) -> BaseProcess:
-    """Start a process that does `work` at this end, and dies with this one."""
-    parent = os.getpid()
-
-    def main() -> None:
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: die with the parent
-        if os.getppid() != parent:
-            os._exit(1)
-        network.enter(end)
-        work()
-
-    process = _FORK.Process(target=main, daemon=True)
-    process.start()
-    return process
 
 
 def _outages(

@@ -15,21 +15,23 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from testbed import quotas
+from testbed.commands import Refused, run
+from testbed.limits import QUEUE_S, Limit, limit, limit_fairly
 from testbed.quotas import PREFIX
 
+ROOT = Path(__file__).parents[1]
 SERVER = "10.83.0.1"
 CLONE_NEWNET = 0x40000000
-QUEUE_S = 0.04
-"""What a rate limiter's queue holds, in seconds at its rate; 64 kB at least."""
-BURST_S = 0.003
-"""What passes at once after a pause, in seconds at the rate; two packets at least, and no less than
-`BURST_SHARE` of a message: where it is less than a busy machine stalls for, the rate is missed."""
 BURST_SHARE = 0.0025
+"""Of a message, which passes at once after a pause at least: where that is less than a busy machine
+stalls for, the rate is missed."""
 SEND_BYTES, LARGE = 32_768, 1 << 20
 """Of a socket's send buffer: a client's, or what its rate moves in `QUEUE_S`; and the server's."""
 LEAF_BYTES = 2 * 1514 + SEND_BYTES
@@ -41,23 +43,12 @@ Counters = dict[str, tuple[int, ...]]
 """By end: bytes received and sent, packets received and sent, segments sent once more."""
 
 
-class Refused(RuntimeError):
-    """This machine can't have a testbed, or has one already."""
-
-
 class NoQuotas(Refused):
     """This machine can't give processes shares of a core, or not such shares."""
 
 
-def _run(*words: str, check: bool = True) -> str:
-    done = subprocess.run(words, capture_output=True, text=True)
-    if check and done.returncode:
-        raise Refused(f"`{' '.join(words)}` failed: {done.stderr.strip()}")
-    return done.stdout
-
-
 def _ours() -> list[str]:
-    names = [line.split()[0] for line in _run("ip", "netns", "list").splitlines() if line.strip()]
+    names = [line.split()[0] for line in run("ip", "netns", "list").splitlines() if line.strip()]
     return [name for name in names if name.startswith(PREFIX)]
 
 
@@ -80,10 +71,10 @@ class Namespaces:
         server: bit/s (towards the server, away from it); inf: not limited.
         clients: per client bit/s (towards it, away from it).
         message: bytes of the messages to come.
-        queue: of the server's links: for all, as short as any link's ("short"), or with room for
-            everything that everybody can have under way ("deep"), or one for each client, served in
-            turn ("fair").
+        queue: of all links "short", or "deep": with room for everything that anybody can have under
+            way; or "fair": of the server's links one for each client, served in turn.
         shares: of a core, that each client may use to train; none: as much as there is.
+        latencies: one-way, per client, seconds more than the machine's own; none: no more.
     """
 
     def __init__(
@@ -93,9 +84,12 @@ class Namespaces:
         message: int = 0,
         queue: str = "short",
         shares: Sequence[float] = (),
+        latencies: Sequence[float] = (),
     ) -> None:
         self._queue, self._shares = queue, shares
-        self._burst = max(3200, BURST_SHARE * message)
+        self._burst = BURST_SHARE * message
+        self._latencies = {f"c{i}": seconds for i, seconds in enumerate(latencies) if seconds}
+        self._delaying: subprocess.Popen[str] | None = None
         self._ends = {"s": server} | {f"c{i}": rates for i, rates in enumerate(clients)}
         self.address = f"{SERVER}:50051"
         self._lock: IO[str] | None = None
@@ -143,12 +137,16 @@ class Namespaces:
         self._lock = None
 
     def _remove(self) -> None:
+        if self._delaying is not None:
+            self._delaying.kill()
+            self._delaying.communicate()
+            self._delaying = None
         for name in _ours():
-            for process in _run("ip", "netns", "pids", name, check=False).split():
+            for process in run("ip", "netns", "pids", name, check=False).split():
                 if int(process) != os.getpid():
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(int(process), signal.SIGKILL)
-            _run("ip", "netns", "delete", name, check=False)
+            run("ip", "netns", "delete", name, check=False)
         quotas.remove(PREFIX)
 
     def _make(self) -> None:
@@ -158,30 +156,71 @@ class Namespaces:
             except (OSError, ValueError) as error:
                 raise NoQuotas(f"no quotas of CPU (cgroup v1) here: {error}") from None
         hub = f"{PREFIX}hub"
-        _run("ip", "netns", "add", hub)
-        _run("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")
-        _run("ip", "-n", hub, "link", "set", "bridge", "up")
+        run("ip", "netns", "add", hub)
+        run("ip", "-n", hub, "link", "add", "bridge", "type", "bridge")
+        run("ip", "-n", hub, "link", "set", "bridge", "up")
         for place, (end, (towards, away)) in enumerate(self._ends.items(), start=1):
             name = PREFIX + end
-            _run("ip", "netns", "add", name)
-            _run("ip", "-n", hub, "link", "add", end, "type", "veth", "peer", "eth0", "netns", name)
+            run("ip", "netns", "add", name)
+            run("ip", "-n", hub, "link", "add", end, "type", "veth", "peer", "eth0", "netns", name)
             for where, device in ((hub, end), (name, "eth0")):
                 # Packets as on a real wire: none that the counters or the limiters take for many.
-                _run("ip", "-n", where, "link", "set", device, "gso_max_segs", "1")
-            _run("ip", "-n", hub, "link", "set", end, "master", "bridge", "up")
-            _run("ip", "-n", name, "address", "add", f"10.83.0.{place}/24", "dev", "eth0")
-            _run("ip", "-n", name, "link", "set", "eth0", "up")
-            _run("ip", "-n", name, "link", "set", "lo", "up")
+                run("ip", "-n", where, "link", "set", device, "gso_max_segs", "1")
+            port = self._delayed(hub, end) if end in self._latencies else end
+            run("ip", "-n", hub, "link", "set", port, "master", "bridge", "up")
+            run("ip", "-n", name, "address", "add", f"10.83.0.{place}/24", "dev", "eth0")
+            run("ip", "-n", name, "link", "set", "eth0", "up")
+            run("ip", "-n", name, "link", "set", "lo", "up")
             # What a call that is called off has in the kernel already is sent all the same.
-            room = SEND_BYTES if away == float("inf") else max(SEND_BYTES, away * QUEUE_S / 8)
+            # Half of it the kernel needs itself, and answers come a way there and back later.
+            on_way_s = QUEUE_S + 2 * 4 * self._latencies.get(end, 0.0)
+            room = SEND_BYTES if away == float("inf") else max(SEND_BYTES, away * on_way_s / 8)
             buffers = f"4096 {SEND_BYTES} {max(room, LARGE) if end == 's' else room:.0f}"
             for key, value in {"congestion_control": "reno", "wmem": buffers}.items():
                 setting = f"net.ipv4.tcp_{key}={value}"
-                _run("ip", "netns", "exec", name, "sysctl", "-qw", setting)
-            sharing = len(self._ends) - 1 if end == "s" and self._queue != "short" else 0
-            fair = self._queue == "fair" and end == "s"
-            _limit(hub, end, towards, self._burst, sharing, "src" if fair else "")
-            _limit(name, "eth0", away, self._burst, sharing, "dst" if fair else "")
+                run("ip", "netns", "exec", name, "sysctl", "-qw", setting)
+            for where, device, bps, by in (hub, end, towards, "src"), (name, "eth0", away, "dst"):
+                to = Limit(bps, self._burst, self._under_way(end))
+                if end == "s" and self._queue == "fair":
+                    limit_fairly(where, device, to, len(self._ends) - 1, by)
+                else:
+                    limit(where, device, to)
+        if self._latencies:
+            self._delay(hub)
+
+    def _under_way(self, end: str) -> float:
+        """Return the bytes that a queue at `end` has to have room for; 0: it may lose packets."""
+        if end == "s":
+            return 0 if self._queue == "short" else LEAF_BYTES * (len(self._ends) - 1)
+        return LARGE if self._queue == "deep" else 0
+
+    def _delayed(self, hub: str, end: str) -> str:
+        """Put a cable between `end` and the bridge that `_delay` is to join; return its port."""
+        far, port = f"{end}-far", f"{end}-port"
+        run("ip", "-n", hub, "link", "add", far, "type", "veth", "peer", "name", port)
+        for device in (end, far):
+            run("ip", "-n", hub, "link", "set", device, "addrgenmode", "none", "up")
+        return port
+
+    def _delay(self, hub: str) -> None:
+        """Let packets between the bridge and the clients that are far away take their time."""
+        cables = [(f"{s}", end, f"{end}-far") for end, s in self._latencies.items()]
+        words = [
+            "ip",
+            "netns",
+            "exec",
+            hub,
+            sys.executable,
+            "-m",
+            "testbed.delay",
+            *sum(cables, ()),
+        ]
+        self._delaying = subprocess.Popen(
+            words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._delaying.stdout is not None
+        if not self._delaying.stdout.readline():
+            raise Refused("packets can't be delayed here: `python -m testbed.delay` failed")
 
     def enter(self, end: str) -> None:
         """Move this process, which has no threads yet, to `s` or to `c0`, `c1`, ..."""
@@ -195,9 +234,9 @@ class Namespaces:
         return {end: self._count(PREFIX + end) for end in self._ends}
 
     def _count(self, name: str) -> tuple[int, ...]:
-        told = _run("ip", "-n", name, "-j", "-s", "link", "show", "dev", "eth0")
+        told = run("ip", "-n", name, "-j", "-s", "link", "show", "dev", "eth0")
         link = json.loads(told)[0]["stats64"]
-        snmp = _run("ip", "netns", "exec", name, "cat", "/proc/net/snmp").splitlines()
+        snmp = run("ip", "netns", "exec", name, "cat", "/proc/net/snmp").splitlines()
         names, values = [line.split() for line in snmp if line.startswith("Tcp:")]
         tcp = dict(zip(names, values, strict=True))
         ways = [link[way][what] for what in ("bytes", "packets") for way in ("rx", "tx")]
@@ -229,49 +268,6 @@ class Loopback:
     def counters(self) -> Counters:
         """Return nothing: the loopback carries everybody's bytes."""
         return {}
-
-
-def _limit(
-    namespace: str, device: str, bps: float, least: float, sharing: int, client: str
-) -> None:
-    """Limit what leaves `device`, with room for `sharing` clients (0: what a queue holds anyway).
-
-    With `client`, which address tells whose a packet is, they share it fairly.
-    """
-    if bps == float("inf"):
-        return
-    burst = max(least, bps * BURST_S / 8)
-    queue = max(64_000, bps * QUEUE_S / 8, sharing * LEAF_BYTES)
-
-    def add(what: str, *words: str) -> None:
-        _run("tc", "-n", namespace, what, "add", "dev", device, *words)
-
-    if not client:
-        rate = ("rate", f"{bps:.0f}bit", "burst", f"{burst:.0f}", "limit", f"{queue:.0f}")
-        add("qdisc", "root", "tbf", *rate)
-        return
-    most = ("ceil", f"{bps:.0f}bit", "cburst", f"{burst:.0f}", "quantum", "1514")
-    add("qdisc", "root", "handle", "1:", "htb", "default", "20")
-    add(
-        "class",
-        "parent",
-        "1:",
-        "classid",
-        "1:1",
-        "htb",
-        "rate",
-        f"{bps:.0f}bit",
-        *most,
-        "burst",
-        f"{burst:.0f}",
-    )
-    for number in range(2, sharing + 2):
-        leaf, share = f"1:{number:x}0", ("htb", "rate", f"{bps / sharing:.0f}bit", *most)
-        # Every client's burst comes on top of the link's: a packet has to do.
-        add("class", "parent", "1:1", "classid", leaf, *share, "burst", "1600")
-        add("qdisc", "parent", leaf, "bfifo", "limit", f"{queue / sharing:.0f}")
-        match = ("u32", "match", "ip", client, f"10.83.0.{number}", "flowid", leaf)
-        add("filter", "parent", "1:", "protocol", "ip", "prio", "1", *match)
 
 
 def _as_exit(number: int, _: object) -> None:

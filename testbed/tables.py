@@ -72,12 +72,14 @@ def _verdict(results: Sequence[Result]) -> str:
         rows[-1].append(f"{again['mean_round']:.1%}" if again else "")
         moved = result["shaken"]
         rows[-1] += [f"{moved['mean_round']:.1%}", f"{moved['orders']:.0%}"]
+        rows[-1].append(_range([1000 * each for each in result.get("latency_s", ())], "ms"))
         rows[-1].append(" to ".join(f"{load:.0f}" for load in result.get("load", ())))
     columns = ["rates alone", "given, nothing fitted", "calibrated on other rounds"]
     columns += [
         "two real runs",
         "two simulations, devices 0.5% apart",
         "their orders",
+        "latency measured",
         "load average",
     ]
     lines = [
@@ -105,6 +107,11 @@ def _verdict(results: Sequence[Result]) -> str:
         _target("bytes up within 1%", results, "stated", "up", 0.01),
     ]
     return _table("Mean error of a round", columns, rows) + "\n\n" + "\n".join(lines)
+
+
+def _range(numbers: Sequence[float], unit: str) -> str:
+    ends = dict.fromkeys(f"{end:.2g}" for end in (min(numbers), max(numbers))) if numbers else {}
+    return f"{' to '.join(ends)} {unit}" if ends else ""
 
 
 def _among_real(results: Sequence[Result]) -> str:

@@ -5,6 +5,8 @@ from testbed.namespaces import SEND_BYTES
 
 SEGMENT, HEADERS = 1448, 66
 """Bytes of payload in a full packet, and of Ethernet, IP and TCP (with timestamps) before them."""
+INITIAL_WINDOW = 10 * SEGMENT
+"""What TCP sends before it waits for an answer (RFC 6928), on a connection that is new or idle."""
 PER_BYTE = (1 + HEADERS / SEGMENT) * (1 + 9 / 16384) - 1
 """Added to every byte: headers of packets, and of HTTP/2's frames of 16 KiB."""
 PER_ANSWERED_BYTE = HEADERS / (2 * SEGMENT)

@@ -34,6 +34,7 @@ def assumptions(scenario: Scenario) -> list[Assumption]:
     """Return what `scenario` does not say and its result depends on, in the order of its keys."""
     return [
         *_of_seeds(scenario), *_of_learning(scenario), *_of_model(scenario), *_of_fleet(scenario),
+        *_of_network(scenario),
     ]  # fmt: skip
 
 
@@ -87,6 +88,13 @@ def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:
         for key, value in defaults.items():
             if not _says(group, key) and key not in group.traced:
                 yield Assumption(("fleet", index, key), value)
+
+
+def _of_network(scenario: Scenario) -> Iterator[Assumption]:
+    far = any(_says(group, "latency") or "latency" in group.traced for group in scenario.fleet)
+    network, key = scenario.network, "initial_window"
+    if far and key in type(network).model_fields and not _says(network, key):
+        yield Assumption(("network", key), "0 B (no slow start: links are at their rate at once)")
 
 
 def _says(part: BaseModel, key: str) -> bool:

@@ -22,8 +22,9 @@ from simfl.build.builder import Builder
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Constant
 from testbed.journals import Run, accuracies, read
-from testbed.measure import compute_times, initial, rules, start, traffic, training
+from testbed.measure import compute_times, initial, rules, traffic, training
 from testbed.namespaces import Counters, Loopback, Namespaces
+from testbed.processes import start
 from testbed.wire import PER_BYTE
 
 HERE = Path(__file__).parent

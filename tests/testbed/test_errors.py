@@ -124,6 +124,7 @@ def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[
     apart = {"mean_round": given, "orders": 1.0, "outcomes": 0.5}
     nearer = {**apart, "mean_round": calibrated}
     again = {"repeated": {**apart, "runs": 3, "furthest": 0.02, "simulated": nearer, "within": 0.5}}
+    kept["latency_s"] = [1.2e-5, 0.0804]
     kept["shaken"] = {"mean_round": 0.001, "orders": 1.0}
     return {"name": name, "plain": found, "stated": found} | again | fitted | kept
 
@@ -159,7 +160,7 @@ def test_a_simulated_round_is_in_the_range_of_the_real_ones(last_s: float, withi
 
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
-    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 0.1% | 100% | 0 to 2 |" in text
+    assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 0.1% | 100% | 0.012 to 80 ms | 0 to 2 |" in text
     assert "| far | 3 | 7.0% | 2.0% | 3.0% | 50% | 100% | 100% | 50% | 50% |" in text
     assert "one of these from another: 0 of 1; not far (3.0%)." in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text

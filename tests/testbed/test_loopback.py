@@ -59,6 +59,8 @@ def test_everybody_arrives_and_no_round_is_shorter_than_the_slowest_device(compa
     result = compared("clients: 2", slow=200)
     assert result["measured_s"] >= 3 * 100 / 200
     assert 100 / 1000 < result["phases_s"]["compute"] < result["measured_s"]
+    assert len(result["latency_s"]) == 2
+    assert 0 < max(result["latency_s"]) < 0.1
     assert result["repeated"] is None
     assert result["plain"]["outcomes"] == 1
     assert result["plain"]["staleness"] == 1

@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 
 from testbed import namespaces, quotas
+from testbed.commands import Refused
+from testbed.latency import latencies
 from testbed.messages import Floats
-from testbed.namespaces import PREFIX, Namespaces, Refused
+from testbed.namespaces import PREFIX, Namespaces
 
 ROOT = Path(__file__).parents[2]
 RATE = (8e6, 4e6)
 HOLD = """
 import subprocess, time
 from testbed.namespaces import PREFIX, Namespaces
-with Namespaces((1e7, 1e7), [(8e6, 4e6)], shares=[0.2]):
+with Namespaces((1e7, 1e7), [(8e6, 4e6)], shares=[0.2], latencies=[0.01]):
     inside = ["ip", "netns", "exec", PREFIX + "c0", "sleep", "60"]
     alone = {"start_new_session": True, "stdout": subprocess.DEVNULL}
     print(subprocess.Popen(inside, **alone).pid, flush=True)
@@ -150,6 +152,16 @@ def test_nothing_is_left_and_nothing_else_is_touched() -> None:
             pass
     assert PREFIX not in ip("netns", "list")
     assert links() == before
+
+
+@pytest.mark.slow
+@needs_root
+def test_packets_take_as_long_as_they_are_told_to_and_only_theirs() -> None:
+    with Namespaces((1e7, 1e7), [RATE, RATE, RATE], latencies=[0.0, 0.02, 0.08]) as network:
+        near_s, far_s, farther_s = latencies(network, 3)
+    assert near_s < 0.005
+    assert 0.02 <= far_s < 0.03
+    assert 0.08 <= farther_s < 0.09
 
 
 @pytest.mark.slow

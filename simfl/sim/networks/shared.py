@@ -15,6 +15,7 @@ from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variati
 from simfl.sim.networks.lines import Lines
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
+from simfl.sim.networks.slow_start import waits_s
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
 from simfl.sim.timeline import Timeline
 
@@ -41,7 +42,9 @@ class Shared(Network):
 
     Rates change only when a transfer starts, ends or is aborted, and when a trace says so; between
     two such instants they are constant.  Deadlines are planned with nominal rates.  Where no link
-    is shared a transfer takes ``latency + 8 * bytes * (1 + overhead) / rate``.
+    is shared a transfer takes ``latency + 8 * bytes * (1 + overhead) / rate``, and with an
+    `initial_window` what TCP's slow start waits besides; that is waited before the first byte, for
+    as long as it takes at the device's own rate.
     A device has at most one transfer under way in each direction.
 
     Cost: O(log n) host time an event, n the transfers under way over the links that are shared;
@@ -75,6 +78,12 @@ class Shared(Network):
         ge=0,
         description="what each upload can have waiting before the link that it shares, having "
         "passed the device's own, such as a socket's send buffer of 32 kB; 0: nothing",
+    )
+    initial_window: DataSize = Field(
+        0.0,
+        ge=0,
+        description="what TCP sends before it waits for an answer, which takes twice the "
+        "`latency`, and twice as much after each, such as 14480 B (10 packets); 0: no slow start",
     )
     polling: Duration = Field(
         0.0,
@@ -133,17 +142,17 @@ class Shared(Network):
         down = [bps / gross for bps in (self.server_uplink, *(cell.downlink for cell in within))]
         up = [bps / gross for bps in (self.server_downlink, *(cell.uplink for cell in within))]
         own: dict[Direction, Floats] = {"down": downlink_bps, "up": uplink_bps}
-        plain = gross == 1
         links = _SharedLinks(
             timeline,
-            own if plain else {way: bps / gross for way, bps in own.items()},
+            own if gross == 1 else {way: bps / gross for way, bps in own.items()},
             latency_s,
             {
                 "down": Lines(timeline, down, rates, cells),
                 "up": Lines(timeline, up, rates, cells, 8 * self.buffer / gross),
             },
             variation,
-            plain=plain,
+            self.initial_window,
+            plain=gross == 1 and not self.initial_window,
         )
         if self.polling:
             return PolledLinks(timeline, links, self.polling, latency_s)
@@ -160,9 +169,10 @@ class _SharedLinks(Links):
         latency_s: Floats,
         lines: dict[Direction, Lines],
         variation: Variation | None,
+        window: float,
         plain: bool,
     ) -> None:
-        self._plain = plain
+        self._window, self._plain = window, plain
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
@@ -177,21 +187,29 @@ class _SharedLinks(Links):
         return self._variation is not None and self._variation.varies(device)
 
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
-        if self._lines[direction].of(device) is not None or self._varies(device):
+        if self._window or self._lines[direction].of(device) is not None or self._varies(device):
             return None
         return float(self._latency_s[device] + 8 * size / self._device_bps[direction][device])
 
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
-        bps = min(self._device_bps[direction][device], self._lines[direction].bps(device))
-        return float(self._latency_s[device] + 8 * size / bps)
+        own_bps = float(self._device_bps[direction][device])
+        bps = min(own_bps, self._lines[direction].bps(device))
+        return self._before_s(device, size, own_bps) + 8 * size / bps
+
+    def _before_s(self, device: int, size: int, bps: float) -> float:
+        """Return how long a transfer takes besides moving its bytes."""
+        latency_s = float(self._latency_s[device])
+        return (
+            latency_s + waits_s(size, bps, latency_s, self._window) if self._window else latency_s
+        )
 
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
-        latency = float(self._latency_s[device])
         bps = float(self._device_bps[direction][device])
         if self._variation is not None:
             bps *= self._variation.factor(device, direction)
+        before_s = self._before_s(device, size, bps)
         line = self._lines[direction].of(device)
         if line is not None and size > 0:
             cell = self._lines[direction].cell(device)
-            return SharedTransfer(self._timeline, line, cell, size, latency, bps)
-        return LoneTransfer(self._timeline, size, latency, bps)
+            return SharedTransfer(self._timeline, line, cell, size, before_s, bps)
+        return LoneTransfer(self._timeline, size, before_s, bps)
