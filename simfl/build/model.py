@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simfl.components.datasets.clients import Samples
+from simfl.core.evaluation import Evaluation
 from simfl.core.guard import blaming, blaming_code_of, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
 from simfl.errors import InputError
 from simfl.scenario.scenario import Scenario
-from simfl.sim.coordinator import Evaluation
 from simfl.training.executors.base import Executor
 
 
@@ -131,7 +131,7 @@ def judge(
         with blaming(task.training.loss, "judging the model"):
             sound = quality.accuracy is None or 0 <= quality.accuracy <= 1
             expect(sound, "hits from 0 to 1", f"an accuracy of {quality.accuracy}")
-        return Evaluation(quality.accuracy, quality.loss, quality.metrics)
+        return quality
 
     return evaluate
 

@@ -14,10 +14,11 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import MODEL, BaseCoordinator, Choosing
+from simfl.core.evaluation import Evaluation
 from simfl.core.extras import extra
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import ComponentError, InputError, RunError
-from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.sim.coordinator import Aggregated, Arrival
 
 ClientFn = Callable[[Any], Any]
 """``client_fn(context)`` -> a Flower client, as for Flower's own `ClientApp`."""

@@ -13,9 +13,10 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import BaseCoordinator
+from simfl.core.evaluation import Evaluation
 from simfl.core.work import WorkOrder
 from simfl.errors import RunError
-from simfl.sim.coordinator import Aggregated, Arrival, Coordinator, Evaluation
+from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
 
 _DECISIONS = {"probe", "probed", "selected", "filtered", "aggregated", "evaluated", "forked"}
 

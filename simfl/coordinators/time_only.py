@@ -7,7 +7,8 @@ from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
 from simfl.coordinators.base import BaseCoordinator, Choosing
-from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.core.evaluation import Evaluation
+from simfl.sim.coordinator import Aggregated, Arrival
 
 
 class TimeOnlyCoordinator(BaseCoordinator):

@@ -13,11 +13,12 @@ from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
 from simfl.coordinators.learning import GlobalModel, UpdatePath
+from simfl.core.evaluation import Evaluation
 from simfl.core.guard import blaming, check_vector, names, users_own
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.errors import ComponentError
-from simfl.sim.coordinator import Aggregated, Arrival, Evaluation
+from simfl.sim.coordinator import Aggregated, Arrival
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from simfl.components.selectors.base import Probe, Reports, View
+from simfl.core.evaluation import Evaluation
 from simfl.core.work import WorkOrder
 
 
@@ -44,18 +45,6 @@ class Aggregated:
     losses: Mapping[int, float] = field(default_factory=dict)
     discarded: Sequence[tuple[int, int]] = ()
     gemd: float | None = None
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Quality of the global model: its loss, and its accuracy in [0, 1] if there is one.
-
-    `metrics` has further measures that the scenario asks for, by their labels (None: no number).
-    """
-
-    accuracy: float | None
-    loss: float
-    metrics: Mapping[str, float | None] = field(default_factory=dict)
 
 
 class Coordinator(Protocol):

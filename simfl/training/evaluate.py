@@ -6,14 +6,14 @@ the model normalises by what is in a batch.
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from numbers import Real
 
 import numpy as np
 import torch
 
 from simfl.components.losses.base import Loss
+from simfl.core.evaluation import Evaluation
 from simfl.core.guard import blaming, expect
 from simfl.core.types import Floats, Params
 from simfl.training.flat import load
@@ -26,22 +26,6 @@ IMAGES = 50
 """Rows per forward pass of convolutions: their activations then stay in the cache."""
 OTHERS = 250
 """Rows per forward pass of all other models."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """How a model does on a data set.
-
-    Attributes:
-        accuracy: share of right answers (weighted if weights were given); None: the loss knows no
-            right ones.
-        loss: its mean.
-        metrics: what else the task asks for, by label.
-    """
-
-    accuracy: float | None
-    loss: float
-    metrics: Mapping[str, float | None] = field(default_factory=dict)
 
 
 def evaluate(

@@ -9,9 +9,10 @@ from simfl.components.selectors.base import History, Probe, Report, Selector, Vi
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.coordinators.training import TrainingCoordinator
+from simfl.core.evaluation import Evaluation
 from simfl.core.seeds import Seeds
 from simfl.core.work import Plan, WorkOrder, WorkResult
-from simfl.sim.coordinator import Arrival, Evaluation
+from simfl.sim.coordinator import Arrival
 from simfl.training.executors.base import Executor
 
 

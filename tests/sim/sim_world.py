@@ -13,9 +13,10 @@ from simfl.components.availability.always import Always
 from simfl.components.selectors.base import Probe, Reports
 from simfl.components.workloads.base import workloads
 from simfl.coordinators.ledger import Ledger
+from simfl.core.evaluation import Evaluation
 from simfl.core.rows import ClientRow, RoundRow
 from simfl.core.seeds import Seeds
-from simfl.sim.coordinator import Aggregated, Evaluation
+from simfl.sim.coordinator import Aggregated
 from simfl.sim.fleet import DeviceGroup, Fleet, Power
 from simfl.sim.networks.base import networks
 from simfl.sim.policies.base import main, policies

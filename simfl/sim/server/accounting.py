@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import get_args
 
+from simfl.core.evaluation import Evaluation
 from simfl.core.rows import ClientRow, Outcome, RoundRow, header, round_row
-from simfl.sim.coordinator import Evaluation
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.idle_energy import IdleEnergy

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simfl.sim.coordinator import Aggregated, Coordinator, Evaluation
+from simfl.core.evaluation import Evaluation
+from simfl.sim.coordinator import Aggregated, Coordinator
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.state import RunState
 

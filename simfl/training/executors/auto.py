@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
+from simfl.core.evaluation import Evaluation
 from simfl.core.machine import cores
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
@@ -20,7 +21,6 @@ from simfl.training.executors.processes import Processes
 if TYPE_CHECKING:
     import torch
 
-    from simfl.training.evaluate import Evaluation
     from simfl.training.task import Task
 
 _LOG = logging.getLogger(__name__)

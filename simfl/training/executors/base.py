@@ -12,6 +12,7 @@ from pydantic import PrivateAttr
 
 from simfl.components.aggregators.weighting import GroupedSum
 from simfl.components.selectors.base import Report
+from simfl.core.evaluation import Evaluation
 from simfl.core.guard import asking, blaming_code_of
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Floats, Params
@@ -22,7 +23,6 @@ from simfl.training.executors.sums import NO_MODEL, ROOM_BYTES, Sum, is_sound
 if TYPE_CHECKING:
     import torch
 
-    from simfl.training.evaluate import Evaluation
     from simfl.training.task import Task
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
+from simfl.core.evaluation import Evaluation
 from simfl.core.machine import cores
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
@@ -28,7 +29,6 @@ from simfl.training.executors.patience import Patience
 if TYPE_CHECKING:
     import torch
 
-    from simfl.training.evaluate import Evaluation
     from simfl.training.executors.worker import Worker
     from simfl.training.task import Task
 
