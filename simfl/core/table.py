@@ -34,6 +34,8 @@ def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
     named = f"{what} {path}".strip()
     if path.suffix in _OTHERS:
         raise InputError(f"can't read {named}: expected a CSV file, plain or gzipped (.gz)")
+    if path.is_char_device() or path.is_block_device():
+        raise InputError(f"can't read {named}: it is a device, expected a file")
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         # Spreadsheets write a byte order mark first.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from simfl.core.frame import read_frame
 from simfl.core.table import LONGEST_S, open_csv
 from simfl.core.types import Flags, Ids
 from simfl.errors import InputError
@@ -147,12 +148,7 @@ def _changes(a: Ids, b: Ids, on: Flags, length: int) -> tuple[Ids, bool]:
 def _read(file: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    with open_csv(file, "the availability trace") as text:
-        try:
-            # Whole columns, so that a column of mixed cells warns of nothing.
-            table = pd.read_csv(text, low_memory=False)
-        except (ValueError, OverflowError) as error:
-            raise InputError(f"can't read the availability trace {file}: {error}") from error
+    table = read_frame(file, "the availability trace")
     table = table.rename(columns={"client_id": "device"})
     if missing := {"device", "start_s", "end_s"} - set(table.columns):
         raise InputError(f"{file}: no column {', '.join(sorted(missing))}")
@@ -164,7 +160,7 @@ def _read(file: Path) -> "pd.DataFrame":
             cell = table[name].iloc[wrong[0]]
             raise InputError(
                 f"{_place(file, wrong[0])}: column {name} must hold numbers only, up to "
-                f"{LONGEST_S:g}; got {cell!s:.40}"
+                f"{LONGEST_S:g}; got {'nothing' if pd.isna(cell) else cell!s:.40}"
             )
         table[name] = cells
     wrong = np.flatnonzero(table["device"].isna() | ~table["state"].isin([-1, 0, 1]))

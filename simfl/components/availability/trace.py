@@ -25,7 +25,7 @@ class Trace(Availability):
 
     The file is a CSV, plain or gzipped, with a row a stretch of time: ``device, start_s, end_s``
     (or ``client_id`` for ``device``) and, if the rows are not all online, ``state``: 1 online, 0
-    offline, -1 unknown.  Time that no row covers is offline.
+    offline, -1 unknown.  Time that no row covers is offline; instants are rounded to 1/1024 s.
     Cost: O(log sessions) per question; memory: the file, once.
     """
 

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.tables import TableDataset
-from simfl.core.table import open_csv
-from simfl.errors import InputError
+from simfl.components.datasets.tables import TableDataset, as_text
+from simfl.core.frame import read_frame
 
 
 @datasets.register("csv")
@@ -30,17 +28,9 @@ class Csv(TableDataset):
 
     @override
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        import pandas as pd
-
-        with open_csv(self.source()) as text:
-            try:
-                # Whole columns: part by part, numbers among text would be written differently.
-                table = pd.read_csv(text, low_memory=False)
-            except ValueError as error:  # pandas' ParserError is one
-                raise InputError(f"{self.source()} is no table: {error}") from None
+        table = read_frame(self.source())
         return {str(name).strip(): _array(table[name].to_numpy()) for name in table.columns}
 
 
 def _array(column: NDArray[Any]) -> NDArray[Any]:
-    """Return text as plain text: what is missing is the text `nan`."""
-    return column if column.dtype.kind in "biuf" else np.array([str(cell) for cell in column])
+    return column if column.dtype.kind in "biuf" else as_text(column)

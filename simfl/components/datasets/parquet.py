@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.tables import TableDataset
+from simfl.components.datasets.tables import TableDataset, as_text
 from simfl.core.extras import extra
 from simfl.errors import InputError
 
@@ -44,4 +44,4 @@ def array_of(cells: list[Any]) -> NDArray[Any]:
         array = np.array(cells)
     except ValueError:  # lists of different lengths
         array = np.array([None])
-    return array if array.dtype.kind in "biuf" else np.array([str(cell) for cell in cells])
+    return array if array.dtype.kind in "biuf" else as_text(cells)

@@ -1,7 +1,7 @@
 """Tables with a row per sample: what CSV, Parquet and the like have in common."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,10 @@ class TableDataset(OwnDataset):
         x = inputs[0] if len(inputs) == 1 and inputs[0].ndim > 1 else np.column_stack(inputs)
         return Rows(
             self._shaped(x, file),
-            columns[labels[0]]
+            _told(labels[0], columns[labels[0]], file)
             if len(labels) == 1
             else np.column_stack([_numbers(name, columns[name], file) for name in labels]),
-            None if self.client is None else columns[self.client],
+            None if self.client is None else _told(self.client, columns[self.client], file),
             None if self.test is None else for_testing(columns[self.test]),
         )
 
@@ -69,12 +69,30 @@ class TableDataset(OwnDataset):
         return x.reshape(len(x), *self.input_shape)
 
 
+def as_text(cells: Iterable[Any]) -> NDArray[np.str_]:
+    """Return `(n,)` cells as text; what is missing is empty."""
+    return np.array(["" if cell is None or cell != cell else str(cell) for cell in cells])
+
+
+def _told(name: str, column: NDArray[Any], file: Path) -> NDArray[Any]:
+    """Return a column that says something of every sample."""
+    if column.dtype.kind == "U" and len(empty := np.flatnonzero(column == "")):
+        raise InputError(
+            f"{file}: column {name!r} has {len(empty):,} empty cells, the first of them in row "
+            f"{empty[0] + 1} of {len(column):,}"
+        )
+    return column
+
+
 def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDArray[np.float32]:
     """Return `(n, ...)` a column as numbers."""
     if column.dtype.kind not in "biuf":
         odd = next((cell for cell in column.tolist() if not isinstance(cell, int | float)), None)
         raise InputError(f"{file}: column {name!r} holds {odd!r}, which is no number{hint}")
-    numbers = column.astype(np.float32)
+    with np.errstate(over="ignore"):  # which then isn't finite
+        numbers = column.astype(np.float32)
     if not np.isfinite(numbers).all():
-        raise InputError(f"{file}: column {name!r} has cells that are empty or not finite")
+        raise InputError(
+            f"{file}: column {name!r} has cells that are empty, not finite or too large"
+        )
     return numbers

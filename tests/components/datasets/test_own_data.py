@@ -202,7 +202,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "labels as a class": ("npz", {"label": "x"}, "has 2 numbers, but a class is one; .*`learn: la"),
     "text to learn": ("csv", {"learn": "numbers"}, "labels are text, such as 'cat'"),
-    "no table": ("csv", {"file": "data.npz"}, "is no table"),
+    "no table": ("csv", {"file": "data.npz"}, r"can't read .*data\.npz"),
     "no array": ("npz", {"label": "Y"}, r"data\.npz has no array 'Y'"),
     "no archive": ("npz", {"file": "data.csv"}, r"can't read .*data\.csv"),
     "no owners": ("npz", {"client": "x"}, r"array for `client` has shape \(24, 2\)"),
@@ -240,9 +240,9 @@ def test_what_is_refused(case, options, tmp_path):
 
 
 def test_owners_in_a_long_table_are_the_same_from_end_to_end(tmp_path):
-    """Read part by part, `1` was `1.0` where cells were missing, and another client."""
+    """Read part by part, `1` would be a number where there is no text, and another client."""
     n = 300_000  # more rows than one part has
-    owners = ["", *["1"] * (n - 2), "eve"]
+    owners = ["ann", *["1"] * (n - 2), "eve"]
     lines = ["label,a,who", *(f"{row % 2},{row},{who}" for row, who in enumerate(owners))]
     (tmp_path / "long.csv").write_text("\n".join(lines))
     made = scenario({"name": "csv", "file": str(tmp_path / "long.csv"), "client": "who"})
@@ -255,6 +255,38 @@ def test_empty_cells_are_told(tmp_path):
     named = {"name": "csv", "file": str(tmp_path / "holes.csv")}
     with pytest.raises(InputError, match=r"holes\.csv: column 'a' has cells that are empty"):
         scenario(named)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            ["1,2,yes,", "3,4,no,"],
+            r"t\.csv:2: expected a cell for each of line 1's 3 columns, got 4",
+        ),
+        (
+            ["1,2,yes", "3,4,no,5"],
+            r"t\.csv:3: expected a cell for each of line 1's 3 columns, got 4",
+        ),
+        (["1,2,yes", "3,4,"], "column 'ill' has 1 empty cells, the first of them in row 2 of 2"),
+        (["1,2,yes", "3,1e39,no"], "column 'b' has cells that are empty, not finite or too large"),
+        (["1,2,yes", "3,NA,no"], "column 'b' holds '2', which is no number"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_rows_that_do_not_fit_the_header_and_what_is_missing(rows, message, tmp_path):
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,ill", *rows]))
+    with pytest.raises(InputError, match=message):
+        scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"})
+
+
+def test_text_that_says_na_is_text(tmp_path):
+    (tmp_path / "t.csv").write_text("a,ill,who\n1,NA,null\n2,no,None\n3,NA,null\n")
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill", "client": "who"}
+    made = scenario({**named, "test_share": 0})
+    corpus = made.data.dataset.load(None, Seeds(0))
+    assert made.data.dataset.shape() == ((1,), 2)
+    assert [len(samples) for samples in corpus.natural] == [1, 2]
 
 
 @pytest.mark.skipif(not own_files.HUB, reason="needs datasets")

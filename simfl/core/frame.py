@@ -1,0 +1,50 @@
+"""A whole CSV file as columns, for files that are read at one go."""
+
+import csv
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simfl.core.table import open_csv
+from simfl.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LONGER = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+
+
+def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
+    """Return the columns of a CSV file with a header, plain or gzipped.
+
+    Only empty cells are missing; `NA` and `null` are text.
+
+    Args:
+        path: where it is.
+        what: it is, for messages.
+
+    Raises:
+        InputError: it can't be read, or a row has more cells than the header.
+    """
+    import pandas as pd
+
+    with open_csv(path, what) as text:
+        rows = csv.reader(text)
+        width = len(next(rows, ()))
+        first = next((row for row in rows if row), [])
+        # Of a first row that is longer pandas takes what is too much for names of the rows.
+        if len(first) > width:
+            raise InputError(_too_long(path, rows.line_num, width, len(first)))
+        text.seek(0)
+        try:
+            # Whole columns: part by part, numbers among text would be written differently.
+            return pd.read_csv(text, low_memory=False, keep_default_na=False, na_values=[""])
+        except (ValueError, OverflowError) as error:  # pandas' ParserError is one
+            if longer := _LONGER.search(str(error)):
+                width, line, cells = map(int, longer.groups())
+                raise InputError(_too_long(path, line, width, cells)) from None
+            raise InputError(f"can't read {f'{what} {path}'.strip()}: {error}") from None
+
+
+def _too_long(path: Path, line: int, width: int, cells: int) -> str:
+    return f"{path}:{line}: expected a cell for each of line 1's {width} columns, got {cells}"
