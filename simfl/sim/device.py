@@ -78,6 +78,7 @@ class DeviceProcess:
                 leaves during compute and its group salvages.
         """
         errand.started_s = self._timeline.now
+        self._links.order()
         return self._timeline.process(self._serve(errand, salvage))
 
     def _serve(

@@ -65,6 +65,25 @@ def test_who_comes_and_goes_is_counted_while_it_is_there():
     assert world.rounds[0].idle_energy_j == 0.5 * 40 * (0 + 1) / 2
 
 
+@pytest.mark.parametrize(("on_offline", "end_s"), [("pause", 10 + 3), ("salvage", 8)])
+def test_whose_work_waits_for_it_is_none_of_the_others_while_it_is_away(on_offline, end_s):
+    """The first needs 10 s, but is away from 5 to 8 s; what it has by then it may send after."""
+    sessions = [[(0.0, 5.0), (8.0, INF)], ALWAYS]
+    fleet = make_fleet(2, sessions=sessions, on_offline=on_offline, power=IDLE)
+    world = make(fleet, clients=1)
+    assert world.rounds[0].end_s == end_s
+    assert world.rounds[0].idle_energy_j == 0.5 * end_s
+
+
+def test_nor_where_rounds_end_meanwhile():
+    """One of two is away in the middle of its work when the other's first and second come."""
+    sessions = [[(0.0, 5.0), (30.0, INF)], ALWAYS]
+    fleet = make_fleet(2, sessions=sessions, on_offline="pause", power=IDLE)
+    world = make(fleet, {"name": "fedbuff", "buffer": 1}, stop=Stop(rounds=2))
+    assert [row.end_s for row in world.rounds] == [10, 20]
+    assert [row.idle_energy_j for row in world.rounds] == [0, 0]
+
+
 def test_large_groups_are_looked_at_by_sample():
     n = 3001
     sessions = [ALWAYS if i % 2 else [] for i in range(n)]

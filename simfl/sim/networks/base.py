@@ -59,6 +59,10 @@ class Links(ABC):
         At nominal rates: what varies over time is not known beforehand.
         """
 
+    def order(self) -> None:
+        """Take note that the server gives an order now."""
+        return
+
     @abstractmethod
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
         """Start moving `size` bytes between the server and `device`."""

@@ -1,9 +1,10 @@
 """Devices that ask for work now and then, and a server that looks now and then for updates.
 
 As with Flower's gRPC SuperNodes: who has sent an update asks at once, and then every interval; the
-server looks every interval since it last gave orders or had looked.  A look that finds an update on
-its way, whose first byte has come, waits for it, and asks for it again and again as Flower's does
-(`PULL_INITIAL_BACKOFF`, `PULL_BACKOFF_CAP`); nothing that it has found counts before all has come.
+server looks every interval since it had looked, or gave orders while no update waited.  A look that
+finds an update on its way, whose first byte has come, waits for it, and asks for it again and again
+as Flower's does (`PULL_INITIAL_BACKOFF`, `PULL_BACKOFF_CAP`); nothing that it has found counts
+before all has come.
 """
 
 import math
@@ -63,9 +64,13 @@ class PolledLinks(Links):
         """Start to move the bytes, now that somebody has asked."""
         return self._links.transfer(device, direction, size)
 
+    @override
+    def order(self) -> None:
+        if not any(upload.wanted for upload in self._coming):  # for which it looks as it would have
+            self._look_s = self._timeline.now
+
     def ask_s(self, device: int) -> float:
-        """Return when `device` next asks for the order that is given now."""
-        self._look_s = self._timeline.now
+        """Return when `device` next asks for what there is for it."""
         return self._next_s(self._asked_s.get(device, self.first_s(device)))
 
     def first_s(self, device: int) -> float:
@@ -142,6 +147,11 @@ class _Upload(_Polled):
         super().__init__(timeline, links, device, size)
         self._here = False
         self._begin("up", self._landed)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody still waits for it."""
+        return not self._aborted
 
     @property
     def under_way(self) -> bool:

@@ -1,5 +1,7 @@
 """What the devices that take no part draw, without asking each of them."""
 
+import numpy as np
+
 from simfl.sim.device import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.state import RunState
@@ -8,8 +10,9 @@ from simfl.sim.server.state import RunState
 class IdleEnergy:
     """Idle energy of all devices online, less that of those that take part.
 
-    The first is looked at now and then, and changes evenly in between; the second is exact once a
-    participation is booked, and until then that of a device that never leaves.
+    The first is looked at now and then, and changes evenly in between.  A device that takes part
+    counts as online until it is through, for its work may be paused; that it does not idle while it
+    is away is why it is then taken off for as long.
 
     Args:
         state: of the run.
@@ -45,8 +48,9 @@ class IdleEnergy:
             return
         del self._at_work[errand.device]
         watts = self._fleet.group(errand.device).power.idle
-        online_s = sum(errand.spent_s.values()) + errand.waited_s(self._state.timeline.now)
-        self._booked_j += watts * online_s
+        now_s = self._state.timeline.now
+        ended_s = now_s if errand.ended_s is None else errand.ended_s
+        self._booked_j += watts * (ended_s - errand.started_s + errand.waited_s(now_s))
         self._watts -= watts
         self._watts_by_start -= watts * errand.started_s
 
@@ -54,9 +58,20 @@ class IdleEnergy:
         """See how many are online."""
         now_s, before_w = self._state.timeline.now, self._online_w
         if now_s > self._looked_s:
-            self._online_w = self._fleet.idle_w(now_s)
+            self._online_w = self._fleet.idle_w(now_s) + self._paused_w(now_s)
             self._online_j += (before_w + self._online_w) / 2 * (now_s - self._looked_s)
             self._looked_s = now_s
+
+    def _paused_w(self, now_s: float) -> float:
+        """Return what those would draw who take part and are away, if they idled, watts."""
+        watts, devices = 0.0, np.fromiter(self._at_work, np.int64)
+        for group in self._fleet.groups:
+            if group.on_offline == "abort" or group.power.idle == 0:
+                continue
+            mine = devices[(devices >= group.first) & (devices < group.first + group.count)]
+            online = group.schedule.online(mine - group.first, now_s)
+            watts += group.power.idle * np.count_nonzero(~online)
+        return watts
 
     def tell(self) -> float:
         """Return the joules since last time; what is below zero, by lack of looks, comes later."""

@@ -19,6 +19,8 @@ def bind(latency_s: float = 0.0, **options: object) -> tuple[Timeline, Links]:
 
 def begin(timeline: Timeline, links: Links, at_s: float, way: Direction) -> Transfer:
     timeline.run(until=timeline.at(at_s))
+    if way == "down":
+        links.order()
     return links.transfer(0, way, SIZE)
 
 
@@ -95,6 +97,28 @@ def test_an_update_that_is_called_off_is_not_waited_for() -> None:
     timeline.run()
     assert timeline.now < 6  # when it would be asked for again
     assert not update.triggered
+
+
+def test_a_download_that_goes_on_later_is_no_order_and_postpones_no_look() -> None:
+    timeline, links = bind()
+    update = begin(timeline, links, 0.5, "up")  # lands at 2.5
+    timeline.run(until=timeline.at(2.75))
+    links.transfer(1, "down", SIZE)  # device 1 is back, and asks once more
+    assert end_s(timeline, update) == pytest.approx(3)
+
+
+def test_orders_that_are_given_while_an_update_waits_postpone_no_look() -> None:
+    timeline, links = bind()
+    update = begin(timeline, links, 0.5, "up")
+    for at_s in (1.0, 2.75):
+        begin(timeline, links, at_s, "down")
+    assert end_s(timeline, update) == pytest.approx(3)
+    update = begin(timeline, links, 3.5, "up")
+    timeline.run(until=timeline.at(4.0))
+    update.abort()  # nobody waits for that one any more
+    begin(timeline, links, 4.0, "down")
+    later = begin(timeline, links, 4.25, "up")  # lands at 6.25
+    assert end_s(timeline, later) == pytest.approx(7)
 
 
 def test_planning_does_not_count_on_waiting_and_protocols_still_take_time() -> None:
