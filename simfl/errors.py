@@ -71,12 +71,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def _close(name: str, known: Mapping[str, str]) -> str | None:
     """Return what of `known` (in small letters: as it is written) `name` probably stands for.
 
-    That is what only differs in its case, what alone begins so, an abbreviation by first letters
-    (or what it abbreviates), or else what is spelt most alike.
+    That is what only differs in its case, what alone begins so or is how it begins, an abbreviation
+    by first letters (or what it abbreviates), or else what is spelt most alike.
     """
-    begin = [full for full in known if len(name) > 2 and full.startswith(name)]
+    begin = [
+        full
+        for full in known
+        if min(len(name), len(full)) > 2 and (full.startswith(name) or name.startswith(full))
+    ]
     short = [full for full in known if _initials(full) == name or _initials(name) == full]
-    alike = get_close_matches(name, known, n=1, cutoff=0.55)
+    alike = get_close_matches(name, known, n=1, cutoff=0.6)
     for candidates in ([name] if name in known else [], begin, short):
         if len(candidates) == 1:
             return known[candidates[0]]

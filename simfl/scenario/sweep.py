@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, NamedTuple
 
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, field_validator
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.scenario.part import Count, Part
-from simfl.scenario.place import Location
+from simfl.scenario.place import Location, Place
 
 Values = Annotated[list[Any], Field(min_length=1, max_length=1000)]
 MOST_POINTS = 10_000
@@ -100,8 +100,12 @@ def _combination(axes: Sequence[Sequence[Point]], number: int) -> Point:
     return tuple(factor for part in reversed(parts) for factor in part)
 
 
-def names(combinations: Sequence[Point]) -> list[str]:
+def names(combinations: Sequence[Point], place: Callable[[Location], Place]) -> list[str]:
     """Return a name for each combination, fit for a folder: ``clients=5_selection=oort``.
+
+    Args:
+        combinations: from `points`.
+        place: says where something of the scenario is written.
 
     Raises:
         ScenarioError: two are the same.
@@ -109,13 +113,15 @@ def names(combinations: Sequence[Point]) -> list[str]:
     short = _short({factor.path for point in combinations for factor in point})
     made: list[str] = []
     taken: set[str] = set()
-    known: set[str] = set()
+    known: dict[str, Point] = {}
     for point in combinations:
         name = "_".join(f"{short[factor.path]}={_text(factor.value)}" for factor in point)
         values = json.dumps([factor[::2] for factor in point], sort_keys=True, default=str)
-        if values in known:
-            raise ScenarioError(f"sweep: {name[:LONGEST]} is listed twice")
-        known.add(values)
+        before = known.setdefault(values, point)
+        for factor, other in zip(point, before, strict=True):
+            if factor.written != other.written:
+                where = place(factor.written)
+                raise ScenarioError(f"{where}: sweep: {name[:LONGEST]} is listed twice")
         if len(name) > LONGEST or name.lower() in taken:  # some systems' folders have no case
             name = f"{name[: LONGEST - 9]}_{hashlib.sha256(values.encode()).hexdigest()[:8]}"
         taken.add(name.lower())

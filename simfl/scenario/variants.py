@@ -75,7 +75,7 @@ def expand(
     todo = [
         (_named(own, point), (own, combination))
         for own in base.variants or [None]
-        for point, combination in zip(names(swept), swept, strict=True)
+        for point, combination in zip(names(swept, document.place), swept, strict=True)
     ]
     runs: list[Run] = []
     failures: list[str] = []

@@ -125,7 +125,7 @@ def test_names_that_would_be_too_long_are_cut() -> None:
         ("sweep:\n  zip: {seed: [1], rounds.clients: [1, 2]}\n", "s.yaml:6:8: sweep.zip",
          "seed 1, rounds.clients 2"),
         ("sweep:\n  random: 0\n", "s.yaml:6:11: sweep.random", "at least 1"),
-        ("sweep:\n  rounds.clients: [5, 6, 5]\n", "sweep: clients=5", "listed twice"),
+        ("sweep:\n  rounds.clients: [5, 6, 5]\n", "s.yaml:6:26: sweep: clients=5", "listed twice"),
     ],
 )  # fmt: skip
 def test_a_bad_factor_is_told_with_its_line(text: str, place: str, words: str) -> None:

@@ -76,7 +76,7 @@ def _number_and_factor(value: object, dimension: Dimension) -> tuple[str, Fracti
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise UnitError(f"{expected}, got {value!r}")
-    number, unit = match.groups()
+    number, unit = match[1].lower().replace(".inf", "inf").replace(".nan", "nan"), match[2]
     if unit is None:
         raise UnitError(f"{expected}, got {value!r}; {add_unit}")
     factor = factor_of(unit, dimension)
