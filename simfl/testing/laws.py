@@ -29,6 +29,17 @@ def one_device() -> Pair:
     return (0.25 + 3.0) + 7.0 + (0.25 + 3.0), end_s
 
 
+def slow_start() -> Pair:
+    """A link that is never the limit, and windows of 1, 2, 4 and 8 kB before 15 kB have gone.
+
+    The last of them arrives after the three answers that it waits for, and one way more.
+    """
+    fleet = make_fleet(1, seconds=7.0, latency_s=0.25)
+    network = {"name": "shared", "initial_window": "1 kB"}
+    end_s = simulate(fleet, size=15_000, network=network).rounds[0].end_s
+    return 2 * (3 * 0.5 + 0.25) + 7.0, end_s
+
+
 def equal_transfers() -> Pair:
     """Equal transfers that start together share a link equally, and end together."""
     ends = transfer_ends(5_000.0, [(0.0, 8_000.0)] * 40)

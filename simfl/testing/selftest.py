@@ -51,6 +51,7 @@ EXACT = 1e-12
 
 LAWS: tuple[tuple[str, float, Callable[[], tuple[float, float]]], ...] = (
     ("one device: round = latencies + bytes + computing, s", EXACT, laws.one_device),
+    ("slow start: a link idles until answers come, s", EXACT, laws.slow_start),
     ("n equal transfers over a shared link C: n*B/C, s", EXACT, laws.equal_transfers),
     ("staggered transfers: the last ends as by hand, s", EXACT, laws.staggered_transfers),
     ("devices' own links limit what they take of C, s", EXACT, laws.limited_transfers),
