@@ -7,7 +7,7 @@ import pickle
 import signal
 import threading
 import traceback
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
@@ -17,7 +17,7 @@ from simfl.core.processes import needs_main, started
 from simfl.core.types import Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError, SimflError
-from simfl.training.executors.patience import LEAST_S
+from simfl.training.executors import patience
 
 if TYPE_CHECKING:
     from simfl.training.task import Task
@@ -59,12 +59,12 @@ class Worker:
         new = {v: params for v, params in batch.bases.items() if v not in self._versions}
         old = {version for version in self._versions if version not in offered}
         self._versions = (self._versions | set(batch.bases)) - old
-        with contextlib.suppress(OSError):
+        with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
             self.channel.send(("train", old, replace(batch, bases=new)))
 
     def ask_logits(self, inputs: "Packed", params: Params, part: slice) -> None:
         """Ask for the logits of rows `part` of `inputs`, which it is given once."""
-        with contextlib.suppress(OSError):
+        with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
             if self._inputs is not inputs:
                 payload, fds = self._inputs = inputs
                 self.channel.send(("inputs", payload, len(fds)))
@@ -72,27 +72,35 @@ class Worker:
                     send_handle(self.channel, fd, self._process.pid)
             self.channel.send(("logits", params, part))
 
-    def answer(self, patience_s: float = LEAST_S) -> Any:
+    def answer(self, patience_s: float | None = None) -> Any:
         """Return the answer to what was asked, or None if the process is dead.
 
         Args:
-            patience_s: if it takes longer, even in the middle of its answer, it is killed.
+            patience_s: if it takes longer, even in the middle of its answer, it is killed (None:
+                than `patience.LEAST_S`).
 
         Raises:
             SimflError: training failed there.
         """
+        with self._kept_waiting(patience.LEAST_S if patience_s is None else patience_s):
+            try:
+                answer = self.channel.recv()
+            except (EOFError, OSError, pickle.UnpicklingError):
+                return None
+        if isinstance(answer, SimflError):
+            raise answer
+        return answer
+
+    @contextlib.contextmanager
+    def _kept_waiting(self, patience_s: float) -> Iterator[None]:
+        """Kill the process if what is done meanwhile takes longer, as it does if it is stopped."""
         impatience = threading.Timer(min(patience_s, threading.TIMEOUT_MAX), self.kill)
         impatience.daemon = True
         impatience.start()
         try:
-            answer = self.channel.recv()
-        except (EOFError, OSError, pickle.UnpicklingError):
-            return None
+            yield
         finally:
             impatience.cancel()
-        if isinstance(answer, SimflError):
-            raise answer
-        return answer
 
     def kill(self) -> None:
         """End the process, whatever it is doing, even if it is stopped."""

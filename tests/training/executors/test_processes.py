@@ -22,6 +22,7 @@ from simfl.training.executors.groups import even_parts, lane_groups
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
 from simfl.training.executors.sharing import pack, unpack
+from simfl.training.executors.worker import Worker
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task, worker_pids
 
 SIZES = [12, 5, 9]
@@ -94,6 +95,20 @@ def test_killed_or_stopped_worker_is_replaced_and_its_orders_are_done_again(
     executor.close()
     assert not alive(replacement)
     assert not worker_pids()
+
+
+def test_a_stopped_worker_is_killed_that_takes_no_more_of_a_model_than_a_socket_holds(monkeypatch):
+    monkeypatch.setattr(patience, "LEAST_S", 0.3)
+    payload, fds = pack(make_task(Logistic(), SIZES))
+    worker = Worker(payload, fds)
+    [stopped] = worker_pids()
+    os.kill(stopped, signal.SIGSTOP)
+    worker.ask(OrderBatch({0: np.zeros(1 << 21, np.float32)}, make_orders(SIZES)), ())
+    assert worker.answer() is None
+    worker.stop()
+    assert not alive(stopped)
+    for fd in fds:
+        os.close(fd)
 
 
 @pytest.mark.slow
