@@ -29,12 +29,12 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
     import pandas as pd
 
     with open_csv(path, what) as text:
-        rows = csv.reader(text)
-        width = len(next(rows, ()))
-        first = next((row for row in rows if row), [])
+        lines = csv.reader(text)
+        rows = (row for row in lines if row)
+        width, cells = len(next(rows, ())), len(next(rows, ()))
         # Of a first row that is longer pandas takes what is too much for names of the rows.
-        if len(first) > width:
-            raise InputError(_too_long(path, rows.line_num, width, len(first)))
+        if cells > width:
+            raise InputError(_too_long(path, lines.line_num, width, cells))
         text.seek(0)
         try:
             # Whole columns: part by part, numbers among text would be written differently.
@@ -47,4 +47,4 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
 
 
 def _too_long(path: Path, line: int, width: int, cells: int) -> str:
-    return f"{path}:{line}: expected a cell for each of line 1's {width} columns, got {cells}"
+    return f"{path}:{line}: expected a cell for each of the header's {width} columns, got {cells}"

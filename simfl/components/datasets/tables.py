@@ -1,5 +1,6 @@
 """Tables with a row per sample: what CSV, Parquet and the like have in common."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -84,10 +85,18 @@ def _told(name: str, column: NDArray[Any], file: Path) -> NDArray[Any]:
     return column
 
 
+def _is_number(cell: Any) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except (TypeError, ValueError):
+        return False
+
+
 def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDArray[np.float32]:
     """Return `(n, ...)` a column as numbers."""
     if column.dtype.kind not in "biuf":
-        odd = next((cell for cell in column.tolist() if not isinstance(cell, int | float)), None)
+        cells = column.tolist()
+        odd = next((cell for cell in cells if not _is_number(cell)), cells[0] if cells else None)
         raise InputError(f"{file}: column {name!r} holds {odd!r}, which is no number{hint}")
     with np.errstate(over="ignore"):  # which then isn't finite
         numbers = column.astype(np.float32)

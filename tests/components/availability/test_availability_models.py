@@ -245,7 +245,7 @@ def test_shifted_replays_keep_the_duty_cycle(tmp_path: Path) -> None:
         ("device,start_s,end_s,state\n1,0,5,-1\n", "nothing is known"),
         (
             "device,start_s,end_s\n7,10,600,3000\n",
-            r"t\.csv:2: expected a cell for each of line 1's 3",
+            r"t\.csv:2: expected a cell for each of the header's 3",
         ),
         ("device,start_s,end_s\nNA,6,\n", r"t\.csv:2: column end_s .* got nothing"),
         ("device,start_s,end_s\n", "0 <= start_s < end_s|numbers"),

@@ -262,15 +262,17 @@ def test_empty_cells_are_told(tmp_path):
     [
         (
             ["1,2,yes,", "3,4,no,"],
-            r"t\.csv:2: expected a cell for each of line 1's 3 columns, got 4",
+            r"t\.csv:2: expected a cell for each of the header's 3 columns, got 4",
         ),
         (
             ["1,2,yes", "3,4,no,5"],
-            r"t\.csv:3: expected a cell for each of line 1's 3 columns, got 4",
+            r"t\.csv:3: expected a cell for each of the header's 3 columns, got 4",
         ),
         (["1,2,yes", "3,4,"], "column 'ill' has 1 empty cells, the first of them in row 2 of 2"),
         (["1,2,yes", "3,1e39,no"], "column 'b' has cells that are empty, not finite or too large"),
-        (["1,2,yes", "3,NA,no"], "column 'b' holds '2', which is no number"),
+        (["1,2,yes", "3,NA,no"], "column 'b' holds 'NA', which is no number"),
+        (["1,2,yes", "3,nan,no"], "column 'b' holds 'nan', which is no number"),
+        (["", "1,2,yes,", "3,4,no,"], r"t\.csv:3: expected a cell for each of the header's 3"),
     ],
 )
 @pytest.mark.filterwarnings("error")
