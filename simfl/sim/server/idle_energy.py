@@ -11,8 +11,8 @@ class IdleEnergy:
     """Idle energy of all devices online, less that of those that take part.
 
     The first is looked at now and then, and changes evenly in between.  A device that takes part
-    counts as online until it is through, for its work may be paused; that it does not idle while it
-    is away is why it is then taken off for as long.
+    counts as online until it is through, even while it is away and its work is paused, and is taken
+    off for just as long.
 
     Args:
         state: of the run.
