@@ -63,8 +63,8 @@ def read(
     folder: Path,
     devices: int,
     buffered: bool,
+    wire: Counters,
     accuracy: list[float],
-    wire: Counters | None = None,
 ) -> Run:
     """Put the journals in `folder` together.
 
@@ -72,8 +72,8 @@ def read(
         folder: where the server and so many `devices` wrote them.
         devices: how many.
         buffered: whether rounds are FedBuff's, which nobody is late for.
+        wire: as in `Run`.
         accuracy: as in `Run`.
-        wire: as in `Run`; None: what the server's interface carried while there were rounds.
     """
     events = list(_events(folder / "server.jsonl"))
     began = next(event["at"] for event in events if event["event"] == "began")
@@ -122,15 +122,7 @@ def read(
             for r in rounds
         ]
     )
-    return Run(table, pd.DataFrame(rows), _at_server(events) if wire is None else wire, accuracy)
-
-
-def _at_server(events: list[dict[str, Any]]) -> Counters:
-    """Return what the server counted from its first round's begin to its last one's end."""
-    ends = {e["event"]: e["wire"] for e in events if e["event"] in ("began", "ended")}
-    pairs = zip(ends.get("ended", ()), ends.get("began", ()), strict=True)
-    counts = tuple(now - then for now, then in pairs)
-    return {"s": counts} if counts else {}
+    return Run(table, pd.DataFrame(rows), wire, accuracy)
 
 
 def accuracies(folder: Path, builder: Builder, data_dir: Path | None) -> list[float]:

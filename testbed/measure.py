@@ -19,7 +19,7 @@ from testbed.client import Client
 from testbed.commands import Refused
 from testbed.journals import Run, accuracies, began_at, read
 from testbed.messages import Floats
-from testbed.namespaces import Loopback, Namespaces, NoQuotas
+from testbed.namespaces import Counters, Loopback, Namespaces, NoQuotas
 from testbed.processes import FORK, start
 from testbed.server import Rules, Server
 from testbed.training import Training
@@ -76,7 +76,7 @@ def measure(
 
     def server() -> None:
         with open(folder / "server.jsonl", "w") as journal:
-            serving = Server(told, model, journal, network.counted)
+            serving = Server(told, model, journal)
             grpc_server = serving.serve(network.address, threads=4 * len(fleet) + 4)
             serving.run()
             time.sleep(0.2)  # let the farewells out
@@ -96,6 +96,7 @@ def measure(
             samples = int(fleet.samples[number])
             Client(number, samples, least_s, train, journal, clocks).run(network.address)
 
+    before = network.counters()
     processes = {"s": start(network, "s", server)}
     for number in range(len(fleet)):
         processes[f"c{number}"] = start(network, f"c{number}", partial(client, number))
@@ -105,8 +106,9 @@ def measure(
         for process in processes.values():
             process.kill()
             process.join()
+    wire = traffic(before, network.counters())
     accuracy = accuracies(folder, builder, data_dir)
-    return read(folder, len(fleet), bool(told.buffer), accuracy)
+    return read(folder, len(fleet), bool(told.buffer), wire, accuracy)
 
 
 def training(builder: Builder, number: int) -> Training:
@@ -144,6 +146,12 @@ def shares(builder: Builder) -> list[float]:
     if sum(result) > len(os.sched_getaffinity(0)):
         raise NoQuotas("the devices compute faster than this machine can")
     return result
+
+
+def traffic(before: Counters, after: Counters) -> Counters:
+    """Return what was counted at each end between two instants."""
+    pairs = {end: zip(after[end], before[end], strict=True) for end in before}
+    return {end: tuple(now - then for now, then in counts) for end, counts in pairs.items()}
 
 
 def _outages(

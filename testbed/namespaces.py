@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -38,7 +39,6 @@ LEAF_BYTES = 2 * 1514 + SEND_BYTES
 so that nothing is lost.  What waits there has passed the client's own link already."""
 
 
-COUNTED = ("/proc/net/dev", "/proc/net/snmp")
 Counters = dict[str, tuple[int, ...]]
 """By end: bytes received and sent, packets received and sent, segments sent once more."""
 
@@ -231,14 +231,16 @@ class Namespaces:
 
     def counters(self) -> Counters:
         """Return what each end's interface and its TCP have counted."""
-        return {
-            end: _counted(run("ip", "netns", "exec", PREFIX + end, "cat", *COUNTED))
-            for end in self._ends
-        }
+        return {end: self._count(PREFIX + end) for end in self._ends}
 
-    def counted(self) -> tuple[int, ...]:
-        """Return the same of the end that this process has entered."""
-        return _counted("".join(Path(file).read_text() for file in COUNTED))
+    def _count(self, name: str) -> tuple[int, ...]:
+        told = run("ip", "-n", name, "-j", "-s", "link", "show", "dev", "eth0")
+        link = json.loads(told)[0]["stats64"]
+        snmp = run("ip", "netns", "exec", name, "cat", "/proc/net/snmp").splitlines()
+        names, values = [line.split() for line in snmp if line.startswith("Tcp:")]
+        tcp = dict(zip(names, values, strict=True))
+        ways = [link[way][what] for what in ("bytes", "packets") for way in ("rx", "tx")]
+        return (*(int(count) for count in ways), int(tcp["RetransSegs"]))
 
 
 class Loopback:
@@ -266,19 +268,6 @@ class Loopback:
     def counters(self) -> Counters:
         """Return nothing: the loopback carries everybody's bytes."""
         return {}
-
-    def counted(self) -> tuple[int, ...]:
-        """Return nothing."""
-        return ()
-
-
-def _counted(told: str) -> tuple[int, ...]:
-    """Return the numbers of `Counters` from what the files of `COUNTED` say."""
-    lines = [line.split() for line in told.splitlines()]
-    [link] = [line[1:] for line in lines if line[0] == "eth0:"]
-    names, values = [line for line in lines if line[0] == "Tcp:"]
-    again = dict(zip(names, values, strict=True))["RetransSegs"]
-    return tuple(map(int, (link[0], link[8], link[1], link[9], again)))
 
 
 def _as_exit(number: int, _: object) -> None:

@@ -3,7 +3,7 @@
 import json
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent import futures
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -29,22 +29,11 @@ class Rules:
 
 @dataclass
 class Server:
-    """Runs the rounds in the thread that calls `run`; gRPC's threads only queue what comes in.
-
-    Attributes:
-        rules: of the rounds.
-        model: the global one.
-        journal: takes a line for each event.
-        counted: what has crossed its interface so far.
-        models: what each aggregation made.
-        version: how many there were.
-        orders: how many were given.
-    """
+    """Runs the rounds in the thread that calls `run`; gRPC's threads only queue what comes in."""
 
     rules: Rules
     model: Floats
     journal: TextIO
-    counted: Callable[[], tuple[int, ...]] = tuple
     models: list[Floats] = field(default_factory=list)
     version: int = 0
     orders: int = 0
@@ -138,9 +127,8 @@ class Server:
         while len(self._online) < self.rules.asked:
             self._next(float("inf"))
         start = time.monotonic()
-        self._note("began", at=start, wire=self.counted())
+        self._note("began", at=start)
         (self._fedbuff if self.rules.buffer else self._synchronous)(start)
-        self._note("ended", wire=self.counted())
         for stream in self._online.values():
             stream.put(pack({"done": True}))
             stream.put(None)

@@ -22,7 +22,7 @@ from simfl.build.builder import Builder
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Constant
 from testbed.journals import Run, accuracies, read
-from testbed.measure import compute_times, initial, rules, training
+from testbed.measure import compute_times, initial, rules, traffic, training
 from testbed.namespaces import Counters, Loopback, Namespaces
 from testbed.processes import start
 from testbed.wire import PER_BYTE
@@ -112,7 +112,7 @@ def measure(
             process.join()
     with (folder / "server.jsonl").open("a") as journal:
         journal.writelines(json.dumps(arrival) + "\n" for arrival in _arrivals(builder, folder))
-    return read(folder, devices, False, accuracies(folder, builder, data_dir), wire)
+    return read(folder, devices, False, wire, accuracies(folder, builder, data_dir))
 
 
 def with_polling(scenario: Scenario, size: int) -> Scenario:
@@ -139,12 +139,6 @@ def with_polling(scenario: Scenario, size: int) -> Scenario:
         latency = group.latency.model_copy(update=more)
         fleet.append(group.model_copy(update={"latency": latency}))
     return scenario.model_copy(update={"network": network, "fleet": tuple(fleet)})
-
-
-def traffic(before: Counters, after: Counters) -> Counters:
-    """Return what was counted at each end between two instants."""
-    pairs = {end: zip(after[end], before[end], strict=True) for end in before}
-    return {end: tuple(now - then for now, then in counts) for end, counts in pairs.items()}
 
 
 def without(counted: Counters, idle: Counters, times: float) -> Counters:

@@ -56,7 +56,7 @@ def test_what_flower_waits_for_is_told_by_its_journals(tmp_path: Path) -> None:
     node += [{"order": 0, "computed": 106.0, "trained": 1.0}, {"order": 0, "noticed": 106.25}]
     for name, events in (("server", server), ("client-0", node)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
-    found = waits(read(tmp_path, 1, False, [], {}))
+    found = waits(read(tmp_path, 1, False, {}, []))
     waited = {"order": 2.0, "launch": 0.5, "notice": 0.25, "look": 2.0, "looking": 3.5}
     assert found == waited | {"model": 1.0, "training": 2.5, "update": 1.75}
 

@@ -13,7 +13,7 @@ import pytest
 
 from testbed import namespaces, quotas
 from testbed.commands import Refused
-from testbed.latency import PINGS, latencies
+from testbed.latency import latencies
 from testbed.messages import Floats
 from testbed.namespaces import PREFIX, Namespaces
 
@@ -146,16 +146,7 @@ def test_nothing_is_left_and_nothing_else_is_touched() -> None:
     with Namespaces((1e7, 1e7), [RATE, RATE]) as network:
         ours = ip("netns", "list")
         assert all(f"{PREFIX}{end}" in ours for end in ("hub", "s", "c0", "c1"))
-        before_sent = network.counters()
-        assert set(before_sent) == {"s", "c0", "c1"}
-        latencies(network, 2)
-        received, sent, packets_in, packets_out, again = (
-            after - before
-            for after, before in zip(network.counters()["s"], before_sent["s"], strict=True)
-        )
-        assert packets_in > 2 * PINGS < packets_out
-        assert received > 2 * PINGS * 67 < sent
-        assert again == 0
+        assert set(network.counters()) == {"s", "c0", "c1"}
         assert links() == before
         with pytest.raises(Refused, match="another testbed"), Namespaces(RATE, [RATE]):
             pass
