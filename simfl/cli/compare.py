@@ -47,6 +47,8 @@ def compare_command(
         wanted = None if targets is None else [Share().parse(text) for text in targets.split(",")]
     except ValueError as error:
         raise InputError(f"--targets: {error}") from None
+    if wanted is not None and min(wanted) <= 0:
+        raise InputError(f"--targets: expected accuracies above 0, got {targets!r}")
     if ideal is not None and baseline is None:
         raise InputError("--ideal needs a --baseline")
     runs = find_runs(folders)

@@ -35,6 +35,7 @@ def fork_command(
     What happened until then is shared.
     Who is at work then is called off, unless only rounds.stop is changed.
     """
+    from simfl.runs.folder import resuming
     from simfl.runs.forks import fork
     from simfl.runs.run import resume_all
 
@@ -42,6 +43,6 @@ def fork_command(
     how = shared.options(executor, workers, data_dir, ray_address)
     with shared.importing(allow_code):
         forked = fork(folder, at_s, changes or (), name, overwrite)
-        with shared.progress(quiet or as_json, f"`simfl resume {forked}` goes on") as board:
+        with shared.progress(quiet or as_json, f"`{resuming(forked)}` goes on") as board:
             results = resume_all([forked], how, board)
     show(results, forked.parents[1], report, quiet, as_json)

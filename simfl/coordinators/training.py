@@ -230,7 +230,9 @@ class TrainingCoordinator(BaseCoordinator):
         """Return what the server receives of `result`."""
         base = self._models[result.order.base]
         received = self._path.received(result, base)
-        return Contribution(received, base, arrival.staleness, arrival.copies, arrival.tier)
+        return Contribution(
+            received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
+        )
 
     def _observe(
         self,

@@ -15,6 +15,7 @@ from simfl.runs.folder import (
     SUMMARY,
     is_finished,
     read_json,
+    resuming,
 )
 from simfl.runs.tables import read_table
 
@@ -68,7 +69,7 @@ class RunFiles:
         """
         if not self.finished:
             raise InputError(
-                f"{self.folder} has not finished; go on with `simfl resume {self.folder}`"
+                f"{self.folder} has not finished; go on with `{resuming(self.folder)}`"
             )
         return read_json(self.folder / SUMMARY)
 

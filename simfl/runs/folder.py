@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from simfl.core.files import whole
@@ -88,6 +89,11 @@ def read_provenance(folder: Path) -> dict[str, Any]:
 def is_finished(folder: Path) -> bool:
     """Whether `folder` holds a run that ended."""
     return (folder / SUMMARY).exists()
+
+
+def resuming(folder: Path) -> str:
+    """Return the command that goes on with a run, to be copied into a shell."""
+    return f"simfl resume {quote(str(folder))}"
 
 
 def is_run(folder: Path) -> bool:

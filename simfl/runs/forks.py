@@ -27,6 +27,7 @@ from simfl.runs.folder import (
     log_of,
     past_name,
     read_provenance,
+    resuming,
 )
 from simfl.runs.lock import locked
 from simfl.runs.reuse import prepare, refuse_foreign
@@ -205,8 +206,8 @@ def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
         raise InputError(f"{forked} is the run itself; give another --name")
     if is_run(forked) and not overwrite:
         raise InputError(
-            f"{forked} holds a run already; go on with `simfl resume {forked}`, or give "
-            "--overwrite or another --name"
+            f"{forked} holds a run already; go on with `{resuming(forked)}`, or "
+            "give --overwrite or another --name"
         )
 
 

@@ -10,6 +10,7 @@ from simfl.core.processes import can_travel
 from simfl.core.seeds import Seeds
 from simfl.errors import RunError, SimflError
 from simfl.runs.estimate import Estimate, estimate
+from simfl.runs.folder import resuming
 from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.runs.pool import Call, Died, call_all
@@ -123,7 +124,7 @@ def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> Mapping[int,
 def _told(job: Job, failure: BaseException) -> BaseException:
     if not isinstance(failure, Died):
         return failure
-    return RunError(f"{failure}; `simfl resume {job.folder}` goes on from the last checkpoint")
+    return RunError(f"{failure}; `{resuming(job.folder)}` goes on from the last checkpoint")
 
 
 def _failure(jobs: Sequence[Job], failures: Mapping[int, BaseException]) -> BaseException:

@@ -22,6 +22,7 @@ from simfl.runs.folder import (
     is_finished,
     is_run,
     read_provenance,
+    resuming,
     write_atomically,
     write_json,
 )
@@ -61,8 +62,8 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
     with locked(folder):
         if not go_on:
             raise InputError(
-                f"{folder} holds an unfinished run; go on with --resume or `simfl resume "
-                f"{folder}`, or give --overwrite or another --out"
+                f"{folder} holds an unfinished run; go on with --resume or "
+                f"`{resuming(folder)}`, or give --overwrite or another --out"
             )
     return True
 

@@ -20,6 +20,7 @@ from simfl.runs.folder import (
     SUMMARY,
     event_lines,
     read_provenance,
+    resuming,
     write_atomically,
     write_json,
 )
@@ -93,7 +94,7 @@ def _telling_how_to_go_on(folder: Path, timeline: Timeline) -> Iterator[None]:
     except RunError as error:
         raise type(error)(
             f"{error}\nit was at {timeline.now:g} s of virtual time; once that is mended, "
-            f"`simfl resume {folder}` goes on from the last checkpoint"
+            f"`{resuming(folder)}` goes on from the last checkpoint"
         ) from error
 
 

@@ -19,7 +19,8 @@ MEANINGS: dict[str, str] = {
     "short_rounds": "rounds in which fewer clients took part than were asked for",
     "final_accuracy": "at the last evaluation",
     "best_accuracy": "at any evaluation",
-    "terminal_accuracy": f"mean over the evaluations of the last {TERMINAL_ROUNDS} rounds",
+    "terminal_accuracy": f"mean over the evaluations of the last {TERMINAL_ROUNDS} rounds (of all, "
+    "if there were fewer)",
     "targets": "for each target: virtual time, round, bytes and energy at the first evaluation at "
     "or above it; null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "

@@ -56,10 +56,12 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
             device are the run's.
 
     Raises:
-        InputError: `folder` holds no finished run.
+        InputError: `folder` is no run, or it has not finished.
         RunError: the repeated run failed.
     """
-    if not is_run(folder) or not is_finished(folder):
+    if not is_run(folder):
+        raise InputError(f"{folder} is not a run folder")
+    if not is_finished(folder):
         raise InputError(f"{folder} holds no finished run")
     with TemporaryDirectory(prefix="simfl-verify-") as top:
         # A run of which nothing is recorded but what it should be, to be gone on with.

@@ -23,6 +23,7 @@ class Arrival:
         copies: how often the client was drawn.
         duration_s: from selection to arrival.
         tier: which tier its client was asked by, where there are several.
+        arrived_s: when it arrived.
     """
 
     order: WorkOrder
@@ -30,6 +31,7 @@ class Arrival:
     copies: int
     duration_s: float
     tier: int = 0
+    arrived_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,10 @@ SELECTORS: st.SearchStrategy[Any] = st.sampled_from(
         {"name": "oracle", "goal": "balanced"},
     ]
 )  # fmt: skip
-AGGREGATORS = st.sampled_from(
+AGGREGATORS: st.SearchStrategy[Any] = st.sampled_from(
     [
         "fedavg", "fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedbuff", "fedasync",
-        "fedat", "fednova", "median", "trimmed_mean", "scaffold",
+        {"name": "fedat", "tiers": 2}, "fednova", "median", "trimmed_mean", "scaffold",
     ]
 )  # fmt: skip
 COMPRESSORS: st.SearchStrategy[Any] = st.sampled_from(

@@ -31,7 +31,7 @@ LONG: dict[str, Any] = {**TINY, "fleet": FLEET, "rounds": {"clients": 3, "stop":
 FEDBUFF = ["rounds.policy={name: fedbuff, buffer: 2, max_staleness: 1}", "aggregation=fedbuff"]
 CHANGES = {
     "policy": FEDBUFF,
-    "tiers": ["rounds.policy={name: tiered, tiers: 2}", "aggregation=fedat"],
+    "tiers": ["rounds.policy={name: tiered, tiers: 2}", "aggregation={name: fedat, tiers: 2}"],
     "windows": ["rounds.policy={name: semi_synchronous, period: 1 s}"],
     "asker": ["selection=power_of_choice"],
     "oracle": ["selection=oracle"],

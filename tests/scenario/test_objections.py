@@ -158,7 +158,11 @@ CASES = {
     "tiers": (
         GOOD.replace("clients: 4", "clients: 4, policy: {name: tiered, tiers: 6}")
         + "aggregation: fedat\n",
-        "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but the policy has 6",
+        "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'tiered' has 6; give both",
+    ),
+    "no tiers": (
+        GOOD + "aggregation: fedat\n",
+        "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'synchronous' knows none",
     ),
     "nothing to test on": (
         GOOD.replace("size: 6}", "size: 6}, partition: power_law_two_digits, test_share: 0")

@@ -25,6 +25,7 @@ class Contribution:
         staleness: server updates since then (0 in synchronous rounds).
         copies: how often it was drawn (1 unless sampled with replacement).
         tier: which tier of clients it comes from, where there are several.
+        arrived_s: when it arrived, virtual seconds.
     """
 
     result: WorkResult
@@ -32,6 +33,7 @@ class Contribution:
     staleness: int = 0
     copies: int = 1
     tier: int = 0
+    arrived_s: float = 0.0
 
     @property
     def update(self) -> Floats:

@@ -15,6 +15,8 @@ from simfl.core.types import Params
 class FedAsync(Aggregator):
     """``w = (1 - a) w + a w_k`` with ``a = alpha * s(staleness)``, one client after the other.
 
+    In the order of their arrival, where several come to one aggregation.
+
     Cost: O(r * p), memory O(p).
     """
 
@@ -30,7 +32,7 @@ class FedAsync(Aggregator):
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         mixed = model.astype(np.float64)
-        for contribution in contributions:
+        for contribution in sorted(contributions, key=lambda each: each.arrived_s):
             for _ in range(contribution.copies):
                 share = self.alpha * self.discount(contribution.staleness)
                 mixed += share * (contribution.result.params - mixed)

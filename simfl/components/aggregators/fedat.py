@@ -34,10 +34,11 @@ class FedAT(Aggregator):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        if circumstances.tiers > self.tiers:
+        if circumstances.tiers != self.tiers:
+            has = f"has {circumstances.tiers}" if circumstances.tiers > 1 else "knows none"
             yield (
-                f"aggregator {self.name!r} mixes {self.tiers} tiers, but the policy has "
-                f"{circumstances.tiers}"
+                f"aggregator {self.name!r} mixes {self.tiers} tiers, but policy "
+                f"{circumstances.policy!r} {has}; give both the same number of `tiers`"
             )
 
     @override

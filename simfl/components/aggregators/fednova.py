@@ -1,5 +1,6 @@
 """FedNova: normalised averaging (Wang et al., 2020, arXiv:2007.07481, sections 3.2 and 4)."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.sgd import Sgd
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Params
+from simfl.core.work import WorkResult
 
 BOTH = "momentum and proximal can't both be above 0: no formula is published"
 
@@ -61,6 +63,11 @@ class FedNova(Aggregator):
                 f"aggregator {self.name!r} knows how far steps of sgd reach, without `nesterov`; "
                 f"name a `momentum` that comes close in its options to go with {optimizer.name}"
             )
+        elif (run._rho or rate) and getattr(local.schedule, "per", "round") == "epoch":
+            yield (
+                f"aggregator {self.name!r} knows how far steps with momentum or a proximal term "
+                "reach at one learning rate a round, but `lr_schedule` changes it per epoch"
+            )
         elif run._rho and rate:
             yield f"aggregator {self.name!r}: {BOTH}; name one of them in its options"
         elif rate >= 1:
@@ -80,7 +87,7 @@ class FedNova(Aggregator):
         if not moved:
             return model
         weights = weights_of(moved, self.weighting)
-        reach = np.array([self._reach(c.result.steps, c.result.order.round) for c in moved])
+        reach = np.array([self._reach(c.result) for c in moved])
         step = sum_of(moved, (weights @ reach) * weights / reach, "updates")
         return (model + step).astype(np.float32)
 
@@ -100,10 +107,14 @@ class FedNova(Aggregator):
             return 0.0
         return local.proximal * local.rate(round_)
 
-    def _reach(self, steps: int, round_: int = 1) -> float:
+    def _reach(self, result: WorkResult) -> float:
         """Return a_k (section 4.1): the steps' total weight in the accumulated gradient."""
+        steps, round_ = result.steps, result.order.round
         if rho := self._rho:
             return float((steps - rho * (1 - rho**steps) / (1 - rho)) / (1 - rho))
         if rate := self._rate(round_):
             return float((1 - (1 - rate) ** steps) / rate)
-        return float(steps)
+        # Where the learning rate falls within a round, later steps weigh less.
+        full = steps * (0.0 if self._local is None else self._local.rate(round_))
+        same = not result.lr_sum or not full or math.isclose(result.lr_sum, full, rel_tol=1e-6)
+        return float(steps if same else steps * result.lr_sum / full)

@@ -14,9 +14,9 @@ from simfl.core.types import Ids, Rng
 
 @partitions.register("power_law")
 class PowerLaw(Partition):
-    """The i-th largest client's size is proportional to i^-exponent; every sample is dealt.  O(n).
+    """The i-th largest client's size, beyond `min_samples`, is proportional to i^-exponent.  O(n).
 
-    Which client is how large is random.
+    Every sample is dealt; which client is how large is random.
     """
 
     reads_labels: ClassVar[bool] = False

@@ -55,7 +55,14 @@ class Aggregation:
             yield state.timeline.at(self._free_s)
         arrived = sorted(arrived, key=lambda part: part.order.key)
         arrivals = [
-            Arrival(p.order, state.version - p.order.base, p.copies, p.duration_s, p.tier)
+            Arrival(
+                p.order,
+                state.version - p.order.base,
+                p.copies,
+                p.duration_s,
+                p.tier,
+                p.errand.ended_s or 0.0,
+            )
             for p in arrived
         ]
         facts = Aggregated()

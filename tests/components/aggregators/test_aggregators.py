@@ -14,6 +14,7 @@ from simfl.components.aggregators.fednova import FedNova
 from simfl.components.local_training import LocalTraining
 from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.sgd import Sgd
+from simfl.components.schedules.exponential import Exponential
 from simfl.components.schedules.step import Milestones
 from simfl.components.schedules.warm_up import WarmUp
 from simfl.core.work import Plan, WorkOrder, WorkResult
@@ -176,6 +177,24 @@ def test_fednova_learns_of_local_training() -> None:
     assert not list(FedNova(momentum=0).objections(other))
 
 
+def test_fednova_weighs_steps_by_their_rates_where_these_fall_within_a_round() -> None:
+    """Rates of 1 and 1/2 reach as far as one step and a half; with momentum it can't be told."""
+    local = LocalTraining(8, Sgd(lr=1.0), Exponential(decay=0.5, per="epoch"), lr_epochs=2)
+    aggregator = FedNova()
+    aggregator.prepare(local, 10)
+    two = [contribution(1, client=0), contribution(0, client=1, steps=2)]
+    sums = [local.rate(1), 1.5 * local.rate(1)]
+    two = [
+        replace(c, result=replace(c.result, lr_sum=lr_sum))
+        for c, lr_sum in zip(two, sums, strict=True)
+    ]
+    assert float(aggregator.aggregate(two[0].base, two)[0]) == pytest.approx((1 + 1.5) / 4)
+    assert not list(aggregator.objections(circumstances(training=local)))
+    heavy = replace(local, optimizer=Sgd(lr=1.0, momentum=0.5))
+    [told] = aggregator.objections(circumstances(training=heavy))
+    assert "`lr_schedule` changes it per epoch" in told
+
+
 @pytest.mark.parametrize("steps", [1, 2, 7])
 def test_fednova_reach_is_the_sum_of_step_weights(steps: int) -> None:
     """a_k is how far unit gradients carry: summed step by step here, in closed form there."""
@@ -228,6 +247,8 @@ def test_fedasync_by_hand() -> None:
     assert aggregate(hinge, [contribution(8, staleness=2)], 4.0).tolist() == [6]
     one_by_one = [contribution(8, client=0), contribution(0, client=1)]
     assert aggregate({**half, "staleness": "constant"}, one_by_one, 4.0).tolist() == [3]
+    late, early = (replace(c, arrived_s=at) for c, at in zip(one_by_one, (9, 7), strict=True))
+    assert aggregate({**half, "staleness": "constant"}, [late, early], 4.0).tolist() == [5]
 
 
 def test_fedbuff_by_hand() -> None:
