@@ -139,7 +139,9 @@ def test_whatever_the_rules_were_before(tmp_path: Path, ran: Ran, first: str, sh
     }
     whole = ran(tmp_path, *rules[first])
     at_s = instant(whole, share)
-    there = fork(whole, at_s, ["rounds.policy={name: fedasync, concurrency: 2}"])
+    there = fork(
+        whole, at_s, ["rounds.policy={name: fedasync, concurrency: 2}", "aggregation=fedavg"]
+    )
     resume(there, EAGER)
     assert shares(there, whole, at_s)
     assert broken(there) == []

@@ -60,6 +60,8 @@ def test_a_changed_model(run_tiny: RunTiny) -> None:
 def test_what_is_no_finished_run(run_tiny: RunTiny, tmp_path: Path) -> None:
     folder = run_tiny().folder
     (folder / "summary.json").unlink()
-    for place in (folder, tmp_path / "nowhere"):
-        with pytest.raises(InputError, match="holds no finished run"):
+    with pytest.raises(InputError, match="holds no finished run"):
+        verify(folder)
+    for place in (folder.parents[1], tmp_path / "nowhere"):
+        with pytest.raises(InputError, match="is not a run folder"):
             verify(place)
