@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -204,20 +205,11 @@ class Namespaces:
 
     def _delay(self, hub: str) -> None:
         """Let packets between the bridge and the clients that are far away take their time."""
-        cables = [(f"{s}", end, f"{end}-far") for end, s in self._latencies.items()]
-        words = [
-            "ip",
-            "netns",
-            "exec",
-            hub,
-            sys.executable,
-            "-m",
-            "testbed.delay",
-            *sum(cables, ()),
-        ]
-        self._delaying = subprocess.Popen(
-            words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        cables = [(str(s), end, f"{end}-far") for end, s in self._latencies.items()]
+        program = ("ip", "netns", "exec", hub, sys.executable, "-m", "testbed.delay")
+        words = [*program, *chain.from_iterable(cables)]
+        pipe = subprocess.PIPE
+        self._delaying = subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
         assert self._delaying.stdout is not None
         if not self._delaying.stdout.readline():
             raise Refused("packets can't be delayed here: `python -m testbed.delay` failed")

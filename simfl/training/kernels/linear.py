@@ -72,8 +72,6 @@ class _LinearWorkspace(Workspace):
     for each lane's weight to begin at a full 64 bytes; those stay zero.
     """
 
-    fuses = True
-
     def __init__(
         self, kernel: LinearKernel, start: Sequence[torch.Tensor], width: int, loss: Loss
     ) -> None:

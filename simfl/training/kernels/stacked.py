@@ -7,7 +7,7 @@ its own batches alone.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,8 +61,9 @@ class Workspace(ABC):
 
     masks: int = 0
     """Dropout masks needed per row, in numbers."""
-    fuses: bool = False
-    """Whether `fused` is there: plain SGD without gradients ever being stored."""
+    fused: Callable[[Step], None] | None = None
+    """Adds gradients to the parameters, which are stored nowhere else: plain SGD.  The step's
+    `weights` hold minus the rate, too.  None: gradients are always stored."""
     params: Sequence[torch.Tensor]
     """Parts `(l, n_i)` of the models; the optimizer changes them in place."""
 
@@ -77,10 +78,6 @@ class Workspace(ABC):
     @abstractmethod
     def compute(self, step: Step) -> Sequence[torch.Tensor]:
         """Return parts `(a, n_i)` of the gradients of the lanes that still run."""
-
-    def fused(self, step: Step) -> None:
-        """Add the gradients to the parameters; `step.weights` hold minus the rate, too."""
-        raise NotImplementedError
 
     @abstractmethod
     def result(self) -> list[torch.Tensor]:
@@ -121,8 +118,8 @@ class StackedKernel(Kernel):
         return RowObjective(batches, width, device)
 
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
-        """Return `(steps, width * masks)` dropout factors; only called if there is dropout."""
-        raise NotImplementedError
+        """Return `(steps, width * masks)` dropout factors (none: without dropout)."""
+        return np.empty((steps, 0), dtype=np.float32)
 
     def inputs(self, x: torch.Tensor) -> torch.Tensor:
         """Return `x` `(n, ...)` in the shape that batches are gathered in."""
@@ -186,7 +183,7 @@ class _Chunk:
         offsets = [lane.offset for lane in lanes if lane.offset is not None]
         offset = workspace.load(offsets) if offsets else None
         self._optimizer = LaneOptimizer(training, workspace.params, anchor, offset)
-        self._fused = workspace.fuses and self._optimizer.plain
+        self._fused = workspace.fused if self._optimizer.plain else None
         self._streams = []
         if workspace.masks:
             self._streams = [generator(lane.segment.seed, lane.segment.dropout) for lane in lanes]
@@ -215,8 +212,8 @@ class _Chunk:
                     lanes = len(step.x)
                     self.workspace.narrow(lanes)
                     self._optimizer.narrow(lanes)
-                if self._fused:
-                    self.workspace.fused(step)
+                if self._fused is not None:
+                    self._fused(step)
                 else:
                     self._optimizer.step(self.workspace.compute(step), step.rates)
             losses[batches] = objective.losses(targets).cpu().numpy()
@@ -236,7 +233,7 @@ class _Chunk:
         counts = steps.active[slice(*block)].tolist()
         rates = torch.from_numpy(steps.rates[batches]).to(device).unsqueeze(1)
         weights = torch.from_numpy(steps.weights[batches]).to(device).unsqueeze(2)
-        if self._fused:
+        if self._fused is not None:
             weights = weights * -rates.unsqueeze(2)
         masks: Sequence[torch.Tensor | None] = [None] * len(counts)
         if self.workspace.masks:
