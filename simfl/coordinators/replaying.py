@@ -126,6 +126,7 @@ class ReplayingCoordinator(Coordinator):
                 for client, loss in record["losses"].items()
             },
             discarded=[(client, issue) for client, issue in record["discarded"]],
+            filtered=[(client, issue) for client, issue in record.get("filtered", [])],
             gemd=record["gemd"],
         )
 

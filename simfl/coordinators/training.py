@@ -116,10 +116,11 @@ class TrainingCoordinator(BaseCoordinator):
             discarded = [result.order.key for result in results if not is_sound(result)]
         if discarded:
             self._refuse_nonsense([client for client, _ in discarded], round_)
+        contributions: list[Contribution] = []
         if good:
-            contributions = [self._contribution(r, by_key[r.order.key]) for r in good]
+            received = [self._contribution(r, by_key[r.order.key]) for r in good]
             model = self.model
-            if contributions := self._path.let_through(contributions, round_):
+            if contributions := self._path.let_through(received, round_):
                 with blaming(self._aggregator, f"aggregating in round {round_}"):
                     if summed is None:
                         model = self._aggregator.aggregate(self.model, contributions)
@@ -131,10 +132,12 @@ class TrainingCoordinator(BaseCoordinator):
             self.version += 1
             self._models[self.version] = model
         self._forget_old_models()
+        counted = {c.result.order.key: c.result.loss for c in contributions}
         return Aggregated(
-            losses={r.order.client: r.loss for r in good},
+            losses={client: loss for (client, _), loss in counted.items()},
             discarded=discarded,
-            gemd=self.gemd([r.order.client for r in good]),
+            filtered=[result.order.key for result in good if result.order.key not in counted],
+            gemd=self.gemd([client for client, _ in counted]),
         )
 
     def _refuse_nonsense(self, clients: Sequence[int], round_: int) -> None:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 Outcome = Literal["arrived", "late", "offline", "skipped", "filtered", "discarded", "unfinished"]
 """arrived in time; late: cut off or too late; offline: the device left; skipped: nothing useful
-fits its time; filtered: it kept its update back and sent a status; discarded: its update was not
-finite; unfinished: the run ended first."""
+fits its time; filtered: it kept its update back and sent a status, or the server threw the update
+away; discarded: its update was not finite; unfinished: the run ended first."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class RoundRow:
     skipped: int = 0
     """Clients for whom nothing useful fitted the time."""
     filtered: int = 0
-    """Updates that a filter kept back."""
+    """Updates that a filter kept back on the device, or threw away at the server."""
     discarded: int = 0
     """Updates that were not finite."""
     accuracy: float | None = None

@@ -41,11 +41,13 @@ class Aggregated:
     Attributes:
         losses: per client whose update counted, its mean training loss (the last, if several).
         discarded: keys `(client, issue)` of the orders whose update was not finite.
+        filtered: keys of the orders whose update the server's filter threw away.
         gemd: group earth-mover distance of the clients whose updates counted, if known.
     """
 
     losses: Mapping[int, float] = field(default_factory=dict)
     discarded: Sequence[tuple[int, int]] = ()
+    filtered: Sequence[tuple[int, int]] = ()
     gemd: float | None = None
 
 

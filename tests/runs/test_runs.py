@@ -129,6 +129,18 @@ def test_a_server_side_filter_saves_no_bytes(run_tiny: RunTiny) -> None:
     assert plain.summary["totals"]["upload_bytes"] == changed.summary["totals"]["upload_bytes"]
 
 
+def test_what_the_server_filters_out_does_not_count(run_tiny: RunTiny) -> None:
+    strict = {"name": "cmfl", "variant": "current_mean", "threshold": 1.0}
+    result = run_tiny({"training.filter": strict})
+    rows, rounds = result.clients, result.rounds
+    filtered = rows[rows.outcome == "filtered"]
+    assert (rounds.arrived == 1).all()  # where none agrees enough, the most agreeing one counts
+    assert (rounds.filtered == rounds.selected - 1).all()
+    assert rounds.wasted_bytes.sum() == (filtered.download_bytes + filtered.upload_bytes).sum()
+    assert (rounds.last_arrival_s < rows.groupby("round").upload_end_s.max().to_numpy()).any()
+    assert not any(finding.violation for finding in check(result.folder))
+
+
 class Discards(UpdateFilter):
     """Lets nobody through who has arrived, from the second round on."""
 
@@ -147,6 +159,7 @@ def test_where_no_update_passes_the_model_stays(run_tiny: RunTiny, selection: st
     accuracy = result.rounds.accuracy
     assert len(accuracy) > 2
     assert (accuracy[1:] == accuracy[0]).all()
+    assert (result.rounds.filtered[1:] == result.rounds.selected[1:]).all()
     assert result.summary["trainings"]["computed"] == len(result.clients)
 
 

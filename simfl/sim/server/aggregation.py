@@ -73,7 +73,7 @@ class Aggregation:
             self._note(facts)
         kept = []
         for part, arrival in zip(arrived, arrivals, strict=True):
-            outcome: Outcome = "discarded" if part.order.key in facts.discarded else "arrived"
+            outcome = self._outcome(part, facts)
             self.dispatch.book(part, outcome, arrival.staleness)
             if outcome == "arrived":
                 kept.append(part)
@@ -81,13 +81,22 @@ class Aggregation:
             self._remember(kept, facts.losses)
         self.round_end.close(facts)
 
+    @staticmethod
+    def _outcome(part: Participation, facts: Aggregated) -> Outcome:
+        if part.order.key in facts.discarded:
+            return "discarded"
+        return "filtered" if part.order.key in facts.filtered else "arrived"
+
     def _note(self, facts: Aggregated) -> None:
+        # That a filter of the server's threw updates away stands there only where one did.
+        filtered = [list(key) for key in sorted(facts.filtered)]
         self.state.note(
             "aggregated",
             round=self.state.round,
             version=self.state.version,
             losses={str(client): loss for client, loss in facts.losses.items()},
             discarded=[list(key) for key in sorted(facts.discarded)],
+            **({"filtered": filtered} if filtered else {}),
             gemd=facts.gemd,
         )
 
