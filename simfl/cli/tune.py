@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -103,37 +103,28 @@ def _with_options(
     trials: int | None,
 ) -> "Document":
     """Return the document with what the command line says of its `tune` section."""
-    from dataclasses import replace
+    from simfl.errors import InputError
+    from simfl.scenario.overrides import Override
+    from simfl.scenario.place import Marks, Place
+    from simfl.scenario.yaml import read_yaml
 
-    given: dict[str, Any] = {"objective": objective, "trials": trials}
-    given = {key: value for key, value in given.items() if value is not None}
+    for key, given in (("objective", objective), ("trials", trials)):
+        if given is not None:
+            mark = Marks(Place(f"--{key}"), Place(f"--{key}"))
+            document = document.change(Override(("tune", key), given, {("tune", key): mark}))
     for key, option, texts in (
         ("parameters", "--parameter", parameters),
         ("under", "--under", limits),
     ):
-        if texts:
-            given[key] = _pairs(option, texts)
-    if not given:
-        return document
-    before = document.data.get("tune") or {}
-    merged = {**before, **given}
-    for key in ("parameters", "under"):
-        if key in before and key in given:
-            merged[key] = {**before[key], **given[key]}
-    return replace(document, data={**document.data, "tune": merged})
-
-
-def _pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
-    from simfl.errors import InputError
-    from simfl.scenario.yaml import read_yaml
-
-    pairs = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise InputError(f"{option}: expected NAME=VALUE, got {text!r}")
-        pairs[name.strip()] = read_yaml(value, f"{option} {text}", lines=False)[0]
-    return pairs
+        for text in texts:
+            name, equals, value = text.partition("=")
+            if not equals or not name.strip():
+                raise InputError(f"{option}: expected NAME=VALUE, got {text!r}")
+            path = ("tune", key, name.strip())
+            read, marks = read_yaml(value, f"{option} {text}", lines=False)
+            places = {path + inner: mark for inner, mark in marks.items()}
+            document = document.change(Override(path, read, places))
+    return document
 
 
 def _tell_last(tuning: "Tuning") -> None:

@@ -20,7 +20,7 @@ TEXT: Mapping[str, Callable[[float], str]] = {
 }
 NAMES = {
     "accuracy": "accuracy",
-    "terminal_accuracy": "accuracy of the last 50 rounds",
+    "terminal_accuracy": "accuracy of the last 50 rounds (or of all)",
     "time_s": "time",
     "rounds": "rounds",
     "bytes": "bytes",

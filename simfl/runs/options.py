@@ -41,11 +41,14 @@ class Options:
     compress_log: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no log.
+        """Refuse what is no log, no executor and no folder, be it needed or not.
 
         Raises:
             InputError: it is none.
         """
+        executors.get(self.executor)
+        if self.data_dir is not None:
+            self.data_folder()
         if self.log not in ("full", "rounds", "none"):
             raise InputError(f"unknown log {self.log!r}; expected full, rounds or none")
 

@@ -30,6 +30,7 @@ from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.scenario import read
 from simfl.scenario.tune import Range, parse_objective
+from simfl.scenario.variants import try_out
 
 if TYPE_CHECKING:
     from optuna.study import Study as Asking
@@ -143,6 +144,7 @@ class _Study:
             names = ", ".join(self.base.variants)
             raise InputError(f"one variant is tuned; name it with --variant, one of: {names}")
         self.spec = self.base.tune
+        try_out(document, self.spec, variant)
         self.choices = self.spec.parameters
         self.metric_name, self.target = parse_objective(self.spec.objective)
         if options.time_only and (self.target is not None or self.metric_name == "accuracy"):

@@ -66,7 +66,7 @@ def expand(
     base = source if isinstance(source, Scenario) else read(source)
     seeds = base.seeds or (base.seed,) if seeds is None else _checked(seeds)
     if base.tune is not None and not base.variants:  # else a variant may have what it names
-        _try_out(_document(base), base.tune)
+        try_out(_document(base), base.tune)
     if not base.variants and base.sweep is None:
         _chosen([(DEFAULT, (None, ()))], only)
         return _runs(DEFAULT, base, seeds, {})
@@ -107,20 +107,19 @@ def _changed(
     return scenario, report(changed, problems).splitlines() if scenario is None else []
 
 
-def _try_out(document: Document, tune: Tune) -> None:
-    """Change everything that is tuned to the first it may be.
+def try_out(document: Document, tune: Tune, name: str | None = None) -> None:
+    """Change all that is tuned, of the variant `name`, to the first that it may be.
 
     Raises:
-        ScenarioError: a path leads nowhere, or its value does not fit, each with its place.
+        ScenarioError: a path leads nowhere, or a value does not fit, each with its place.
+        InputError: there is no such variant.
     """
-    failures = []
+    _chosen([(own, (own, ())) for own in document.data.get("variants") or {}], name and [name])
+    changed = variant(document, name)
     for path, choice in tune.parameters.items():
         first = choice.min if isinstance(choice, Range) else choice[0]
-        changed = document.change(document.override(path, ("tune", "parameters", path), first))
-        scenario, problems = check(changed)
-        failures += [] if scenario is not None else report(changed, problems).splitlines()
-    if failures:
-        raise ScenarioError("\n".join(dict.fromkeys(failures)))
+        changed = changed.change(document.override(path, ("tune", "parameters", path), first))
+    read(changed)
 
 
 def _named(own: str | None, point: str) -> str:

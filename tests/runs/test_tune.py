@@ -183,6 +183,25 @@ class TestRefusals:
         line = path.read_text().splitlines().index('   "rounds.clents": {') + 1
         assert f"tiny.yaml:{line}:" in capsys.readouterr().err
 
+    def test_a_path_that_leads_nowhere_is_told_before_anything_is_tried(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        scenario, out = tmp_path / "tiny.yaml", tmp_path / "out"
+        scenario.write_text(json.dumps(LEARNS | {"variants": {"a": {}}}))
+        asked = ["tune", str(scenario), "--objective", "time", "--out", str(out)]
+        wrong = "rounds.clents=[1, 5]"
+        assert main([*asked, "--variant", "a", "-p", wrong]) == 2
+        told = "--parameter rounds.clents=[1, 5]: rounds.clents: unknown key 'clents'"
+        assert f"{told}; did you mean 'clients'?" in capsys.readouterr().err
+        assert main([*asked, "--variant", "b", "-p", wrong]) == 2
+        assert "no variant 'b'" in capsys.readouterr().err
+        assert not out.exists()
+
+    def test_two_that_go_only_together_are_tuned(self, tmp_path: Path) -> None:
+        together = {"fleet.count": [30], "rounds.clients": [15, 20]}
+        tuning = timed(tmp_path, {**CLOCK, "parameters": together, "trials": 1})
+        assert tuning.trials[0].state == "done"
+
     @pytest.mark.slow
     def test_a_trial_that_can_not_be_run_does_not_stop_the_others(self, tmp_path: Path) -> None:
         tuning = timed(tmp_path, {**CLOCK, "parameters": {"rounds.clients": [2, 4, 99]}})
