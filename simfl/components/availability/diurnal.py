@@ -106,7 +106,8 @@ class _Days(Spells):
             half = np.full(len(devices), options.length / 2)
         else:
             height = (draw - options.low) / max(options.high - options.low, 1e-300)
-            half = np.arccos(np.clip(2 * height - 1, -1, 1)) * (_DAY_S / (2 * np.pi))
+            cosine = np.minimum(np.maximum(2 * height - 1, -1), 1)  # np.clip takes thrice as long
+            half = np.arccos(cosine) * (_DAY_S / (2 * np.pi))
         all_day, never = draw < options.low, draw >= options.high
         all_day |= ~never & (half >= _DAY_S / 2)
         never |= ~all_day & (half <= 0)

@@ -72,7 +72,7 @@ class Spells(OnlineSchedule, ABC):
             return
         self._unknown += 1
         if self._unknown * _WORTH < len(self._until):
-            asked = np.unique(devices[~known])
+            asked = devices[~known]
         else:
             self._unknown, asked = 0, np.flatnonzero(~self._known(slice(None), now_s))
         for low in range(0, len(asked), _AT_ONCE):
