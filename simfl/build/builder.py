@@ -121,7 +121,7 @@ class Builder:
             judge(self.executor, judged_on, self.model, scenario, self.seeds),
             partial(model_file, scenario),
         )
-        path = UpdatePath(training.compression, training.filter)
+        path = UpdatePath(training.compression.fresh(), training.filter.fresh())
         return TrainingCoordinator(
             choosing, self.executor, aggregator, model, path, self.settings.nominal
         )

@@ -104,7 +104,7 @@ def options(
     """Return how to run; more than one worker means worker processes unless said otherwise."""
     from simfl.runs.options import Options
 
-    if workers is not None and executor in ("auto", "inline"):
+    if executor == "auto" and workers is not None and workers > 1:
         executor = "processes"
     extra = {} if ray_address is None else {"address": ray_address}
     return Options(

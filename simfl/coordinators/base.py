@@ -48,7 +48,6 @@ class BaseCoordinator(Coordinator):
     def __init__(self, execute: Execute, choosing: Choosing) -> None:
         self.ledger = Ledger(execute)
         self._selector = choosing.selector
-        self._asks = type(choosing.selector).probe is not Selector.probe
         self._seeds = choosing.seeds
         self._label_counts = counts = choosing.label_counts
         # Added up once: a large fleet's takes a while.
@@ -81,8 +80,8 @@ class BaseCoordinator(Coordinator):
 
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
-        if not self._asks:
-            return None
+        if type(self._selector).probe is Selector.probe:
+            return None  # as most do, without streams of random numbers for nothing
         rng = self._seeds.stream("probe", *_moment(view), len(reports))
         with blaming(self._selector, f"asking clients in round {view.round}"):
             probe = self._selector.probe(view, reports, rng)

@@ -1,7 +1,8 @@
 """The model that is learnt, and what becomes of updates on their way to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,21 @@ class UpdatePath:
         self.filter = update_filter
         self.owed: dict[int, Params] = {}
         self.last_change: Params | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that a checkpoint must keep."""
+        return {
+            "owed": dict(self.owed),
+            "last_change": self.last_change,
+            "compressor": self.compressor.state_dict(),
+            "filter": self.filter.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
+        self.owed, self.last_change = dict(state["owed"]), state["last_change"]
+        self.compressor.load_state_dict(state["compressor"])
+        self.filter.load_state_dict(state["filter"])
 
     def keeps(self, update: Params, order: WorkOrder) -> bool:
         """Return whether a client sends its `update`, as its filter has it."""

@@ -186,6 +186,7 @@ class TrainingCoordinator(BaseCoordinator):
             rules._aggregator.load_state_dict(self._aggregator.state_dict())
         if "compression" in same:
             rules._path.owed = self._path.owed
+            rules._path.compressor.load_state_dict(self._path.compressor.state_dict())
         rules._path.last_change = self._path.last_change
         self._aggregator, self._path = rules._aggregator, rules._path
         self._nominal = rules._nominal
@@ -312,8 +313,7 @@ class TrainingCoordinator(BaseCoordinator):
             "version": self.version,
             "models": dict(self._models),
             "trial": self._trial,
-            "owed": dict(self._path.owed),
-            "last_change": self._path.last_change,
+            "path": self._path.state_dict(),
             "selector": self._selector.state_dict(),
             "aggregator": self._aggregator.state_dict(),
         }
@@ -323,7 +323,6 @@ class TrainingCoordinator(BaseCoordinator):
         self.version = state["version"]
         self._models = dict(state["models"])
         self._trial = state["trial"]
-        self._path.owed = dict(state["owed"])
-        self._path.last_change = state["last_change"]
+        self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])

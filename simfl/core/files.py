@@ -35,7 +35,7 @@ def whole(path: Path, ending: str = "") -> Iterator[IO[bytes]]:
         path: in a folder that is made if need be.
         ending: of its name until then (default: another for each process).
     """
-    partial = path.with_name(f".{path.name}.{ending or os.getpid()}")
+    partial = path.with_name(f".{path.name}.{ending or f'{os.getpid()}.partial'}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:

@@ -118,7 +118,7 @@ def _do_all(
     todo = [job for job, _ in open_]
     options = _with_data_folder(todo, options)
     calls = [partial(_do, job, keep, options, listen(job) if listen else ()) for job, keep in open_]
-    if options.executor == "ray" and len(calls) > 1:
+    if options.executor == "ray" and len(calls) > 1 and listen is None:
         from simfl.training.executors.ray import at_once
 
         at_once(calls, options.executor_options.get("address"), options.workers)

@@ -67,12 +67,12 @@ def judge(
     """Return how right `outputs` `(n, c)` are about targets `y` `(n, ...)`."""
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
-    loss, targets = task.training.loss, y.to(outputs.device)
-    mean = float(np.average(row_losses(loss, outputs, targets), weights=weights))
-    hits = loss.hits(outputs, targets)
+    loss, outputs, y = task.training.loss, outputs.cpu(), y.cpu()  # whoever computed them
+    mean = float(np.average(row_losses(loss, outputs, y), weights=weights))
+    hits = loss.hits(outputs, y)
     accuracy = None
     if hits is not None:
-        accuracy = float(np.average(hits.double().cpu().numpy(), weights=weights))
+        accuracy = float(np.average(hits.double().numpy(), weights=weights))
     return Evaluation(accuracy, mean, _metrics(task, outputs, y))
 
 
@@ -80,7 +80,7 @@ def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, fl
     """Return what `task` measures beside accuracy and loss, by label (None: it gives nothing)."""
     if not task.metrics:
         return {}
-    given, true = outputs.double().cpu().numpy(), y.cpu().numpy()
+    given, true = outputs.double().numpy(), y.numpy()
     numbers: dict[str, float | None] = {}
     for metric in task.metrics:
         with blaming(metric, "judging the model"):

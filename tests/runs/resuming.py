@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import PrivateAttr
 
 from simfl import Options, Scenario
+from simfl.components.filters.base import Update, UpdateFilter
 from tests.tiny import TINY
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")
@@ -57,7 +60,25 @@ CASES: dict[str, dict[str, Any]] = {
         "rounds.stop.time": "1 h",
         **FLAKY,
     },
+    "server_filter": {
+        "training.filter": "tests.runs.resuming:EveryOther",
+        "training.compression": {"name": "top_k", "share": "20%", "error_feedback": True},
+    },
 }  # fmt: skip
+
+
+class EveryOther(UpdateFilter):
+    """Lets every other update through: it has to remember how many there were."""
+
+    _seen: int = PrivateAttr(0)
+
+    @property
+    def stage(self) -> Literal["server"]:
+        return "server"
+
+    def keep(self, update: Update, reference: Update | None, round_: int) -> bool:
+        self._seen += 1
+        return self._seen % 2 == 1
 
 
 class Stopped(Exception):

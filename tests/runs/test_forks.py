@@ -148,6 +148,20 @@ def test_whatever_the_rules_were_before(tmp_path: Path, ran: Ran, first: str, sh
     assert verify(there) is None
 
 
+@pytest.mark.parametrize("asks_first", [True, False])
+def test_a_selector_asks_until_the_fork_or_from_then_on(
+    tmp_path: Path, ran: Ran, asks_first: bool
+) -> None:
+    asker, other = CHANGES["asker"], ["selection=uniform"]
+    whole = ran(tmp_path, *(asker if asks_first else other))
+    at_s = instant(whole, 0.5)
+    there = fork(whole, at_s, other if asks_first else asker)
+    resume(there, EAGER)
+    when = [event["t"] for event in events(there) if event["event"] == "probe"]
+    assert when
+    assert all((t < at_s) == asks_first for t in when)
+
+
 def test_who_is_at_work_is_called_off_and_a_new_round_begins(tmp_path: Path, ran: Ran) -> None:
     whole = ran(tmp_path, "fleet.availability=always")
     parts = [e for e in events(whole) if e["event"] == "participation" and e["round"] == 4]

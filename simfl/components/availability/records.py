@@ -3,6 +3,7 @@
 import csv
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -37,6 +38,11 @@ class Records:
     first: Ids
     starts_on: Flags
 
+    @cached_property
+    def _padded(self) -> Ids:
+        """`flips` and one more, so that an empty last record has something to look at."""
+        return np.append(self.flips, 0)
+
     @property
     def longest_s(self) -> float:
         """How long a record is online without a break, at the most (infinite: always)."""
@@ -64,7 +70,7 @@ class Records:
         low, end = self.first[records], self.first[records + 1]
         none = low == end
         high = end.copy()
-        padded = np.append(self.flips, 0)  # so that an empty last record has something to look at
+        padded = self._padded
         while (low < high).any():  # bisection in all records at once
             middle = (low + high) // 2
             passed = (padded[middle] <= at) & (low < high)
@@ -84,12 +90,13 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
         InputError: the file can't be read or makes no sense.
     """
     owner, start, end, state = _rows(file)
+    latest = int(end.max())
     whole = None if period_s is None else round(period_s * Records.TICKS)
     periods, flips, starts_on = [], [], []
     bounds = np.searchsorted(owner, np.arange(owner[-1] + 2))
     for low, high in pairwise(bounds.tolist()):
         a, b, states = start[low:high], end[low:high], state[low:high]
-        length = int(end.max())
+        length = latest
         if skip_unknown:
             unknown = states == -1
             if unknown.all():

@@ -137,7 +137,7 @@ class Processes(Executor):
             logits_of(task, params, x, part) if answer is None else torch.from_numpy(answer)
             for answer, part in zip(answers, parts, strict=True)
         ]
-        return judge(task, torch.cat([part.cpu() for part in logits]), y.cpu())
+        return judge(task, torch.cat([part.cpu() for part in logits]), y)
 
     @override
     def close(self) -> None:
