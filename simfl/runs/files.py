@@ -1,5 +1,6 @@
 """The files of a run's folder: what it is, and its tables as they were written."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -75,8 +76,23 @@ class RunFiles:
 
     @cached_property
     def rounds(self) -> "pd.DataFrame":
-        """A row per round; the columns are those of `simfl.core.rows.RoundRow`."""
-        return read_table(self.folder / ROUNDS, RoundRow)
+        """A row per round; the columns are those of `simfl.core.rows.RoundRow`.
+
+        Where a run ended between two evaluations its last model was judged then: the last row has
+        that evaluation, which the file, written round by round, has not.
+        """
+        rounds = read_table(self.folder / ROUNDS, RoundRow)
+        last = self.summary.get("last_evaluation") if self.finished and len(rounds) else None
+        if last is not None and last["round"] == rounds["round"].iloc[-1]:
+            for name in last.keys() - {"round"}:
+                rounds.loc[rounds.index[-1], name] = math.nan if last[name] is None else last[name]
+        return rounds
+
+    @cached_property
+    def judged_late(self) -> bool:
+        """Whether the last row's evaluation was made when the run ended, not with its round."""
+        written = read_table(self.folder / ROUNDS, RoundRow)["loss"]
+        return bool(len(written) and (self.rounds["loss"].notna() & written.isna()).iloc[-1])
 
     @cached_property
     def clients(self) -> "pd.DataFrame":

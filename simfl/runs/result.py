@@ -123,6 +123,9 @@ class RunResult(RunFiles):
         if not len(hits):
             return None
         first = hits[0]
+        if first == self.n_rounds - 1 and self.judged_late:
+            cost = float(self.n_rounds), float(self.total_bytes), self.total_energy_j
+            return Reached(self.end_s, *cost)
         return Reached(
             float(self.column("end_s")[first]),
             float(self.column("round")[first]),

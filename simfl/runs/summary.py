@@ -21,6 +21,8 @@ MEANINGS: dict[str, str] = {
     "best_accuracy": "at any evaluation",
     "terminal_accuracy": f"mean over the evaluations of the last {TERMINAL_ROUNDS} rounds (of all, "
     "if there were fewer)",
+    "last_evaluation": "its round, accuracy, loss and further metrics; where a run ends between two "
+    "evaluations, of the last round's model",
     "targets": "for each target: virtual time, round, bytes and energy at the first evaluation at "
     "or above it; null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
@@ -57,7 +59,7 @@ class Summary:
         self.targets: dict[str, dict[str, float] | None] = {f"{t:g}": None for t in targets}
         self.rounds = 0
         self.short_rounds = 0
-        self.accuracy: float | None = None
+        self.last: dict[str, Any] | None = None
         self.best: float | None = None
         self._judged: deque[tuple[int, float]] = deque(maxlen=TERMINAL_ROUNDS)
         self._paper: list[float] = []
@@ -75,10 +77,10 @@ class Summary:
             self.totals["probe_bytes"] += facts["bytes"]
             self.energy_j += facts["energy_j"]
         elif kind == "evaluated":
-            self.accuracy = facts["accuracy"]
-            if self.accuracy is not None:  # else the loss knows no right answers
-                self.best = max(self.best or 0.0, self.accuracy)
-                self._judged.append((facts["round"], self.accuracy))
+            self.last, accuracy = dict(facts), facts["accuracy"]
+            if accuracy is not None:  # else the loss knows no right answers
+                self.best = max(self.best or 0.0, accuracy)
+                self._judged.append((facts["round"], accuracy))
         elif kind == "refused":
             self.refused[facts["reason"]] += 1
         elif kind == "target":
@@ -121,9 +123,10 @@ class Summary:
             "virtual_time_s": end_s,
             "rounds": self.rounds,
             "short_rounds": self.short_rounds,
-            "final_accuracy": self.accuracy,
+            "final_accuracy": None if self.last is None else self.last["accuracy"],
             "best_accuracy": self.best,
             "terminal_accuracy": self._terminal(),
+            "last_evaluation": self.last,
             "targets": self.targets,
             "totals": {
                 name: self.totals[name]

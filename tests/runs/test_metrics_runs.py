@@ -135,3 +135,24 @@ def test_regression_has_no_right_answers(run_tiny: RunTiny) -> None:
     assert run.metrics["mean_absolute_error"] > 0
     with pytest.raises(InputError, match="is for classes or labels"):
         run_tiny({**changes, "evaluation.metrics": ["macro_f1"]})
+
+
+def test_a_model_that_is_judged_when_the_run_ends_is_that_of_the_last_round(
+    run_tiny: RunTiny,
+) -> None:
+    """A run that is out of time between two evaluations: every reader has the same numbers."""
+    whole = run_tiny({"evaluation.every": 1})
+    end_s = float(whole.rounds.end_s.iloc[1]) + 0.1
+    result = run_tiny({"evaluation.every": 100, "rounds.stop": {"time": f"{end_s} s"}})
+    assert result.n_rounds == 2
+    assert result.judged_late
+    row = result.rounds.iloc[-1]
+    assert row["accuracy"] == whole.rounds.accuracy[1]
+    assert row["loss"] == whole.rounds.loss[1]
+    assert result.final_accuracy == result.best_accuracy == result.terminal_accuracy
+    assert result.final_accuracy == result.summary["final_accuracy"] == row["accuracy"]
+    reached = result.reached(row["accuracy"])
+    assert reached is not None
+    assert (reached.time_s, reached.round) == (result.end_s, 2)
+    assert reached.bytes == result.total_bytes
+    assert not any(finding.violation for finding in check(result.folder))

@@ -77,7 +77,7 @@ def test_flipped_bits_in_a_checkpoint_change_no_result(cut, seed: int) -> None:
     assert contents(resume(folder).folder) == expected
 
 
-@pytest.mark.parametrize("part", ["models", "selector", "aggregator", "owed", "version"])
+@pytest.mark.parametrize("part", ["models", "selector", "aggregator", "path", "version"])
 def test_a_state_that_does_not_fit_is_refused_in_plain_words(cut, part: str) -> None:
     folder, _ = cut
     state = load(folder, recorded=10**9)
