@@ -5,8 +5,9 @@ A participation's seconds are taken to be ``latency + 8 * bytes / rate`` each wa
 those of the least sum of squared relative errors, but that errors far beyond the usual count by
 their size, so that a few outliers move little.  Where all its messages are of one size its latency
 can't be told from its rate, and where it always trained as much neither can the constant: they are
-taken as given or zero, and the rates are medians.  Virtual time has no constant of its own: half of
-it goes before each transfer.  How a group's trainings scatter becomes its ``compute_jitter``; how
+taken as given or zero, and the rates are medians.  A constant that scattering trainings would show
+by chance is none, either.  Virtual time has no constant of its own: half of it goes before each
+transfer.  How a group's trainings scatter becomes its ``compute_jitter``; how
 its transfers do does not become ``link_jitter``, for that may be the doing of others.
 """
 
@@ -41,6 +42,9 @@ _SPREAD = 1.05
 """Sizes that differ by less than this factor are one size."""
 STEADY = 0.01
 """Trainings that scatter less (standard deviation of the logarithm) take as long as each other."""
+_TOLD = 9.0
+"""Twice the gain in log-likelihood from which a constant is told from none: three standard errors.
+"""
 _OUTLIER = 0.02
 """Relative errors above this count less than by their square."""
 
@@ -152,17 +156,19 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
     errors["compute"] = fitted_s / seconds - 1
     latency_s += constant_s / 2
     logs = np.log(seconds / fitted_s)
-    scatter = float(np.sum(logs**2)), len(logs) - (2 if _varies(units) else 1)
+    scatter = float(np.sum(logs**2)), len(logs) - (2 if constant_s else 1)
     rates = 1 / slowness, 1 / down, 1 / up
     return Device(client, group, *rates, latency_s, constant_s, errors, scatter)
 
 
 def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
     """Return the constant and the seconds per unit of size."""
-    if not _varies(sizes):
-        return 0.0, float(np.median(seconds / sizes))
-    constant, slowness = _fit(np.column_stack([np.ones_like(sizes), sizes]), seconds)
-    return constant, slowness
+    if _varies(sizes) and len(sizes) > 2:
+        _, plain = _fit(sizes[:, None], seconds)
+        (constant, slowness), better = _fit(np.column_stack([np.ones_like(sizes), sizes]), seconds)
+        if len(sizes) * math.log(plain / max(better, 1e-300)) > _TOLD:
+            return constant, slowness
+    return 0.0, float(np.median(seconds / sizes))
 
 
 def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, dict[str, Floats]]:
@@ -178,8 +184,14 @@ def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, d
     if _varies(down) or _varies(up):
         ones = np.ones(len(down) + len(up))
         ways = [np.r_[down, np.zeros(len(up))], np.r_[np.zeros(len(down)), up]]
-        latency_s, *slow = _fit(np.column_stack([ones, *ways]), np.r_[down_s, up_s])
+        (latency_s, *slow), _ = _fit(np.column_stack([ones, *ways]), np.r_[down_s, up_s])
     else:
+        shortest_s = min(float(np.median(down_s)), float(np.median(up_s)))
+        if latency_s >= shortest_s:
+            raise InputError(
+                f"a latency of {latency_s:g} s leaves no time to move bytes: transfers of client "
+                f"{rows.client.iloc[0]!r} took {shortest_s:g} s in the median"
+            )
         slow = [
             float(np.median(np.maximum(seconds - latency_s, 1e-9) / bits))
             for bits, seconds in moved.values()
@@ -195,8 +207,11 @@ def _varies(sizes: Floats) -> bool:
     return bool(sizes.max() > _SPREAD * sizes.min())
 
 
-def _fit(columns: Floats, seconds: Floats) -> list[float]:
-    """Return the factors, none negative, of the `(n, k)` columns that make `(n,)` seconds best."""
+def _fit(columns: Floats, seconds: Floats) -> tuple[list[float], float]:
+    """Return the factors, none negative, of the `(n, k)` columns that make `(n,)` seconds best.
+
+    And what their relative errors add up to.
+    """
     relative = columns / seconds[:, None]
     scale = 1 / np.abs(relative).max(axis=0)
     matrix = relative * scale
@@ -211,7 +226,7 @@ def _fit(columns: Floats, seconds: Floats) -> list[float]:
     fitted = least_squares(
         error, start, slope, bounds=(0, np.inf), loss="soft_l1", f_scale=_OUTLIER, xtol=1e-12
     )
-    return [max(float(factor), 1e-18) for factor in fitted.x * scale]
+    return [max(float(factor), 1e-18) for factor in fitted.x * scale], float(fitted.cost)
 
 
 def fleet(devices: Sequence[Device], count: int | None = None) -> list[dict[str, Any]]:

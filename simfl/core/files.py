@@ -35,6 +35,13 @@ def whole(path: Path, ending: str = "") -> Iterator[IO[bytes]]:
         path: in a folder that is made if need be.
         ending: of its name until then (default: another for each process).
     """
+    path = Path(os.path.realpath(path))  # a link is followed, not replaced
+    if path.exists() and not path.is_file():
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder; give a file")
+        with path.open("wb") as file:  # such as /dev/null, which is not to be replaced either
+            yield file
+        return
     partial = path.with_name(f".{path.name}.{ending or f'{os.getpid()}.partial'}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,8 @@ MEANINGS: dict[str, str] = {
     "best_accuracy": "at any evaluation",
     "terminal_accuracy": f"mean over the evaluations of the last {TERMINAL_ROUNDS} rounds (of all, "
     "if there were fewer)",
-    "last_evaluation": "its round, accuracy, loss and further metrics; where a run ends between two "
-    "evaluations, of the last round's model",
+    "last_evaluation": "its round, accuracy, loss and further metrics; where a run ends between "
+    "two evaluations, of the last round's model",
     "targets": "for each target: virtual time, round, bytes and energy at the first evaluation at "
     "or above it; null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "

@@ -201,7 +201,7 @@ class _Study:
             document.override(path, ("tune", "parameters", path), value)
             for path, value in parameters.items()
         ]
-        overrides = (*chosen, *document.overrides)
+        overrides = (*document.overrides, *chosen)  # what is tuned wins over --set
         for override in overrides:
             document = document.change(override)
         data = {key: value for key, value in document.data.items() if key != "tune"}

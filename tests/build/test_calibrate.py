@@ -87,6 +87,24 @@ def test_trainings_that_scatter_are_told_as_jitter(same: bool) -> None:
     assert not any("compute_jitter" in group for group in fleet(calibrated(steady)))
 
 
+def test_trainings_that_scatter_show_no_constant_by_chance() -> None:
+    rng = np.random.default_rng(5)
+    truth = {**PHONE, "constant": 0.0}
+    tables = [pilot(truth, 12, rng).assign(client=f"phone {number}") for number in range(40)]
+    table = pd.concat(tables)
+    table["compute_s"] *= np.exp(rng.normal(0, 0.2, len(table)))
+    devices = calibrated(table)
+    assert sum(device.constant_s > 0 for device in devices) <= 1
+    assert np.median([device.latency_s for device in devices]) == pytest.approx(0.04, rel=0.02)
+    assert np.median([device.compute for device in devices]) == pytest.approx(80, rel=0.03)
+
+
+def test_a_latency_that_leaves_no_time_to_move_bytes() -> None:
+    table = pilot(PHONE, 8, np.random.default_rng(6)).iloc[::2]
+    with pytest.raises(InputError, match=r"latency of 10 s leaves no time .* client 'a' took 0.4"):
+        calibrated(table, 10.0)
+
+
 def test_phases_that_did_not_end_are_left_out() -> None:
     table = pilot(PHONE, 40, np.random.default_rng(3))
     table.loc[::4, "upload_s"] = np.nan

@@ -197,6 +197,14 @@ class TestRefusals:
         assert "no variant 'b'" in capsys.readouterr().err
         assert not out.exists()
 
+    def test_what_is_tuned_wins_over_what_is_set(self, tmp_path: Path) -> None:
+        spec = {**CLOCK, "parameters": {"rounds.clients": [3, 5]}, "trials": 3}
+        tuned = document(spec, seeds=[0]).set("rounds.clients=4")
+        tuning = tune(tuned, tmp_path, Options(time_only=True, jobs=1))
+        for trial in tuning.trials:
+            [result] = find_runs([tmp_path / trial.name])
+            assert result.scenario["rounds"]["clients"] == trial.parameters["rounds.clients"]
+
     def test_two_that_go_only_together_are_tuned(self, tmp_path: Path) -> None:
         together = {"fleet.count": [30], "rounds.clients": [15, 20]}
         tuning = timed(tmp_path, {**CLOCK, "parameters": together, "trials": 1})
