@@ -58,6 +58,10 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
 def __getattr__(name: str) -> Any:
     """Import the public names when they are first used, so that `simfl --help` stays quick."""
     import importlib

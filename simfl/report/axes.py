@@ -59,6 +59,7 @@ def linear(
     units: tuple[Unit, ...] = (),
     text: Callable[[float], str] | None = None,
     steps: int = 6,
+    whole: bool = False,
 ) -> Axis:
     """Return an axis from `low` to `high` with at most about `steps` ticks at round values.
 
@@ -69,10 +70,11 @@ def linear(
         units: the largest that leaves `high` at 2 or more is used.
         text: writes a tick (None: as short as its step allows).
         steps: how many steps to aim at.
+        whole: values are counts, and a tick between two of them means nothing.
     """
     high = high if high > low else low + (abs(low) or 1.0)
     symbol, per = _unit(units, high)
-    step = _round_step((high - low) / per / steps)
+    step = max(_round_step((high - low) / per / steps), float(whole))
     digits = max(0, -math.floor(math.log10(step)))
     first = math.ceil(low / per / step - 1e-9)
     last = math.floor(high / per / step + 1e-9)

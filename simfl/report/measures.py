@@ -11,7 +11,7 @@ from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
 from simfl.runs.result import RunResult
 
-Kind = Literal["share", "number"]
+Kind = Literal["share", "count", "number"]
 GRID = 160
 """Points of a mean over seeds."""
 
@@ -36,7 +36,7 @@ class Measure:
 
 
 TIME = Measure("time", "virtual time", lambda run: run.column("end_s"), TIME_UNITS)
-ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64))
+ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64), kind="count")
 BYTES = Measure("bytes", "bytes moved", lambda run: run.moved, BYTE_UNITS)
 ENERGY = Measure("energy", "energy at work", lambda run: run.spent_j, ENERGY_UNITS)
 ACCURACY = Measure("accuracy", "accuracy", lambda run: run.column("accuracy"), kind="share")
@@ -45,7 +45,7 @@ GEMD = Measure("gemd", "GEMD", lambda run: run.column("gemd"))
 DURATION = Measure(
     "duration", "duration", lambda run: run.column("end_s") - run.column("start_s"), TIME_UNITS
 )
-DONE = Measure("done", "rounds done", lambda run: run.column("round").astype(np.float64))
+DONE = Measure("done", "rounds done", ROUNDS.of, kind="count")
 
 
 def of_metric(name: str) -> Measure:

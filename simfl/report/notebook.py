@@ -1,10 +1,10 @@
 """For Python and notebooks: `run` takes a path and shows progress, results show themselves."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
@@ -73,7 +73,7 @@ def _let_figures_be_seen() -> None:
 
 
 def run(
-    scenario: str | Path | Scenario | Document,
+    scenario: str | Path | Mapping[str, Any] | Scenario | Document,
     out: str | Path | None = None,
     options: Options | None = None,
     overwrite: bool = False,
@@ -87,7 +87,7 @@ def run(
     """Run every variant and seed of `scenario`; return their results in that order.
 
     Args:
-        scenario: what to run: a file, or what was made of one.
+        scenario: what to run: a file, the plain data of one, or what was made of it.
         out: the folder of run folders (None: ``runs/NAME``).
         options: how to run.
         overwrite: replace what is in the run folders; else finished runs of the same scenario are
@@ -103,11 +103,14 @@ def run(
         InputError: the scenario can't be run; nothing was written.
         RunError: runs failed; their folders stay readable and can be resumed.
     """
-    document = Document.load(scenario) if isinstance(scenario, str | Path) else scenario
+    if isinstance(scenario, str | Path):
+        scenario = Document.load(scenario)
+    elif isinstance(scenario, Mapping):
+        scenario = Document.of(scenario)
     shown = is_watched() if progress is None else progress
     place = None if out is None else Path(out)
     with display(quiet=not shown or watch is not None) as board:
         made = runs.run(
-            document, place, options, overwrite, seeds, listen, go_on, watch or board, variants
+            scenario, place, options, overwrite, seeds, listen, go_on, watch or board, variants
         )
     return Results(made)

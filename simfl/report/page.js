@@ -24,7 +24,8 @@ function linear(a, low, high, steps) {
   if (!(high > low)) high = low + (Math.abs(low) || 1);
   const [symbol, per] = unitOf(a.units, high);
   const raw = (high - low) / per / steps, power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map(n => n * power).find(s => s >= raw * 0.9999);
+  const round = [1, 2, 5, 10].map(n => n * power).find(s => s >= raw * 0.9999);
+  const step = a.kind === "count" ? Math.max(round, 1) : round;
   let digits = Math.max(0, -Math.floor(Math.log10(step)));
   const ticks = [];
   for (let i = Math.ceil(low / per / step - 1e-9); i <= low / per / step
@@ -108,7 +109,8 @@ function picture(chart, state, width, height, focus) {
       }
       const points = at(line.y);
       const name = line.seed === undefined || one.runs.length < 2 ? one.name : `${one.name}, seed ${line.seed}`;
-      if (points.length) out += `<path class="line ${css}${line.thin && css !== "other" ? " thin" : ""}" d="${pathOf(points)}"><title>${esc(name)}</title></path>`;
+      const alone = points.length === 1;
+      if (points.length) out += `<path class="line ${css}${line.thin && css !== "other" ? " thin" : ""}${alone ? " dot" : ""}" d="${pathOf(points)}${alone ? "h0" : ""}"><title>${esc(name)}</title></path>`;
     }
   }
   if (cut) out += "</g>";

@@ -51,13 +51,15 @@ class Plot:
     def line(
         self, xs: Sequence[float | None], ys: Sequence[float | None], css: str, tip: str = ""
     ) -> None:
-        """Draw a line through points, without those that are not there."""
+        """Draw a line through points, without those that are not there; through one, a dot."""
         points = [
             self._at(x, y)
             for x, y in zip(xs, ys, strict=True)
             if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
         ]
-        if points:
+        if len(points) == 1:
+            self._add("path", f"{css} dot", tip, d=f"{_path(points)}h0")
+        elif points:
             self._add("path", css, tip, d=_path(points))
 
     def band(

@@ -130,7 +130,7 @@ def _history(tuning: Tuning) -> Drawing | None:
     shown = _with_values(tuning)
     if not shown:
         return None
-    x = linear("trial", -0.5, len(tuning.trials) - 0.5, text=lambda v: f"{v:,.0f}")
+    x = linear("trial", -0.5, len(tuning.trials) - 0.5, whole=True)
     plot = Plot("objective by trial", x, _objective_axis(tuning, shown))
     best, path = math.inf, list[tuple[float, float]]()
     for number, trial in shown:

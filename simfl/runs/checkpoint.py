@@ -84,7 +84,10 @@ def save(folder: Path, state: Mapping[str, Any]) -> None:
     buffer = io.BytesIO()
     torch.save(_to_tensors(dict(state)), buffer)
     data = buffer.getvalue()
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:  # its run's folder may be gone
+        raise RunError(f"can't write {folder}: {error.strerror}") from error
     if (folder / FILE).exists():
         (folder / FILE).replace(folder / PREVIOUS)
     write_atomically(folder / FILE, sha256(data).digest() + data)

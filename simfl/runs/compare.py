@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from simfl.core.units import parse_share
 from simfl.errors import InputError, nearest
 from simfl.runs.find import by_variant
 from simfl.runs.result import RunResult
@@ -139,7 +140,7 @@ class Comparison:
 
 def compare(
     results: Sequence[RunResult],
-    targets: Sequence[float] | None = None,
+    targets: Sequence[float | str] | None = None,
     baseline: str | None = None,
     ideal: str | None = None,
 ) -> Comparison:
@@ -147,32 +148,34 @@ def compare(
 
     Args:
         results: runs, finished or not.
-        targets: accuracies (None: those of the scenarios).
+        targets: accuracies, such as 0.3 or "30%" (None: those of the scenarios).
         baseline: variant that all are compared with, seed by seed: by how much less each needs to
             reach a target (2: half as much), and the difference in accuracy.
         ideal: variant whose terminal accuracy is a relative improvement of 1 over the baseline.
 
     Raises:
-        InputError: there is no such variant.
+        InputError: there is no such variant, or a target is no share.
     """
     groups = by_variant(results)
     for name in filter(None, (baseline, ideal)):
         if name not in groups:
             raise InputError(f"no variant {name!r} was run{nearest(name, groups)}")
     if targets is None:
-        targets = sorted({target for run in results for target in run.targets})
+        accuracies = sorted({target for run in results for target in run.targets})
+    else:
+        accuracies = [parse_share(target) for target in targets]
     columns = [Column(metric) for metric in _totals(results)]
     costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
-    for target in targets:
+    for target in accuracies:
         columns += [Column(metric, target) for metric in costs]
     if baseline is not None:
         if any(len(run.evaluated) for run in results):
             columns.append(Column(ACCURACY, versus=baseline))
-        for target in targets:
+        for target in accuracies:
             columns += [Column(metric, target, baseline) for metric in costs]
         if ideal is not None:
             columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
-    return Comparison(groups, columns, targets, baseline)
+    return Comparison(groups, columns, accuracies, baseline)
 
 
 def _totals(results: Sequence[RunResult]) -> list[Metric]:

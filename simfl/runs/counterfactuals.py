@@ -93,6 +93,8 @@ class _Clock:
 
     def differs(self) -> str:
         """Return why the clock alone says nothing of this run, if it does not."""
+        if self._run.provenance.get("forks"):
+            return "it is a fork: its rules were others before"
         try:
             again = self._ends(self._document)[0]
         except SimflError as error:

@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from simfl.core.files import whole
-from simfl.errors import InputError, RunError
+from simfl.core.files import failure, whole
+from simfl.errors import InputError
 from simfl.runs.eventlog import PACKED, lines_of
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
@@ -21,13 +21,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a whole file or nothing.
 
     Raises:
-        RunError: the disk is full or the folder is not writable; nothing is left behind.
+        InputError: nobody may write there.
+        RunError: the disk is full.  Nothing is left behind.
     """
     try:
         with whole(path, "partial") as file:
             file.write(data)
     except OSError as error:
-        raise RunError(f"can't write {path}: {error.strerror}") from error
+        raise failure(f"can't write {path}", error) from error
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

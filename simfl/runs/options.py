@@ -41,12 +41,15 @@ class Options:
     compress_log: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no log, no executor and no folder, be it needed or not.
+        """Refuse what is no log, no executor, no folder or no number, be it needed or not.
 
         Raises:
             InputError: it is none.
         """
         executors.get(self.executor)
+        for name, number in (("workers", self.workers), ("jobs", self.jobs)):
+            if number is not None and number < 1:
+                raise InputError(f"{name} must be at least 1, but got {number}")
         if self.data_dir is not None:
             self.data_folder()
         if self.log not in ("full", "rounds", "none"):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simfl.core.rows import Outcome, RoundRow, header
 from simfl.core.types import Floats, Ids
+from simfl.core.units import parse_share
 from simfl.runs.files import RunFiles
 from simfl.runs.summary import TERMINAL_ROUNDS, gini
 
@@ -117,9 +118,10 @@ class RunResult(RunFiles):
         last = self._accuracies[rounds > self.n_rounds - TERMINAL_ROUNDS]
         return float(last.mean()) if len(last) else math.nan
 
-    def reached(self, accuracy: float) -> Reached | None:
-        """Return when an evaluation first gave `accuracy`; None: it never did."""
-        hits = self.evaluated[self._accuracies >= accuracy]
+    def reached(self, accuracy: float | str) -> Reached | None:
+        """Return when an evaluation first gave `accuracy`, such as "30%"; None: it never did."""
+        least = parse_share(accuracy) if isinstance(accuracy, str) else accuracy
+        hits = self.evaluated[self._accuracies >= least]
         if not len(hits):
             return None
         first = hits[0]

@@ -190,7 +190,7 @@ def run_one(
 
 
 def resume(
-    folder: Path,
+    folder: str | Path,
     options: Options | None = None,
     listeners: Sequence[Listener] = (),
     tell: Tell | None = None,
@@ -207,6 +207,7 @@ def resume(
         InputError: `folder` holds no run, or another process works on it.
         RunError: the replay differs from the log.
     """
+    folder = Path(folder)
     if not is_run(folder):
         raise InputError(f"{folder} is not a run folder")
     if is_finished(folder):

@@ -51,7 +51,7 @@ def _by_round(run: RunResult) -> Drawing:
     phases = anatomy.rounds_s
     rounds = run.column("round")
     width = -(-len(rounds) // COLUMNS)
-    x = linear("round", float(rounds[0]) - 0.5, float(rounds[-1]) + 0.5)
+    x = linear("round", float(rounds[0]) - 0.5, float(rounds[-1]) + 0.5, whole=True)
     y = linear("duration", 0.0, float(phases.sum(axis=1).max()), units=TIME_UNITS)
     plot = Plot("anatomy of each round", x, y)
     for first in range(0, len(rounds), width):

@@ -28,15 +28,16 @@ def participation(groups: Groups) -> Drawing | None:
         return _participation_by_device(runs[0])
     most = max(int(run.participations.max()) for run in runs)
     devices = max(run.devices for run in runs)
-    x = linear("devices, the most heard first", 0.0, float(devices))
-    plot = Plot("updates per device", x, linear("updates that counted", 0.0, most * 1.05))
+    x = linear("devices, the most heard first", 0.0, float(devices), whole=True)
+    y = linear("updates that counted", 0.0, most * 1.05, whole=True)
+    plot = Plot("updates per device", x, y)
     for css, name, run in styled_runs(groups):
         heights, devices_each = np.unique(run.participations, return_counts=True)
         stairs = np.repeat(heights[::-1], 2)
         edges = np.repeat(np.cumsum([0, *devices_each[::-1]]), 2)[1:-1]
-        plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {run.gini:.3f}")
+        plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {formats.ratio(run.gini)}")
     ginis = "; ".join(
-        (f"{name} " if len(groups) > 1 else "") + f"{mean([run.gini for run in members]):.3f}"
+        (f"{name} " if len(groups) > 1 else "") + formats.ratio(mean([run.gini for run in members]))
         for name, members in groups.items()
     )
     about = f"Flat means that everybody is heard equally. Gini coefficient: {ginis}."
@@ -46,8 +47,8 @@ def participation(groups: Groups) -> Drawing | None:
 def _participation_by_device(run: RunResult) -> Drawing:
     asked = np.bincount(run.part("client").astype(np.int64), minlength=run.devices)
     heard = run.participations
-    x = linear("device", -0.5, run.devices - 0.5, text=lambda v: f"{v:,.0f}")
-    y = linear("participations", 0.0, max(float(asked.max()), 1.0) * 1.05)
+    x = linear("device", -0.5, run.devices - 0.5, whole=True)
+    y = linear("participations", 0.0, max(float(asked.max()), 1.0) * 1.05, whole=True)
     plot = Plot("participations by device", x, y)
     for device in range(run.devices):
         tip = f"device {device}: heard {heard[device]} of {asked[device]} times"
@@ -55,7 +56,7 @@ def _participation_by_device(run: RunResult) -> Drawing:
         plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
     entries = [("o-arrived", "counted"), ("o-late", "came to nothing")]
-    about = f"Gini coefficient of the updates that counted: {run.gini:.3f}."
+    about = f"Gini coefficient of the updates that counted: {formats.ratio(run.gini)}."
     return Drawing("Who was heard how often", about, str(plot), entries)
 
 
@@ -131,7 +132,7 @@ def staleness(groups: Groups) -> Drawing | None:
     width = -(-(oldest + 1) // 60)
     edges = np.arange(0, oldest + 1 + width, width, dtype=np.float64)
     shares = {name: _shares(values, edges) for name, values in stale.items()}
-    x = linear("staleness, model versions", 0.0, float(edges[-1]), text=lambda v: f"{v:,.0f}")
+    x = linear("staleness, model versions", 0.0, float(edges[-1]), whole=True)
     plot = Plot("staleness", x, _share_axis("updates", shares))
     for index, (name, share) in enumerate(shares.items()):
         tip = f"{name}: {mean(stale[name].tolist()):.2f} in the mean"

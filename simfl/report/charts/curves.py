@@ -187,8 +187,9 @@ def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
     if log:
         return logarithmic(data["label"], data["positive"], data["high"], units=data["units"])
     text = (lambda v: formats.percent(v, 0)) if data["kind"] == "share" else None
+    low, high, whole = data["low"], data["high"], data["kind"] == "count"
     return linear(
-        data["label"], data["low"], data["high"], units=data["units"], text=text, steps=steps
+        data["label"], low, high, units=data["units"], text=text, steps=steps, whole=whole
     )
 
 

@@ -43,7 +43,7 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
         for name in shown
     }
     top = float(np.sum(list(counts.values()), axis=0).max())
-    x = linear("round", first - 0.5, last + 0.5, text=lambda v: f"{v:,.0f}")
+    x = linear("round", first - 0.5, last + 0.5, whole=True)
     plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05))
     base = np.zeros(int(bins.max()) + 1)
     for name in shown:
