@@ -10,6 +10,7 @@ from simfl.components.datasets.clients import ClientData, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.soundness import sound
 from simfl.components.partitions.base import Partition, Source
+from simfl.core.apportion import whole_share
 from simfl.core.guard import blaming
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -55,7 +56,7 @@ def federate(
     dealt = _deal(dataset, partition, corpus, clients, seeds)
     if partition.pools_test:
         corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
-    held = [int(len(rows) * local_validation) for rows in dealt]
+    held = [whole_share(local_validation, len(rows)) for rows in dealt]
     held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
     train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
     validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
@@ -114,7 +115,7 @@ def _hold_out(
     train, test = [], []
     for client, rows in enumerate(dealt):
         shuffled = rows[seeds.stream("data", "hold_out", client).permutation(len(rows))]
-        cut = int(len(rows) * (1 - test_share))
+        cut = whole_share(1 - test_share, len(rows))
         train.append(shuffled[:cut])
         test.append(shuffled[cut:])
     rows = np.concatenate(test)

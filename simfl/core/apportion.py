@@ -1,8 +1,22 @@
 """Whole numbers in proportion to weights."""
 
+import math
+
 import numpy as np
 
 from simfl.core.types import Floats, Ids
+
+
+def whole_share(share: float, count: int, *, up: bool = False) -> int:
+    """Return so large a share of so many, rounded down or `up`.
+
+    Shares as people write them come out as people reckon, whatever floats say.
+
+    >>> whole_share(0.29, 100), int(0.29 * 100)
+    (29, 28)
+    """
+    exact = round(share * count, 9)
+    return math.ceil(exact) if up else math.floor(exact)
 
 
 def apportion(total: int, weights: Ids | Floats) -> Ids:

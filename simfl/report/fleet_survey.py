@@ -18,6 +18,7 @@ from simfl.build.builder import Builder
 from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
+from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
@@ -122,7 +123,7 @@ class _Asking(TimeOnlyCoordinator):
 
 def _clients_asked(builder: Builder) -> int:
     more = float(getattr(builder.scenario.rounds.policy, "over_select", 1.0))
-    return math.ceil(round(builder.settings.clients * more, 9))
+    return whole_share(more, builder.settings.clients, up=True)
 
 
 def _facts(

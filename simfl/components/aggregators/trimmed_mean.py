@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution, aggregators
 from simfl.components.aggregators.robust import by_coordinate
+from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Params
 
 
@@ -23,7 +24,7 @@ class TrimmedMean(Aggregator):
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
         def statistic(values: Floats) -> Floats:
-            cut = int(self.trim * len(values) + 1e-9)  # 0.3 * 10 is 3, whatever floats say
+            cut = whole_share(self.trim, len(values))
             kept = np.sort(values, axis=0)[cut : len(values) - cut]
             return np.asarray(kept.mean(axis=0))
 

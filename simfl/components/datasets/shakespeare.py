@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples, side_by_side
+from simfl.core.apportion import whole_share
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 
@@ -88,7 +89,7 @@ class Shakespeare(Dataset):
         path = self._find(folder)
         roles = self._windows(path)
         total = sum(len(windows) for windows in roles)
-        kept = self._keep(roles, int(self.share * total), seeds)
+        kept = self._keep(roles, whole_share(self.share, total), seeds)
         if not kept:
             raise InputError(
                 f"data set 'shakespeare': no role in {path} has {self.min_samples} windows "

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
+from simfl.core.apportion import whole_share
 from simfl.core.types import Ids, Rng
 
 
@@ -65,7 +66,7 @@ class Skewness(Partition):
             wanted[everyone, preferred] = size - size // 2
             wanted[everyone, (preferred + step) % classes] = size // 2
         else:
-            main = int(size * self.xi + 1e-9)  # .29 * 100 is 28.999... in binary
+            main = whole_share(self.xi, size)
             share, over = divmod(size - main, classes - 1)
             rank = np.tile(np.arange(classes), (len(preferred), 1))
             rank -= rank > preferred[:, None]  # position among the other labels

@@ -12,6 +12,7 @@ from typing_extensions import override
 from simfl.components.selectors._draws import successive
 from simfl.components.selectors._losses import LossTracker
 from simfl.components.selectors.base import Answers, View, selectors
+from simfl.core.apportion import whole_share
 from simfl.core.types import Ids, Rng
 
 
@@ -47,9 +48,8 @@ class Afl(LossTracker):
             return ids
         value = value[ids]
         best_first = np.argsort(-value, kind="stable")
-        kept = np.sort(best_first[: len(ids) - int(self.discarded * len(ids))])
-        # Rounded first, so that (1 - 0.1) * 10 is 9 whatever the floats say.
-        by_value = int(round((1 - self.uniform_share) * k, 9))
+        kept = np.sort(best_first[: len(ids) - whole_share(self.discarded, len(ids))])
+        by_value = whole_share(1 - self.uniform_share, k)
         drawn = kept[successive(self.sharpness * value[kept], by_value, rng)]
         others = np.setdiff1d(np.arange(len(ids)), drawn)
         filled = rng.choice(others, size=k - len(drawn), replace=False)

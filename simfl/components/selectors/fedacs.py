@@ -12,6 +12,7 @@ from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
+from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids, Rng
 
 _LARGE = 10**9
@@ -169,7 +170,7 @@ class FedAcs(Selector):
         wins, losses = self._counts(view.clients)
         if len(ids) <= k:
             return ids
-        size = max(int(self.tolerance * view.clients), k)
+        size = max(whole_share(self.tolerance, view.clients), k)
         pool = ids if len(ids) <= size else self._pool(ids, size, wins, losses, rng)
         return np.sort(rng.choice(pool, size=k, replace=False))
 

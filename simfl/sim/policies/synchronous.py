@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
+from simfl.core.apportion import whole_share
 from simfl.core.units import Ratio
 from simfl.sim.policies.base import Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
@@ -59,7 +60,7 @@ class Synchronous(RoundPolicy):
         yardstick_s = server.deadline_s(self.deadline)
         limit_s = yardstick_s if self.enforce else math.inf
         wanted = server.settings.clients
-        asked = math.ceil(round(wanted * self.over_select, 9))
+        asked = whole_share(self.over_select, wanted, up=True)
         enough = wanted if self.over_select > 1 else None
         carried: list[Participation] = []
         while not server.finished:
