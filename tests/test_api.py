@@ -27,7 +27,8 @@ def test_shares_are_taken_as_the_command_line_takes_them(tmp_path: Path) -> None
         simfl.compare(results, [30])
 
 
-@pytest.mark.parametrize("name", ["workers", "jobs"])
-def test_numbers_of_processes_are_at_least_one(name: str) -> None:
-    with pytest.raises(InputError, match=f"{name} must be at least 1, but got 0"):
-        simfl.Options(**{name: 0})
+def test_numbers_of_processes_are_at_least_one() -> None:
+    with pytest.raises(InputError, match="workers must be at least 1, but got 0"):
+        simfl.Options(workers=0)
+    with pytest.raises(InputError, match="jobs must be at least 1, but got -1"):
+        simfl.Options(jobs=-1)

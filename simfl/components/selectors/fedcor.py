@@ -14,6 +14,7 @@ from typing_extensions import override
 from simfl.components.selectors._draws import spread
 from simfl.components.selectors._gaussian_process import Posterior, choose, train
 from simfl.components.selectors._presets import with_preset
+from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
@@ -81,6 +82,7 @@ class FedCor(Selector):
     _annealing: Floats | None = PrivateAttr(default=None)
     _losses: Floats | None = PrivateAttr(default=None)
     _samples: list[Floats] = PrivateAttr(default_factory=list)
+    _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
 
     @model_validator(mode="before")
     @classmethod
@@ -88,8 +90,13 @@ class FedCor(Selector):
         return with_preset(cls.presets, options, "fmnist")
 
     def _is_update(self, view: View) -> bool:
+        t, last = view.round - 1, max(self._last, 0)
+        return self.interval is not None and t > self.warmup and is_due(self.interval, last, t)
+
+    def _samples_now(self, view: View) -> bool:
+        """Return whether losses are compared with those of an earlier round, once a round."""
         t = view.round - 1
-        return self.interval is not None and t > self.warmup and t % self.interval == 0
+        return self.samples_from <= t <= self.warmup + 1 and t > self._last
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
@@ -97,7 +104,7 @@ class FedCor(Selector):
         if not len(view.available):
             return None
         if not reports:
-            asks = update or self.samples_from <= view.round - 1 <= self.warmup + 1
+            asks = update or self._samples_now(view)
             return Probe("loss", view.available) if asks else None
         if update and len(reports) == 1:
             trained = rng.choice(view.available, min(view.k, len(view.available)), replace=False)
@@ -155,7 +162,7 @@ class FedCor(Selector):
             for report in reports
             if report.probe.report == "loss"
         ]
-        if losses and t <= self.warmup + 1:
+        if losses and self._samples_now(view):
             if self._losses is not None:
                 before = spread(self._losses, np.arange(len(self._losses)), n)
                 self._fit(losses[0] - before, self.warmup_reuse, self.theta, self.warmup_steps)
@@ -165,6 +172,7 @@ class FedCor(Selector):
             if len(losses) == 2:
                 gamma = self.theta ** (self.interval or 1)
                 self._fit(losses[1] - losses[0], self.reuse, gamma, self.update_steps)
+        self._last = t
 
     def _fit(self, sample: Floats, reuse: int, gamma: float, steps: int) -> None:
         """Train the embeddings on this loss change `(N,)` and the last ones."""

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from simfl.components.selectors._determinantal import KDpp, similarity
 from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
+from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors._vectors import Vectors, all_distances, distances, present, stored
 from simfl.components.selectors.base import (
     Answers,
@@ -76,6 +77,7 @@ class KDppSelector(Selector):
 
     _profiles: Vectors | None = PrivateAttr(default=None)
     _answered: Flags | None = PrivateAttr(default=None)
+    _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
     _similarity: tuple[Ids, Floats] | None = PrivateAttr(default=None)
     _kernel: Floats | None = PrivateAttr(default=None)
     _sketch: Sketch | None = PrivateAttr(default=None)
@@ -93,7 +95,8 @@ class KDppSelector(Selector):
 
     def _answered_before(self, view: View) -> Flags:
         answered = np.zeros(view.clients, dtype=bool)
-        again = self.refresh_every is not None and (view.round - 1) % self.refresh_every == 0
+        every = self.refresh_every
+        again = every is not None and is_due(every, self._last, view.round - 1)
         if self._answered is not None and not again:
             answered[: len(self._answered)] = self._answered
         return answered
@@ -109,6 +112,7 @@ class KDppSelector(Selector):
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         for report in reports:
             self._learn(view, report)
+        self._last = view.round - 1
         ids = view.available
         if len(ids) <= k:
             return ids

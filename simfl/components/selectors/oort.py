@@ -55,6 +55,7 @@ class Oort(Selector):
             "blacklist": None,
             "pacer": "flat",
             "arithmetic": "code",
+            "sample_window": 5.0,
         },
     }
 
@@ -69,8 +70,18 @@ class Oort(Selector):
         95.0, gt=0, le=100, description="percentile at which utilities are cut off; code: 98"
     )
     exploration: float = Field(0.9, ge=0, le=1, description="share of new clients at first")
-    decay: float = Field(0.98, gt=0, le=1, description="of that share per round; code: 0.95")
+    decay: float = Field(
+        0.98,
+        gt=0,
+        le=1,
+        description="of that share per round; code: 0.95, and from the first round on",
+    )
     least_exploration: float = Field(0.2, ge=0, le=1, description="smallest such share")
+    sample_window: PositiveFloat | None = Field(
+        None,
+        description="new clients are drawn among so many times as many, the largest and fastest; "
+        "code: 5 (null: among all)",
+    )
     cutoff: float = Field(
         0.95, gt=0, le=1, description="share of the last exploited score to reach; code: 0.7"
     )
@@ -86,8 +97,9 @@ class Oort(Selector):
     arithmetic: Literal["paper", "code"] = Field(
         "paper",
         description="paper: interpolated percentiles, utilities scaled to the clipped range, a "
-        "share of the k-th score; code: percentiles are elements of the sorted list, the range is "
-        "that before clipping (from .999 of the least), a share of the (k+1)-th score",
+        "share of the k-th score, the pacer adds up utilities; code: percentiles are elements of "
+        "the sorted list, the range is that before clipping (from .999 of the least), a share of "
+        "the (k+1)-th score, the pacer takes means of utilities",
     )
     percentile: PositiveFloat = Field(
         10.0, le=100, description="of known durations, preferred at first"
@@ -100,6 +112,7 @@ class Oort(Selector):
 
     _utility: Floats | None = PrivateAttr(default=None)
     _exploring: float | None = PrivateAttr(default=None)
+    _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
     _percentile: float | None = PrivateAttr(default=None)
     _exploited: Ids | None = PrivateAttr(default=None)
     _earned: list[float] = PrivateAttr(default_factory=list)
@@ -113,8 +126,7 @@ class Oort(Selector):
     @override
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         self._sizes = np.minimum(view.history.samples, self.budget or np.inf).astype(np.int64)
-        exploring = self.exploration if self._exploring is None else self._exploring
-        self._exploring = max(exploring * self.decay, self.least_exploration)
+        self._explore_less(view)
         self._pace()
         ids = view.available
         if len(ids) <= k:
@@ -123,15 +135,40 @@ class Oort(Selector):
         score, slow = self.scores(view)
         tried = ids[np.isfinite(score[ids])]
         allowed = np.setdiff1d(tried, self._blacklisted(view))
-        self._exploited = self._exploit(score, allowed, int(k * (1 - self._exploring)), rng)
         new = np.setdiff1d(ids, tried)
-        weight = log_shares(self._sizes[new]) + np.log(slow[new])
-        explored = new[successive(weight, k - len(self._exploited), rng)]
+        # Places that no new client can take are exploited, too.
+        places = max(self._places(k, rng), k - len(new))
+        self._exploited = self._exploit(score, allowed, places, rng)
+        explored = self._explore(new, k - len(self._exploited), slow, rng)
         chosen = np.concatenate([self._exploited, explored])
-        # Too few new clients: the best of the others, and the blacklisted last.
+        # Nobody else is left but who is blacklisted.
         rest = np.setdiff1d(tried, chosen)
         best = np.lexsort((-score[rest], ~np.isin(rest, allowed)))[: k - len(chosen)]
         return np.sort(np.concatenate([chosen, rest[best]]))
+
+    def _explore_less(self, view: View) -> None:
+        """Let the share of new clients decay, once a round."""
+        first = self.exploration * (self.decay if self.arithmetic == "code" else 1.0)
+        rounds = max(view.round - 1 - self._last, 0)
+        share = first if self._exploring is None else self._exploring * self.decay**rounds
+        self._exploring, self._last = max(share, self.least_exploration), view.round - 1
+
+    def _places(self, k: int, rng: Rng) -> int:
+        """Return how many are exploited: of a part of a place (paper), so often as it is large."""
+        assert self._exploring is not None
+        exact = round(k * (1 - self._exploring), 9)
+        whole = int(exact)
+        part = exact - whole if self.arithmetic == "paper" else 0.0
+        return whole + (part > 0 and bool(rng.random() < part))
+
+    def _explore(self, new: Ids, k: int, slow: Floats, rng: Rng) -> Ids:
+        """Return up to `k` of `new`, drawn by size and speed."""
+        assert self._sizes is not None
+        weight = log_shares(self._sizes[new]) + np.log(slow[new])
+        if self.sample_window is not None:
+            window = np.argsort(-weight, kind="stable")[: int(self.sample_window * k)]
+            new, weight = new[np.sort(window)], weight[np.sort(window)]
+        return new[successive(weight, k, rng)]
 
     @override
     def observe(self, outcome: RoundOutcome) -> None:
@@ -148,7 +185,10 @@ class Oort(Selector):
         utility[outcome.arrived] = np.where(np.isfinite(gained), gained, known)
         self._utility = utility
         exploited = np.intersect1d(outcome.arrived, self._exploited)
-        self._earned = [*self._earned[-2 * self.window + 1 :], float(utility[exploited].sum())]
+        earned = float(utility[exploited].sum())
+        if self.arithmetic == "code":
+            earned /= max(len(exploited), 1)
+        self._earned = [*self._earned[-2 * self.window + 1 :], earned]
 
     def scores(self, view: View) -> tuple[Floats, Floats]:
         """Return `(n,)` scores, NaN for clients never tried, and `(n,)` factors for slowness."""

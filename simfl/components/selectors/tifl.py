@@ -12,6 +12,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._draws import spread
+from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors.base import Answers, Probe, Reports, Selector, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
@@ -53,9 +54,10 @@ class Tifl(Selector):
     _losses: Floats | None = PrivateAttr(default=None)
     _credits: Floats | None = PrivateAttr(default=None)
     _current: int = PrivateAttr(default=-1)
+    _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
 
     def _is_due(self, view: View) -> bool:
-        return (view.round - 1) % self.interval == 0
+        return is_due(self.interval, self._last, view.round - 1)
 
     def _durations(self, view: View) -> Floats:
         known = np.zeros(0) if self._duration_s is None else self._duration_s
@@ -63,19 +65,21 @@ class Tifl(Selector):
 
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
-        ids, asks = view.available, []
-        unknown = ids[np.isnan(self._durations(view)[ids])]
-        if len(unknown):
-            asks.append(Probe(self.profile, unknown))
-        if self._is_due(view) and len(ids):
-            asks.append(Probe("loss", ids))
-        return asks[len(reports)] if len(reports) < len(asks) else None
+        asked = {report.probe.report for report in reports}
+        due = self._is_due(view) and "loss" not in asked and len(view.available) > 0
+        if due and self.profile == "loss":  # a question for two ends
+            return Probe("loss", view.available)
+        unknown = view.available[np.isnan(self._durations(view)[view.available])]
+        if len(unknown) and self.profile not in asked:
+            return Probe(self.profile, unknown)
+        return Probe("loss", view.available) if due else None
 
     @override
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         tier = self._tiers(view, reports)
         if self._is_due(view) and reports and reports[-1].probe.report == "loss":
             self._judge(view, reports[-1], tier)
+        self._last = view.round - 1
         ids = view.available
         if len(ids) <= k:
             return ids

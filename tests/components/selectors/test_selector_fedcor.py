@@ -1,5 +1,7 @@
 """FedCor and FedGP: schedule, samples, annealing and presets (docs/algorithms.md, A.5 and A.6)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -41,8 +43,34 @@ def test_paper_presets_update_where_the_paper_does() -> None:
         server.rounds = t
         if selector.probe(server.view(5), (losses,), rng) is not None:  # the throw-away round
             updates.append(t)
+        selector.select(server.view(5), (), 5, rng)
     assert updates == list(range(20, 500, 10))
     assert len(updates) == 48
+
+
+def asked_at(selector: FedCor, server: FakeServer, rounds: list[int]) -> list[Sequence[str]]:
+    """Return what is asked by selections in these rounds, several of which may be of one round."""
+    asked, rng = list[Sequence[str]](), np.random.default_rng(0)
+    for t in rounds:
+        server.rounds, before = t, len(server.asked)
+        server.choose(selector, 2, rng)
+        asked.append([probe.report for probe in server.asked[before:]])
+    return asked
+
+
+def test_with_several_selections_a_round_each_asks_once() -> None:
+    server, selector = FakeServer.random(8), FedCor(warmup=1, interval=2, **QUICK)
+    asked = asked_at(selector, server, [0, 0, 0, 1, 1, 2, 2, 3, 4, 4])
+    update = ["loss", "trial", "loss"]
+    assert asked == [["loss"], [], [], ["loss"], [], update, [], [], update, []]
+    assert not any((sample == 0).all() for sample in selector.state_dict()["_samples"])
+
+
+def test_what_was_due_in_a_round_without_a_selection_is_done_in_the_next() -> None:
+    server, selector = FakeServer.random(8), FedCor(warmup=1, interval=4, **QUICK)
+    asked = asked_at(selector, server, [0, 1, 2, 3, 6, 7, 8])
+    update = ["loss", "trial", "loss"]
+    assert asked == [["loss"], ["loss"], ["loss"], [], update, [], update]
 
 
 def test_a_warm_up_sample_is_the_change_of_consecutive_losses() -> None:

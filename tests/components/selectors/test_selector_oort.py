@@ -53,11 +53,60 @@ def played(
 
 
 def test_exploration_fades() -> None:
-    assert played({}, 1)[1].state_dict()["_exploring"] == pytest.approx(0.9 * 0.98)
+    assert played({}, 1)[1].state_dict()["_exploring"] == 0.9
+    assert played({}, 4)[1].state_dict()["_exploring"] == pytest.approx(0.9 * 0.98**3)
     assert played({}, 200)[1].state_dict()["_exploring"] == 0.2
     assert played({"preset": "code"}, 3)[1].state_dict()["_exploring"] == pytest.approx(
         0.9 * 0.95**3
     )
+
+
+def test_it_fades_by_rounds_however_many_selections_they_have() -> None:
+    server, selector, rng = FakeServer.random(30), Oort(), np.random.default_rng(0)
+    for round_ in (0, 0, 0, 1, 1, 3):
+        server.rounds = round_
+        server.choose(selector, 1, rng)
+    assert selector.state_dict()["_exploring"] == pytest.approx(0.9 * 0.98**3)
+
+
+def test_who_are_chosen_singly_are_exploited_as_often_as_they_should() -> None:
+    selector = Oort(exploration=0.2, least_exploration=0.2, decay=1, blacklist=None)
+    server, rng = FakeServer.random(2000), np.random.default_rng(0)
+    server.choose(selector, 1, rng)
+    server.finish(selector, np.arange(20))
+    known = [int(server.choose(selector, 1, rng)[0]) < 20 for _ in range(1000)]
+    assert np.mean(known) == pytest.approx(0.8, abs=4 * np.sqrt(0.8 * 0.2 / 1000))
+
+
+@pytest.mark.parametrize("preset", ["paper", "code"])
+def test_where_nobody_is_new_all_are_drawn_by_score(preset: str) -> None:
+    selector = Oort.model_validate({"preset": preset, "blacklist": None, "cutoff": 0.01})
+    server, rng = FakeServer.random(12), np.random.default_rng(0)
+    server.duration_s[:] = 1.0
+    server.choose(selector, 4, rng)
+    server.finish(selector, np.arange(12))
+    chosen = [tuple(server.choose(selector, 4, rng)) for _ in range(300)]
+    counts = np.bincount(np.concatenate(chosen), minlength=12)
+    assert (counts > 0).sum() > 8
+    assert counts.max() < 300  # nobody's place is certain
+
+
+def test_new_clients_are_drawn_among_the_largest() -> None:
+    server, rng = FakeServer.random(20), np.random.default_rng(0)
+    server.samples[:] = np.arange(1, 21)
+    selector = Oort(exploration=1, least_exploration=1, decay=1, sample_window=3)
+    drawn = np.concatenate([server.choose(selector, 2, rng) for _ in range(300)])
+    assert set(drawn.tolist()) == set(range(14, 20))  # 3 * 2 of 20
+
+
+@pytest.mark.parametrize(("preset", "earned"), [("paper", 6.0), ("code", 3.0)])
+def test_the_pacer_looks_at_sums_or_means(preset: str, earned: float) -> None:
+    selector = Oort.model_validate({"preset": preset, "exploration": 0, "least_exploration": 0})
+    server, rng = FakeServer.random(2), np.random.default_rng(0)
+    server.samples[:] = 3
+    server.choose(selector, 2, rng)
+    selector.observe(outcome([0, 1], [1.0, 1.0]))
+    assert selector.state_dict()["_earned"] == [pytest.approx(earned)]
 
 
 def test_exploits_the_useful_and_fast() -> None:
