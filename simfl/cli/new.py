@@ -1,6 +1,7 @@
 """`simfl new`: a scenario to start from."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -55,4 +56,4 @@ def new(
         file.unlink(missing_ok=True)
         raise
     schema(file.parent / BESIDE)
-    typer.echo(f"wrote {file}; next: simfl run {file}")
+    typer.echo(f"wrote {file}; next: simfl run {quote(str(file))}")

@@ -128,10 +128,13 @@ def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
 
 def _tell_divergence(results: "Sequence[RunResult]") -> None:
     """Say in a line per run how many updates were discarded because they were not finite."""
+    from simfl.report.formats import plural
+
     for result in results:
         discarded = int(result.rounds["discarded"].sum())
         if discarded:
             typer.echo(
-                f"{result.variant}, seed {result.seed}: training diverged, {discarded:,} updates "
-                "were not finite and were discarded; a smaller learning rate may help."
+                f"{result.variant}, seed {result.seed}: training diverged, "
+                f"{plural(discarded, 'update')} not finite and discarded; a smaller learning rate "
+                "may help."
             )

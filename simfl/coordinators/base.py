@@ -82,7 +82,7 @@ class BaseCoordinator(Coordinator):
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         if type(self._selector).probe is Selector.probe:
             return None  # as most do, without streams of random numbers for nothing
-        rng = self._seeds.stream("probe", *_moment(view), len(reports))
+        rng = self._seeds.stream("probe", *moment(view), len(reports))
         with blaming(self._selector, f"asking clients in round {view.round}"):
             probe = self._selector.probe(view, reports, rng)
             if probe is not None:
@@ -92,7 +92,7 @@ class BaseCoordinator(Coordinator):
 
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
-        rng = self._seeds.stream("selection", *_moment(view))
+        rng = self._seeds.stream("selection", *moment(view))
         with blaming(self._selector, f"choosing clients in round {view.round}"):
             chosen = _check_clients(self._selector.select(view, reports, k, rng), view.clients)
             expect(len(chosen) <= k, f"up to {k} clients", chosen)
@@ -138,6 +138,6 @@ def _check_clients(chosen: object, clients: int) -> list[int]:
     return ids
 
 
-def _moment(view: View) -> tuple[int, ...]:
+def moment(view: View) -> tuple[int, ...]:
     """Return the address of a selection: its round, and which of the round's if not the first."""
     return (view.round, view.turn) if view.turn else (view.round,)

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
-from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing
+from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.evaluation import Evaluation
 from simfl.core.guard import blaming, check_vector, names, users_own
@@ -79,7 +79,7 @@ class TrainingCoordinator(BaseCoordinator):
         if not len(ids):
             return Reports(probe, ids, np.zeros(0), took)
         if probe.report in ("update", "trial"):
-            results = self._train_aside(ids, view.round, version)
+            results = self._train_aside(ids, view, version)
             models = np.stack([result.params for result in results])
             if probe.report == "update":
                 return Reports(probe, ids, models.astype(np.float64) - model, took)
@@ -93,13 +93,13 @@ class TrainingCoordinator(BaseCoordinator):
         return Reports(probe, ids, values, took)
 
     def _train_aside(
-        self, clients: NDArray[np.int64], round_: int, version: int
+        self, clients: NDArray[np.int64], view: View, version: int
     ) -> Sequence[WorkResult]:
         """Train for a probe: real work, accounted for like any other."""
         orders = []
         for client in clients.tolist():
-            seed = self._seeds.number("probe", client, round_)
-            order = WorkOrder(client, -round_, round_, version, self._nominal, seed)
+            seed = self._seeds.number("probe", client, *moment(view))
+            order = WorkOrder(client, -view.round, view.round, version, self._nominal, seed)
             orders.append(self.ledger.issue(order))
         return self.ledger.collect(orders)
 

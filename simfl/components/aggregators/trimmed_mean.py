@@ -1,6 +1,7 @@
 """Coordinate-wise trimmed mean (Yin et al., 2018, arXiv:1803.01498, definition 2)."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -10,6 +11,7 @@ from simfl.components.aggregators.base import Aggregator, Contribution, aggregat
 from simfl.components.aggregators.robust import by_coordinate
 from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Params
+from simfl.core.units import Percent
 
 
 @aggregators.register("trimmed_mean")
@@ -19,7 +21,9 @@ class TrimmedMean(Aggregator):
     ``floor(trim * r)`` values go at each end.  Cost: O(r log r * p), memory O(p).
     """
 
-    trim: float = Field(0.1, ge=0, lt=0.5, description="share of the values cut off at each end")
+    trim: Annotated[Percent, Field(lt=0.5)] = Field(
+        0.1, description="share of the values cut off at each end"
+    )
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:

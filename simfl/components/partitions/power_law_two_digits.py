@@ -24,9 +24,9 @@ FLOOR = 5
 class PowerLawTwoDigits(Partition):
     """Client u holds labels u and u + 1 (modulo the classes), in log-normal amounts.
 
-    Training and test sets are pooled first; the last tenth of each client's rows is to be its test
-    part.  The number of clients must be a multiple of the number of classes (the papers: 1,000 and
-    10).  O(n + clients).
+    Training and test sets are pooled first; of each client's rows, a share (`data.test_share`) is
+    its test part.  The number of clients must be a multiple of the number of classes (the papers:
+    1,000 and 10).  O(n + clients).
     """
 
     pools_test: ClassVar[bool] = True
