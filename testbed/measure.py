@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from simfl.build.builder import Builder
-from simfl.core.apportion import whole_share
 from simfl.sim.policies.fedbuff import FedBuff
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.training import flat
@@ -42,7 +41,7 @@ def rules(builder: Builder) -> Rules:
         asked = policy.concurrency or wanted
         told = Rules(rounds.stop.rounds or 0, asked, asked, buffer=policy.buffer)
     elif isinstance(policy, Synchronous) and policy.late == "drop":
-        asked = whole_share(policy.over_select, wanted, up=True)
+        asked = policy.asked(wanted)
         enough = wanted if policy.over_select > 1 else None
         limit = float("inf") if policy.deadline is None else policy.deadline
         if not isinstance(limit, float):

@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from simfl.components.selectors.base import Selector
 from simfl.scenario.checks import Objection
 from simfl.scenario.scenario import Scenario
-from simfl.sim.policies.semi_synchronous import SemiSynchronous
-from simfl.sim.policies.synchronous import Synchronous
-from simfl.sim.policies.tiered import Tiered
 from simfl.sim.server.server import Server
 
 UNHURRIED = ("full", "partial_epochs", "coreset")
@@ -38,9 +35,10 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
 
 def _limits(scenario: Scenario, server: Server) -> Iterator[Objection]:
     """Yield the option by which everybody is called off."""
-    option, limit_s, ends = _limit(scenario)
-    if not option or _ends_by(scenario, ends):
+    call_off = scenario.rounds.policy.call_off
+    if call_off is None or _ends_by(scenario, call_off.ends):
         return
+    option, limit_s, ends = call_off
     if (fastest_s := _fastest_s(scenario, server, option)) > limit_s * (1 + 1e-9):
         yield (
             ("rounds", "policy", option),
@@ -51,9 +49,9 @@ def _limits(scenario: Scenario, server: Server) -> Iterator[Objection]:
 
 def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
     """Yield the fleet, if everybody leaves before anything is done, and does it again and again."""
-    policy = scenario.rounds.policy
-    counts = isinstance(policy, Synchronous | SemiSynchronous)  # rounds that nothing arrives in
-    ends = ("rounds", "time", "bytes") if counts else ("time",)
+    # Rounds that nothing arrives in count, where there are any.
+    waits = scenario.rounds.policy.needs_updates
+    ends = ("time",) if waits else ("rounds", "time", "bytes")
     if _ends_by(scenario, ends) or not all(group.on_offline == "abort" for group in scenario.fleet):
         return
     folder = scenario.root
@@ -69,23 +67,6 @@ def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
 
 def _ends_by(scenario: Scenario, ends: tuple[str, ...]) -> bool:
     return any(getattr(scenario.rounds.stop, rule) is not None for rule in ends)
-
-
-def _limit(scenario: Scenario) -> tuple[str, float, tuple[str, ...]]:
-    """Return which option limits participations, to how long, and what ends such a run anyway.
-
-    "" where none does.  What ends it: stopping rules that are met though nobody is ever done.
-    """
-    policy = scenario.rounds.policy
-    if (timeout := getattr(policy, "timeout", None)) is not None:
-        return "timeout", timeout, ("time",)  # bytes are counted when a round ends: none would
-    deadline = getattr(policy, "deadline", None)
-    if not isinstance(deadline, float):
-        return "", 0.0, ()
-    if isinstance(policy, Tiered):
-        return "deadline", deadline, ("time",)  # its rounds end when somebody arrives
-    drops = isinstance(policy, Synchronous) and policy.enforce and policy.late == "drop"
-    return "deadline" if drops else "", deadline, ("rounds", "time", "bytes")
 
 
 def _ever_there(server: Server, enough: int) -> int:

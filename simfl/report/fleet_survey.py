@@ -18,7 +18,6 @@ from simfl.build.builder import Builder
 from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
@@ -48,8 +47,8 @@ def survey(builder: Builder) -> FleetFacts:
     fleet = builder.fleet
     columns = _columns(fleet, server)
     policy = builder.scenario.rounds.policy
-    limit_s = server.deadline_s(getattr(policy, "deadline", None))
-    enforced_s = limit_s if getattr(policy, "enforce", True) else math.inf
+    limit_s = server.deadline_s(policy.yardstick)
+    enforced_s = limit_s if policy.enforces else math.inf
     holds = np.ones(len(fleet), dtype=np.bool_)
     if fleet.memory_bytes is not None:
         holds = fleet.memory_bytes >= builder.settings.memory_bytes
@@ -122,8 +121,7 @@ class _Asking(TimeOnlyCoordinator):
 
 
 def _clients_asked(builder: Builder) -> int:
-    more = float(getattr(builder.scenario.rounds.policy, "over_select", 1.0))
-    return whole_share(more, builder.settings.clients, up=True)
+    return builder.scenario.rounds.policy.asked(builder.settings.clients)
 
 
 def _facts(

@@ -149,7 +149,7 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
         clients=scenario.rounds.clients,
         ends_by=frozenset(scenario.rounds.stop.model_dump(exclude_none=True)),
         policy=policy.name,
-        tiers=getattr(policy, "tiers", 1),
+        tiers=policy.n_tiers,
         may_be_stale=policy.may_be_stale,
         withheld_by=training.filter.name if training.filter.stage == "client" else "",
         training=training.local(),

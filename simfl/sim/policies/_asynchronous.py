@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.units import Duration
-from simfl.sim.policies.base import Process, RoundPolicy
+from simfl.sim.policies.base import CallOff, Process, RoundPolicy
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
 
@@ -34,6 +34,12 @@ class Asynchronous(RoundPolicy, ABC):
     timeout: Duration | None = Field(
         None, gt=0, description="who takes longer is called off; default: nobody"
     )
+
+    @property
+    @override
+    def call_off(self) -> CallOff | None:
+        """Bytes are counted when a round ends, and none would."""
+        return None if self.timeout is None else CallOff("timeout", self.timeout, ("time",))
 
     @property
     @abstractmethod

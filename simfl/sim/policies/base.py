@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import simpy
 from pydantic import Field
@@ -16,11 +16,26 @@ from simfl.core.circumstances import Circumstances
 from simfl.core.guard import blaming, expect
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
+from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Settings
 
 Conducts = Generator[simpy.Event, Any, bool]
 Process = Generator[simpy.Event, Any, None]
+
+
+class CallOff(NamedTuple):
+    """What calls off whoever takes too long.
+
+    Attributes:
+        option: of the policy, that says so.
+        limit_s: after how long.
+        ends: the stopping rules that are met even if nobody is ever done.
+    """
+
+    option: str
+    limit_s: float
+    ends: tuple[str, ...]
 
 
 class RoundPolicy(Component, ABC):
@@ -43,6 +58,30 @@ class RoundPolicy(Component, ABC):
     def may_be_stale(self) -> bool:
         """Whether the model may have moved on since a client got its own."""
         return True
+
+    @property
+    def n_tiers(self) -> int:
+        """How many parts of the fleet have rounds of their own."""
+        return 1
+
+    @property
+    def yardstick(self) -> Deadline:
+        """How long a participation is planned to last, and rounds are measured by (None: any)."""
+        return None
+
+    @property
+    def enforces(self) -> bool:
+        """Whether what takes longer than `yardstick` is not waited for."""
+        return True
+
+    @property
+    def call_off(self) -> CallOff | None:
+        """What calls off whoever takes too long (None: nothing does, or it hangs on the fleet)."""
+        return None
+
+    def asked(self, wanted: int) -> int:
+        """Return how many clients are asked for a round in which `wanted` are to count."""
+        return wanted
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from simfl.core.apportion import whole_share
 from simfl.core.units import Ratio
-from simfl.sim.policies.base import Process, RoundPolicy, policies
+from simfl.sim.policies.base import CallOff, Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.server import Server
@@ -55,12 +55,33 @@ class Synchronous(RoundPolicy):
     def may_be_stale(self) -> bool:
         return self.late == "carry"
 
+    @property
+    @override
+    def yardstick(self) -> Deadline:
+        return self.deadline
+
+    @property
+    @override
+    def enforces(self) -> bool:
+        return self.enforce
+
+    @property
+    @override
+    def call_off(self) -> CallOff | None:
+        if not (isinstance(self.deadline, float) and self.enforce and self.late == "drop"):
+            return None
+        return CallOff("deadline", self.deadline, ("rounds", "time", "bytes"))
+
+    @override
+    def asked(self, wanted: int) -> int:
+        return whole_share(self.over_select, wanted, up=True)
+
     @override
     def run(self, server: Server) -> Process:
         yardstick_s = server.deadline_s(self.deadline)
         limit_s = yardstick_s if self.enforce else math.inf
         wanted = server.settings.clients
-        asked = whole_share(self.over_select, wanted, up=True)
+        asked = self.asked(wanted)
         enough = wanted if self.over_select > 1 else None
         carried: list[Participation] = []
         while not server.finished:

@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.types import Ids
-from simfl.sim.policies.base import Process, RoundPolicy, policies
+from simfl.sim.policies.base import CallOff, Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server
 from simfl.sim.server.waiting import Attempts
@@ -37,6 +37,23 @@ class Tiered(RoundPolicy):
     deadline: Deadline = Field(
         None, description="how long a tier's round may last: none | a duration | {stragglers: 30%}"
     )
+
+    @property
+    @override
+    def n_tiers(self) -> int:
+        return self.tiers
+
+    @property
+    @override
+    def yardstick(self) -> Deadline:
+        return self.deadline
+
+    @property
+    @override
+    def call_off(self) -> CallOff | None:
+        """Its rounds end when somebody arrives, and bytes are counted at their end."""
+        deadline = self.deadline
+        return CallOff("deadline", deadline, ("time",)) if isinstance(deadline, float) else None
 
     @override
     def run(self, server: Server) -> Process:
