@@ -44,7 +44,6 @@ def reproduce(
     from simfl.papers.item import items
     from simfl.papers.measures import write
     from simfl.papers.repeat import collect, repeat
-    from simfl.report.progress import display
 
     chosen = items(None if name == ALL else name)
     if quick:
@@ -59,12 +58,14 @@ def reproduce(
         if only_collect:
             records = collect(item, out / item.id, chosen_seeds)
         else:
-            with display(quiet) as board:
+            with shared.progress(quiet, "the same command goes on") as board:
                 records = repeat(item, out / item.id, how, chosen_seeds, board)
         if records:
             file = (out / item.id).with_suffix(".csv")
             write(file, records)
             agreed &= _tell(item, records, file)
+        else:
+            typer.echo(f"{item.id}: no finished run in {out / item.id}")
     raise typer.Exit(0 if agreed else 1)
 
 
@@ -92,13 +93,18 @@ def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
 
 def _tell(item: "Item", records: "Sequence[Record]", file: Path) -> bool:
     """Print what came of an item; return whether it agrees with the paper's orderings."""
+    from math import isinf
+
     from simfl.papers.claims import Claim, median, values
+    from simfl.report import formats
 
     main = item.column(records)
     typer.echo(f"\n{item.id}: {item.title}\n  {item.measures[0]}: printed, median of seeds")
     for row, printed in item.printed.items():
-        number = median(main, row)
-        typer.echo(f"  {row}: {printed or '-'}; {number:.6g} of {len(values(main, row))}")
+        seeds, number = len(values(main, row)), median(main, row)
+        told = "never" if isinf(number) else f"{number:.6g}"
+        measured = f"{told} of {formats.plural(seeds, 'seed')}" if seeds else "not run"
+        typer.echo(f"  {row}: {printed or '-'}; {measured}")
     claims = [Claim.parse(text) for text in item.claims]
     for claim in claims:
         typer.echo(f"  {claim.text}: {claim.told(item.column(records, claim.measure))}")

@@ -129,14 +129,16 @@ def _with_options(
 
 def _tell_last(tuning: "Tuning") -> None:
     """Print a line about the last trial."""
-    from simfl.report.tuning import value_text
+    from simfl.report.tuning import over_limits, value_text
     from simfl.scenario.place import as_written
 
     trial = tuning.trials[-1]
     chosen = ", ".join(f"{path} {as_written(v)}" for path, v in trial.parameters.items())
     best = "  best so far" if tuning.best is trial else ""
     value = value_text(tuning, trial) if trial.state in ("done", "over a limit") else ""
-    typer.echo(f"{trial.name}: {trial.state} {value}  ({chosen}){best}", err=True)
+    why = trial.why.splitlines()[0] if trial.why else ", ".join(over_limits(tuning, trial))
+    why = f": {why}" if why else ""
+    typer.echo(f"{trial.name}: {trial.state} {value}  ({chosen}){best}{why}", err=True)
 
 
 def _tell(tuning: "Tuning") -> None:

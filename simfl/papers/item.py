@@ -112,7 +112,8 @@ class Item(Part):
             update={
                 "changes": self.changes + quick.changes,
                 "seeds": quick.seeds,
-                "printed": {row: self.printed[row] for row in rows},
+                # Printed numbers are of the item's own measure.
+                "printed": {row: "" if quick.measure else self.printed[row] for row in rows},
                 "measures": self.measures if quick.measure is None else (quick.measure,),
                 "claims": quick.claims,
                 "shortened": "the quick form",

@@ -83,6 +83,15 @@ def value_text(tuning: Tuning, trial: Trial) -> str:
     return _formatter(name)(1 - trial.value if name == "accuracy" else trial.value)
 
 
+def over_limits(tuning: Tuning, trial: Trial) -> list[str]:
+    """Return which limits a trial is over, and how far: ``never heard 52.5% > 20.0%``."""
+    return [
+        f"{name.replace('_', ' ')} {_formatter(name)(trial.taken[name])} > {_formatter(name)(most)}"
+        for name, most in tuning.limits.items()
+        if trial.taken.get(name, 0.0) > most
+    ]
+
+
 def _formatter(name: str) -> Callable[[float], str]:
     return TEXT[METRICS[name].unit]
 

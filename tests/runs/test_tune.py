@@ -13,7 +13,7 @@ import pytest
 
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
-from simfl.report.tuning import page
+from simfl.report.tuning import over_limits, page
 from simfl.runs.find import find_runs
 from simfl.runs.options import Options
 from simfl.runs.run import run
@@ -227,6 +227,16 @@ class TestRefusals:
             timed(tmp_path, TO_TARGET)
         with pytest.raises(InputError, match="no `tune` section"):
             tune(Document.of(LEARNS), tmp_path)
+
+    def test_energy_of_devices_that_spend_none(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no device has a `power`"):
+            timed(tmp_path, {**CLOCK, "objective": "energy"})
+
+    def test_the_limit_that_a_trial_is_over_is_told(self, tmp_path: Path) -> None:
+        tuning = timed(tmp_path, {**CLOCK, "under": {"rounds": 2}, "trials": 1})
+        [trial] = tuning.trials
+        assert trial.state == "over a limit"
+        assert over_limits(tuning, trial) == ["rounds 12 > 2"]
 
     def test_an_accuracy_that_the_loss_has_not(self, tmp_path: Path) -> None:
         numbers = {"data.dataset": "synthetic_regression", "training.loss": "mean_squared_error"}
