@@ -11,6 +11,9 @@ from simfl.report.charts.base import Groups, all_runs
 from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.statistics import Figure, Ratio, paired_ratio
 
+FEW = 6
+"""Variants that a sentence names; the table below it has all."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -119,19 +122,19 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
         if (ratio := standing.ratio) and ratio.interval and not ratio.distinguishable
     ]
     if level:
-        names = formats.listed([first.name, *(standing.name for standing in level)])
+        names = formats.listed([first.name, *(standing.name for standing in level)], FEW)
         sentences = [f"{names} are not distinguishable in the time they took to reach {text}."]
         sentences.append(f"{first.name} took {costs.removeprefix('after ')}.")
     else:
         sentences = [f"{first.name} reached {text} first: {costs}."]
     if others:
-        sentences.append(f"{formats.listed([_time_taken(standing) for standing in others])}.")
+        sentences.append(f"{formats.listed([_time_taken(standing) for standing in others], FEW)}.")
     if any(standing.ratio is not None and standing.ratio.interval is None for standing in others):
         sentences.append("With one seed there is no interval: chance may have made the difference.")
     elif others:
         sentences.append("In brackets: 95% intervals, paired by seed.")
     if never := [standing.name for standing in ranked if standing.never]:
-        sentences.append(f"{formats.listed(never)} never did.")
+        sentences.append(f"{formats.listed(never, FEW)} never did.")
     return sentences
 
 
