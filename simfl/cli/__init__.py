@@ -12,14 +12,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `simfl` (None: those of this process).
     """
     import os
+    import signal
     import sys
 
     from simfl.cli.app import invoke
-    from simfl.cli.errors import guarded
+    from simfl.cli.errors import INTERRUPTED, guarded
 
     if argv is None and (here := os.getcwd()) not in sys.path:
         # As `python -m simfl` does: a scenario may name components of a module that lies here.
         sys.path.append(here)
     words = [*(sys.argv[1:] if argv is None else argv)]
     debug = "--debug" in words  # wherever it stands: who adds it after an error adds it at the end
-    return guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)
+    code = guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)
+    if argv is None and code == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said: who asks again is leaving
+    return code
