@@ -141,3 +141,13 @@ def test_the_decomposition_is_not_stored(decomposed: int, monkeypatch: pytest.Mo
     server, selector = FakeServer.random(10), KDppSelector()
     server.play(selector, 1, 3, np.random.default_rng(0))
     assert set(selector.state_dict()) == {"_profiles", "_answered"}
+
+
+def test_with_several_selections_a_round_everybody_is_profiled_anew_once() -> None:
+    server, selector = FakeServer.random(9), KDppSelector(refresh_every=2)
+    asked, rng = [], np.random.default_rng(0)
+    for round_ in (0, 0, 1, 2, 2, 5):  # none in rounds 3 and 4
+        server.rounds, before = round_, len(server.asked)
+        server.choose(selector, 2, rng)
+        asked.append(len(server.asked) - before)
+    assert asked == [1, 0, 0, 1, 0, 1]

@@ -92,3 +92,22 @@ def test_rounds_stand_in_for_profiles_that_were_not_timed() -> None:
     server.history.duration_s = server.duration_s.copy()
     for _ in range(10):
         assert len(set((server.choose(selector, 3, rng) // 5).tolist())) == 1
+
+
+@pytest.mark.parametrize(("profile", "first"), [("update", ["update", "loss"]), ("loss", ["loss"])])
+def test_with_several_selections_a_round_each_asks_once(profile: str, first: list[str]) -> None:
+    server, rng = fleet(), np.random.default_rng(0)
+    selector = Tifl.model_validate({"tiers": 3, "interval": 2, "profile": profile})
+    asked = []
+    for round_ in (0, 0, 1, 2, 2, 5, 5):  # none in rounds 3 and 4
+        server.rounds, before = round_, len(server.asked)
+        server.choose(selector, 2, rng)
+        asked.append([probe.report for probe in server.asked[before:]])
+    assert asked == [first, [], [], ["loss"], [], ["loss"], []]
+
+
+def test_a_loss_can_be_what_is_timed() -> None:
+    server, selector, rng = fleet(), Tifl(tiers=3, profile="loss"), np.random.default_rng(0)
+    chosen = server.choose(selector, 4, rng)
+    assert len(set((chosen // 5).tolist())) == 1
+    assert np.isfinite(selector.state_dict()["_duration_s"]).all()
