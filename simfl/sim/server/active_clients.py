@@ -78,6 +78,8 @@ class ActiveClients:
         timeline = self.state.timeline
         end = timeline.deadline(timeline.now + self.timeout_s)
         end.callbacks.append(partial(self._time_out, part))
+        if part.process is not None:  # once it is done its timer is of no use
+            part.process.callbacks.append(lambda _: timeline.forget(end))
 
     def _time_out(self, part: Participation, _: simpy.Event) -> None:
         self.dispatch.call_off([part])
