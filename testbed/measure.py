@@ -11,6 +11,9 @@ import numpy as np
 import torch
 
 from simfl.build.builder import Builder
+from simfl.components.aggregators import fedavg, fedbuff
+from simfl.components.optimizers.sgd import Sgd
+from simfl.scenario import Scenario
 from simfl.sim.policies.fedbuff import FedBuff
 from simfl.sim.policies.synchronous import Synchronous
 from simfl.training import flat
@@ -37,6 +40,7 @@ def rules(builder: Builder) -> Rules:
     """
     rounds, devices = builder.scenario.rounds, builder.scenario.devices
     policy, wanted = rounds.policy, rounds.clients
+    _plain(builder.scenario)
     if isinstance(policy, FedBuff):
         asked = policy.concurrency or wanted
         told = Rules(rounds.stop.rounds or 0, asked, asked, buffer=policy.buffer)
@@ -52,6 +56,23 @@ def rules(builder: Builder) -> Rules:
     if asked != devices or not told.rounds:
         raise Refused("the testbed asks every client, for a number of rounds")
     return told
+
+
+def _plain(scenario: Scenario) -> None:
+    """Refuse what real clients and servers would not do as the scenario says."""
+    local = scenario.training
+    buffered = isinstance(scenario.rounds.policy, FedBuff)
+    plain = fedbuff.FedBuff() if buffered else fedavg.FedAvg()
+    same = {
+        "aggregation": scenario.aggregation == plain,
+        "training.optimizer": local.optimizer == Sgd(lr=local.optimizer.lr),
+        "training.lr_schedule": local.lr_schedule.name == "constant",
+        "training.proximal": local.proximal == 0,
+        "training.filter": local.filter.name == "none",
+        "training.compression": local.compression.name == "none",
+    }
+    if others := [option for option, is_so in same.items() if not is_so]:
+        raise Refused(f"the testbed trains plainly; take out {', '.join(others)}")
 
 
 def measure(
