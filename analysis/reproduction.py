@@ -30,8 +30,7 @@ HEAD = """\
 Written by `python -m analysis.reproduction` from [results](results), one CSV file per item; don't
 edit. There each number has its seed, commit, machine and the digest of its scenario. `simfl
 reproduce` lists the items and what they cost, `simfl reproduce PAPER/ITEM --data-dir DIR` runs one
-(and goes on with it), `make papers-quick` runs a reduced form of all, which took six minutes of two
-cores.
+(and goes on with it), `make papers-quick` runs a reduced form of all, in minutes.
 
 How to read it. A claim of a paper is *so ordered* if the medians over seeds are, a seed that never
 reached its target counting as later than all others; it *holds* if the paired 95% intervals lie on
