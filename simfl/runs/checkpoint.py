@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-import simfl
 from simfl.errors import RunError
 from simfl.runs.folder import CHECKPOINT, PROVENANCE, SCENARIO, read_json, write_atomically
 
@@ -63,12 +62,14 @@ def run_name(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: the folder can't be read.
     """
+    from importlib.metadata import version
+
     provenance = read_json(folder / PROVENANCE)
     return {
         "variant": provenance["variant"],
         "seed": provenance["seed"],
         "scenario": sha256((folder / SCENARIO).read_bytes()).hexdigest(),
-        "simfl": simfl.__version__,
+        "simfl": version("simfl"),
     }
 
 

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import simfl
 from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.scenario.assumptions import assumptions
@@ -55,9 +54,8 @@ def _versions() -> dict[str, str]:
     """Return the versions that results depend on."""
     from importlib.metadata import version
 
-    packages = ("torch", "numpy", "scipy", "simpy", "kmedoids")
-    own = {"python": sys.version.split()[0], "simfl": simfl.__version__}
-    return own | {name: version(name) for name in packages}
+    packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
+    return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}
 
 
 @cache
