@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simfl.core.rows import ClientRow, RoundRow
+from simfl.runs.eventlog import finite
 
 TERMINAL_ROUNDS = 50
 
@@ -77,7 +78,7 @@ class Summary:
             self.totals["probe_bytes"] += facts["bytes"]
             self.energy_j += facts["energy_j"]
         elif kind == "evaluated":
-            self.last, accuracy = dict(facts), facts["accuracy"]
+            self.last, accuracy = finite(facts), facts["accuracy"]
             if accuracy is not None:  # else the loss knows no right answers
                 self.best = max(self.best or 0.0, accuracy)
                 self._judged.append((facts["round"], accuracy))

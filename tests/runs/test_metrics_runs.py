@@ -12,6 +12,7 @@ from simfl.report import write_report
 from simfl.report.comparison_forms import render
 from simfl.report.plot import plot
 from simfl.runs.check import check
+from simfl.runs.summary import Summary
 from simfl.runs.verify import verify
 from tests.tiny import RunTiny
 
@@ -156,3 +157,10 @@ def test_a_model_that_is_judged_when_the_run_ends_is_that_of_the_last_round(
     assert (reached.time_s, reached.round) == (result.end_s, 2)
     assert reached.bytes == result.total_bytes
     assert not any(finding.violation for finding in check(result.folder))
+
+
+def test_a_loss_that_is_no_number_is_null_in_the_summary() -> None:
+    summary = Summary()
+    summary.listen(1.0, "evaluated", {"round": 1, "accuracy": 0.1, "loss": math.inf, "auc": None})
+    told = summary.as_dict(1.0)["last_evaluation"]
+    assert told == {"round": 1, "accuracy": 0.1, "loss": None, "auc": None}
