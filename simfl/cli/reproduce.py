@@ -41,6 +41,7 @@ def reproduce(
     What was begun is gone on with; results are a CSV file.
     Ends with code 1 if what was measured contradicts an ordering that a paper claims.
     """
+    from simfl.errors import InputError
     from simfl.papers.item import items
     from simfl.papers.measures import write
     from simfl.papers.repeat import collect, repeat
@@ -53,20 +54,27 @@ def reproduce(
         _list(chosen, chosen_seeds)
         return
     how = shared.options(data_dir=data_dir, jobs=jobs)
-    agreed = True
+    agreed, refused = True, False
     for item in chosen:
-        if only_collect:
-            records = collect(item, out / item.id, chosen_seeds)
-        else:
-            with shared.progress(quiet, "the same command goes on") as board:
-                records = repeat(item, out / item.id, how, chosen_seeds, board)
+        try:
+            if only_collect:
+                records = collect(item, out / item.id, chosen_seeds)
+            else:
+                with shared.progress(quiet, "the same command goes on") as board:
+                    records = repeat(item, out / item.id, how, chosen_seeds, board)
+        except InputError as error:  # such as data that are not there: the others can be run
+            if len(chosen) == 1:
+                raise
+            refused = True
+            typer.echo(f"\n{item.id}: error: {error}", err=True)
+            continue
         if records:
             file = (out / item.id).with_suffix(".csv")
             write(file, records)
             agreed &= _tell(item, records, file)
         else:
             typer.echo(f"{item.id}: no finished run in {out / item.id}")
-    raise typer.Exit(0 if agreed else 1)
+    raise typer.Exit(2 if refused else 0 if agreed else 1)
 
 
 def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.reproduction import DOCS, OURS, findings, page, results_of, verdict
 from simfl.cli import main
-from simfl.errors import NameNotFound
+from simfl.errors import InputError, NameNotFound
 from simfl.papers.claims import Claim, median, paired
 from simfl.papers.item import Item, items, papers
 from simfl.papers.measures import Measure, Record, read, records, write
@@ -304,3 +304,22 @@ def test_a_contradicted_claim_is_told_by_the_exit_code(
 def test_seeds_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "fedcore", "--seeds", "x"]) == 2
     assert "--seeds" in capsys.readouterr().err
+
+
+def test_an_item_whose_data_are_not_there_does_not_stop_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = list[str]()
+
+    def repeat(item: Item, *_: Any) -> list[Record]:
+        tried.append(item.id)
+        if item.id == "fedcore/table1-mnist-times":
+            raise InputError("data set 'mnist' is not there")
+        return []
+
+    monkeypatch.setattr("simfl.papers.repeat.repeat", repeat)
+    assert main(["reproduce", "fedcore", "--out", str(tmp_path)]) == 2
+    assert len(tried) == 4
+    assert "fedcore/table1-mnist-times: error: data set 'mnist'" in capsys.readouterr().err
+    assert main(["reproduce", "fedcore/table1-mnist-times", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("error: data set 'mnist'")
