@@ -9,6 +9,7 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.tables import Cell, Table
 from simfl.runs.result import RunResult
+from simfl.scenario.place import flat
 
 SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""
@@ -40,7 +41,7 @@ def origins(runs: Sequence[RunResult], groups: Groups) -> Origins:
     """Return how runs were made."""
     tables: list[tuple[str, Table | None]] = []
     if len(groups) > 1:
-        tables.append(_differences({name: _flat(own[0].scenario) for name, own in groups.items()}))
+        tables.append(_differences({name: _texts(own[0].scenario) for name, own in groups.items()}))
     shown = list(groups.items())[:SCENARIOS]
     label = "Resolved scenario" + (" of {}" if len(groups) > 1 else "")
     scenarios = [(label.format(name), members[0].scenario_text) for name, members in shown]
@@ -111,7 +112,7 @@ def _table_of_runs(runs: Sequence[RunResult]) -> Table:
 def _table_of_versions(runs: Sequence[RunResult]) -> Table:
     """Return a table of versions and machine; where runs differ, all values."""
     facts = [
-        _flat({key: value for key, value in run.provenance.items() if key not in _OF_ITS_OWN})
+        _texts({key: value for key, value in run.provenance.items() if key not in _OF_ITS_OWN})
         for run in runs
     ]
     paths = dict.fromkeys(path for flat in facts for path in flat)
@@ -125,13 +126,9 @@ def _table_of_versions(runs: Sequence[RunResult]) -> Table:
     return Table(["", ""], rows)
 
 
-def _flat(value: Any, path: str = "") -> dict[str, str]:
-    """Return the leaves of nested data by path, such as ``fleet[0].count``."""
-    if isinstance(value, Mapping) and value:
-        parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
-    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
-        parts = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
-    else:
-        plain = isinstance(value, str)
-        return {path: value if plain else json.dumps(value, ensure_ascii=False, default=str)}
-    return {leaf: text for where, item in parts for leaf, text in _flat(item, where).items()}
+def _texts(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is in nested data as text, by path, such as ``fleet[0].count``."""
+    return {
+        path: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for path, value in flat(data).items()
+    }

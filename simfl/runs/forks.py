@@ -34,7 +34,7 @@ from simfl.runs.reuse import prepare, refuse_foreign
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import Name
-from simfl.scenario.place import leaves
+from simfl.scenario.place import flat
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import RuleChange
 from simfl.sim.server.server import Server
@@ -215,7 +215,7 @@ def _refuse_another_past(
     before: Scenario, after: Scenario, past: Sequence[Mapping[str, Any]]
 ) -> None:
     """Refuse changes that would have made other events of the `past`."""
-    old, new = (dict(leaves(scenario.to_dict())) for scenario in (before, after))
+    old, new = (flat(scenario.to_dict()) for scenario in (before, after))
     changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     fixed = [
         path

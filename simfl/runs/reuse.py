@@ -27,7 +27,7 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.runs.lock import LOCK, locked
-from simfl.scenario.place import leaves
+from simfl.scenario.place import flat
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import read_yaml
 
@@ -92,7 +92,7 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     recorded, asked = dict[str, Any](), dict[str, Any]()
     if (folder / SCENARIO).read_text(encoding="utf-8") != scenario:
         recorded, asked = (
-            dict(leaves(read_yaml(text, SCENARIO, lines=False)[0]))
+            flat(read_yaml(text, SCENARIO, lines=False)[0])
             for text in (_read_now(folder), scenario)
         )
     provenance = read_provenance(folder)

@@ -11,7 +11,7 @@ from typing import Any
 from simfl.components.trackers.base import Record, Step, TrackedRun, Tracker
 from simfl.core.rows import RoundRow, header
 from simfl.runs.result import MOVED, RunResult
-from simfl.scenario.place import leaves
+from simfl.scenario.place import flat
 from simfl.sim.timeline import Listener
 
 _LOG = logging.getLogger(__name__)
@@ -129,6 +129,6 @@ def tracked(result: RunResult) -> TrackedRun:
         result.name,
         result.variant,
         result.seed,
-        dict(leaves(result.scenario)),
+        flat(result.scenario),
         result.folder.resolve().parents[1],
     )

@@ -1,7 +1,7 @@
 """Pieces of plain data: paths to them, places in the file they were read from, as text."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 Key = str | int
@@ -37,13 +37,26 @@ def dotted(path: Location) -> str:
     return text.removeprefix(".")
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path of everything in `value` that is neither a list nor a mapping."""
-    if not isinstance(value, dict | list):
+def leaves(value: Any, path: Location = ()) -> Iterator[tuple[Location, Any]]:
+    """Yield what is in `value` with its path; lists without mappings stay whole.
+
+    >>> list(leaves({"fleet": [{"count": 3}], "targets": [0.5, 0.6]}))
+    [(('fleet', 0, 'count'), 3), (('targets',), [0.5, 0.6])]
+    """
+    if isinstance(value, dict) and value:
+        parts: Iterable[tuple[Key, Any]] = value.items()
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        parts = enumerate(value)
+    else:
         yield path, value
         return
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from leaves(item, f"{path}.{key}" if path else str(key))
+    for key, item in parts:
+        yield from leaves(item, (*path, key))
+
+
+def flat(value: Any) -> dict[str, Any]:
+    """Return what is in `value` by its path as text, such as ``fleet[0].count``."""
+    return {dotted(path): item for path, item in leaves(value)}
 
 
 def as_written(value: Any) -> str:

@@ -240,7 +240,7 @@ def test_the_state_is_taken_over_from_a_checkpoint_before_the_instant(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("fleet.count=9", "fleet.0.count"),
+        ("fleet.count=9", r"fleet\[0\].count"),
         ("seed=3", "seed"),
         ("model=logistic_regression", "model"),
         ("data.partition={name: dirichlet, alpha: 1}", "data.partition"),

@@ -237,7 +237,7 @@ def test_a_run_older_than_an_option_is_reused_while_that_is_at_its_default(
     assert "its results are reused" in caplog.text
     assert file.read_text() == "".join(before)
     with pytest.raises(
-        InputError, match=r"evaluation\.metrics\.0\.name: nothing there, .*macro_f1"
+        InputError, match=r"evaluation\.metrics\[0\]\.name: nothing there, .*macro_f1"
     ):
         run(Scenario.from_dict({**TINY, "evaluation": {"metrics": ["macro_f1"]}}), tmp_path)
 
@@ -248,7 +248,7 @@ def test_what_differs_from_the_results_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError) as told:
         run(Scenario.from_dict(TINY, overrides=changed), tmp_path)
     assert str(told.value).splitlines()[1:-1] == [
-        '  fleet.0.uplink: "1 Mbit/s" there, "2 Mbit/s" now',
+        '  fleet[0].uplink: "1 Mbit/s" there, "2 Mbit/s" now',
         "  rounds.clients: 4 there, 3 now",
         '  rounds.stop.time: nothing there, "1 h" now',
     ]

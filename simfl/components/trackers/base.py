@@ -40,7 +40,7 @@ class TrackedRun:
         scenario: its name.
         variant: which.
         seed: of all randomness.
-        options: the resolved scenario: ``rounds.clients`` -> 10.
+        options: the resolved scenario: ``rounds.clients`` -> 10, ``fleet[0].count`` -> 100.
         top: the folder of all runs of this scenario; nothing is to be written below the run's own.
     """
 

@@ -78,7 +78,8 @@ class FedSae(Workload):
     smoothing: float = Field(0.95, ge=0, lt=1, description="of Fassa's threshold")
 
     _pairs: dict[int, Pair] = PrivateAttr(default_factory=dict)
-    _records: dict[int, list[float]] = PrivateAttr(default_factory=dict)
+    _done: dict[int, tuple[int, float]] = PrivateAttr(default_factory=dict)
+    """By client, how often it was asked, and the smoothed mean of the whole epochs it did."""
     _talents: dict[int, tuple[float, float]] = PrivateAttr(default_factory=dict)
     _drawn: dict[int, tuple[int, int]] = PrivateAttr(default_factory=dict)
 
@@ -134,15 +135,14 @@ class FedSae(Workload):
         return float(epochs)
 
     def _learn(self, client: int, pair: Pair, outcome: Outcome) -> None:
-        records = self._records.get(client, [])
+        told, threshold = self._done.get(client, (0, 0.0))
         if self.rule == "ira":
             self._pairs[client] = ira(pair, outcome, self.inverse)
-        elif len(records) < 2:
+        elif told < 2:
             self._pairs[client] = fassa(pair, outcome, 0.0, self.slow, self.slow)
         else:
-            threshold = records[0]
-            for record in records[1:]:
-                threshold = self.smoothing * threshold + (1 - self.smoothing) * record
             self._pairs[client] = fassa(pair, outcome, threshold, self.fast, self.slow)
-        done = {"complete": pair.high, "half": pair.low, "fail": 0.0}[outcome]
-        self._records[client] = [*records, float(int(min(done, self.most)))]
+        epochs = {"complete": pair.high, "half": pair.low, "fail": 0.0}[outcome]
+        done = float(int(min(epochs, self.most)))
+        mean = self.smoothing * threshold + (1 - self.smoothing) * done if told else done
+        self._done[client] = told + 1, mean
