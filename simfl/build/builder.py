@@ -3,7 +3,7 @@
 from functools import cached_property, partial
 from pathlib import Path
 
-from simfl.build.data import Undealable, federate
+from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
 from simfl.build.fleet import draw_fleet
 from simfl.build.links import bind_links
@@ -78,8 +78,8 @@ class Builder:
                 self._data_dir,
                 self.seeds,
             )
-        except Undealable as error:
-            problem = ("data", "partition"), str(error)
+        except Unfit as error:
+            problem = ("data", error.part), str(error)
             raise ScenarioError("\n".join(placed(self.scenario, [problem]))) from error
 
     @cached_property

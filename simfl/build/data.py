@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import ClientData, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
-from simfl.components.datasets.soundness import sound
+from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.apportion import whole_share
 from simfl.core.guard import blaming
@@ -17,8 +18,16 @@ from simfl.core.types import Ids
 from simfl.errors import InputError
 
 
-class Undealable(InputError):
-    """Data that a partition can't deal, as came to light once they were loaded."""
+class Unfit(InputError):
+    """What came to light once data were loaded.
+
+    Attributes:
+        part: which part of ``data`` it is about.
+    """
+
+    def __init__(self, part: Literal["dataset", "partition"], message: str) -> None:
+        super().__init__(message)
+        self.part = part
 
 
 def federate(
@@ -45,15 +54,20 @@ def federate(
 
     Raises:
         InputError: the files are missing.
-        Undealable: the data can't be dealt that way.
+        Unfit: nothing can be learned from the data, or they can't be dealt that way.
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
         return lazy, lazy.test
     with blaming(dataset, "being loaded", told_as=InputError):
-        corpus = sound(dataset, dataset.load(folder, seeds))
+        corpus = dataset.load(folder, seeds)
+        try:
+            require_sound(dataset, corpus)
+        except InputError as error:
+            raise Unfit("dataset", str(error)) from error
     if partition.pools_test:
         corpus = _pooled(corpus)
     dealt = _deal(dataset, partition, corpus, clients, seeds)
+    corpus = _without_test_of_others(corpus, dealt)
     if partition.pools_test:
         corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
     held = [whole_share(local_validation, len(rows)) for rows in dealt]
@@ -74,9 +88,10 @@ def _deal(
         with blaming(partition, "dealing", told_as=InputError):
             dealt = partition.deal(source, clients, seeds.stream("partition"))
     except InputError as error:
-        raise Undealable(str(error)) from error
+        raise Unfit("partition", str(error)) from error
     if len(dealt) != clients:
-        raise Undealable(f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}")
+        told = f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}"
+        raise Unfit("partition", told)
     return dealt
 
 
@@ -99,6 +114,27 @@ def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -
     x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
     counted = y.dim() == 1 and not y.is_floating_point()
     return Partitioned(x, y, train, validation, corpus.classes if counted else None)
+
+
+def _without_test_of_others(corpus: Corpus, dealt: list[Ids]) -> Corpus:
+    """Return `corpus` without the test samples of natural clients that have no part in this.
+
+    Raises:
+        Unfit: no test sample is left.
+    """
+    if corpus.natural is None or corpus.natural_test is None:
+        return corpus
+    used = np.zeros(len(corpus.train), dtype=np.bool_)
+    for rows in dealt:
+        used[rows] = True
+    owned = zip(corpus.natural, corpus.natural_test, strict=True)
+    others = [tested for rows, tested in owned if len(rows) and not used[rows].any()]
+    if not others or not len(corpus.test):
+        return corpus
+    rows = np.delete(np.arange(len(corpus.test)), np.concatenate(others))
+    if not len(rows):
+        raise Unfit("partition", "none of the clients that take part has a test sample")
+    return replace(corpus, test=Samples(corpus.test.x[rows], corpus.test.y[rows]))
 
 
 def _pooled(corpus: Corpus) -> Corpus:

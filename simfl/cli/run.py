@@ -106,7 +106,6 @@ def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
         if saved and not all(result.time_only for result in results):
             typer.echo(f"\n{saved:,} of {issued:,} trainings were dropped and never computed.")
         _tell_short_rounds(results)
-        _tell_divergence(results)
         if any(result.oracle for result in results):
             typer.echo("A selector was an ORACLE: it saw what no server can know.")
         typer.echo("\nRun folders:")
@@ -124,17 +123,3 @@ def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
         short, rounds = (sum(numbers) for numbers in zip(*counted, strict=True))
         if short:
             typer.echo(f"{variant}: {short} of {rounds} rounds had fewer clients than asked for.")
-
-
-def _tell_divergence(results: "Sequence[RunResult]") -> None:
-    """Say in a line per run how many updates were discarded because they were not finite."""
-    from simfl.report.formats import plural
-
-    for result in results:
-        discarded = int(result.rounds["discarded"].sum())
-        if discarded:
-            typer.echo(
-                f"{result.variant}, seed {result.seed}: training diverged, "
-                f"{plural(discarded, 'update')} not finite and discarded; a smaller learning rate "
-                "may help."
-            )

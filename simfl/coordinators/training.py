@@ -187,6 +187,8 @@ class TrainingCoordinator(BaseCoordinator):
         if "compression" in same:
             rules._path.owed = self._path.owed
             rules._path.compressor.load_state_dict(self._path.compressor.state_dict())
+        if "filter" in same:
+            rules._path.filter.load_state_dict(self._path.filter.state_dict())
         rules._path.last_change = self._path.last_change
         self._aggregator, self._path = rules._aggregator, rules._path
         self._nominal = rules._nominal

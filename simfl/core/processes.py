@@ -4,10 +4,12 @@ They are forked from a server that has imported PyTorch but never computed with 
 lost in a fork, and the import is paid for once, in time and in memory.
 """
 
+import contextlib
 import io
 import multiprocessing
 import pickle
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from multiprocessing.connection import Connection
@@ -15,7 +17,7 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from types import ModuleType
 
-from simfl.errors import RunError
+from simfl.errors import RunError, SimflError
 
 _PRELOADED = ("torch", "simfl.runs.run", "simfl.training.local", "simfl.training.evaluate")
 
@@ -101,3 +103,19 @@ def can_travel(value: object, pickler: type[pickle.Pickler] = pickle.Pickler) ->
     except Exception:  # whatever a user's class raises
         return False
     return not needs_main(buffer.getvalue())
+
+
+def portable(error: Exception) -> BaseException:
+    """Return `error`, or the nearest thing to it that can be sent to another process."""
+    for kind in type(error).__mro__:
+        if not issubclass(kind, SimflError):
+            break
+        with contextlib.suppress(Exception):
+            same = kind(str(error))
+            if str(pickle.loads(pickle.dumps(same))) == str(error):
+                return same
+    with contextlib.suppress(Exception):
+        if str(pickle.loads(pickle.dumps(error))) == str(error):
+            error.add_note("".join(traceback.format_exception(error)))
+            return error
+    return RunError("".join(traceback.format_exception(error)))

@@ -62,7 +62,11 @@ class Component(BaseModel):
 
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
-        return cast(Self, type(self).model_construct(self.model_fields_set, **self.__dict__))
+        options = {
+            name: option.fresh() if isinstance(option, Component) else option
+            for name, option in self.__dict__.items()
+        }
+        return cast(Self, type(self).model_construct(self.model_fields_set, **options))
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything `load_state_dict` needs: arrays, numbers, strings and containers.

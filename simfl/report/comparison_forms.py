@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from simfl.report.cautions import diverged, seen_unequally
 from simfl.report.comparison import Section, legend, sections
 from simfl.runs.compare import Cell, Comparison
 from simfl.runs.eventlog import finite
@@ -19,6 +20,16 @@ WIDTH = 100
 def render(comparison: Comparison, form: str) -> str:
     """Return a comparison as text in one of `FORMATS`."""
     return FORMATS[form](comparison)
+
+
+def _below(comparison: Comparison) -> list[str]:
+    """Return what stands below the numbers: how to read them, and what they hide."""
+    groups = comparison.groups
+    return [*legend(comparison), *diverged(groups), *map(_sentence, seen_unequally(groups))]
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def as_table(comparison: Comparison) -> str:
@@ -39,7 +50,7 @@ def as_table(comparison: Comparison) -> str:
         for row in part.rows:
             table.add_row(*row)
         console.print(table)
-    for line in legend(comparison):
+    for line in _below(comparison):
         console.print(line)
     return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
 
@@ -83,7 +94,7 @@ def as_markdown(comparison: Comparison) -> str:
     for part in sections(comparison):
         rule = "| --- |" + " ---: |" * (len(part.heads) - 1)
         lines += [f"**{part.title}**", "", row(part.heads), rule, *map(row, part.rows), ""]
-    return "\n".join([*lines, *legend(comparison)]).rstrip("\n")
+    return "\n".join([*lines, *_below(comparison)]).rstrip("\n")
 
 
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -103,7 +114,7 @@ def as_latex(comparison: Comparison) -> str:
         lines += [f"% {part.title}", rf"\begin{{tabular}}{{l{'r' * (len(part.heads) - 1)}}}"]
         lines += [r"\toprule", row(part.heads), r"\midrule", *map(row, part.rows)]
         lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*lines, *(f"% {line}" for line in legend(comparison))])
+    return "\n".join([*lines, *(f"% {line}" for line in _below(comparison))])
 
 
 def as_json(comparison: Comparison) -> str:

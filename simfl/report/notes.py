@@ -1,6 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
+from simfl.report.cautions import diverged, seen_unequally
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.devices import Devices
 
@@ -34,6 +35,8 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
             [f"{run.variant} seed {run.seed} (round {run.n_rounds})" for run in open_]
         )
         headed.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
+    headed += [("Diverged", text) for text in diverged(groups)]
+    headed += [("Looked at unequally", text) for text in seen_unequally(groups)]
     headed += [("Rounds ran short", text) for text in _rounds_run_short(groups)]
     headed += [("Never heard", text) for text in _never_heard(with_clients(groups))]
     headed += [("Wasted", text) for text in _wasted(groups)]

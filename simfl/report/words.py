@@ -101,6 +101,12 @@ def _best_accuracy(groups: Groups) -> str:
     return formats.percent(means[name]) + (f" ({', '.join(about)})" if about else "")
 
 
+def _is_tie(standing: Standing, first: Standing) -> bool:
+    """Whether two took the very same time, and no interval says more."""
+    ratio = standing.ratio
+    return ratio is not None and ratio.interval is None and standing.time_s == first.time_s
+
+
 def race(ranked: Sequence[Standing], target: float) -> list[str]:
     """Say who got there when; who can't be told from the first is not said to be behind it."""
     first, text = ranked[0], target_text(target)
@@ -125,6 +131,12 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
         names = formats.listed([first.name, *(standing.name for standing in level)], FEW)
         sentences = [f"{names} are not distinguishable in the time they took to reach {text}."]
         sentences.append(f"{first.name} took {costs.removeprefix('after ')}.")
+    elif ties := [standing for standing in others if _is_tie(standing, first)]:
+        names = formats.listed([first.name, *(standing.name for standing in ties)], FEW)
+        sentences = [f"{names} reached {text} equally soon, before all others: {costs}."]
+        if len(ties) == len(ranked) - 1:
+            sentences = [f"{names} reached {text} equally soon: {costs}."]
+        others = [standing for standing in others if standing not in ties]
     else:
         sentences = [f"{first.name} reached {text} first: {costs}."]
     if others:

@@ -93,7 +93,11 @@ def _rules(scenario: Scenario) -> dict[str, Any]:
     training, rounds = written["training"], dict(written["rounds"])
     del rounds["stop"]
     parts = {part: written[part] for part in ("training", "selection", "aggregation")}
-    return parts | {"rounds": rounds} | {key: training[key] for key in ("workload", "compression")}
+    return (
+        parts
+        | {"rounds": rounds}
+        | {key: training[key] for key in ("workload", "compression", "filter")}
+    )
 
 
 def fork(

@@ -12,7 +12,6 @@ import os
 import pickle
 import signal
 import threading
-import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,8 +19,8 @@ from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import Any
 
-from simfl.core.processes import started
-from simfl.errors import RunError, SimflError
+from simfl.core.processes import portable, started
+from simfl.errors import RunError
 
 _LOG = logging.getLogger(__name__)
 
@@ -192,19 +191,3 @@ def _obey(channel: Connection, begin: Callable[[Any], None]) -> None:
         begin(said)
         if said is None:
             return
-
-
-def portable(error: Exception) -> BaseException:
-    """Return `error`, or the nearest thing to it that can be sent to another process."""
-    for kind in type(error).__mro__:
-        if not issubclass(kind, SimflError):
-            break
-        with contextlib.suppress(Exception):
-            same = kind(str(error))
-            if str(pickle.loads(pickle.dumps(same))) == str(error):
-                return same
-    with contextlib.suppress(Exception):
-        if str(pickle.loads(pickle.dumps(error))) == str(error):
-            error.add_note("".join(traceback.format_exception(error)))
-            return error
-    return RunError("".join(traceback.format_exception(error)))

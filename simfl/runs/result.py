@@ -107,6 +107,12 @@ class RunResult(RunFiles):
         return {str(k): float(v) for k, v in own.iloc[-1].items()} if len(own) else {}
 
     @property
+    def loss_is_lost(self) -> bool:
+        """Whether the last model that was judged has diverged: its loss is no finite number."""
+        losses = self.column("loss")[self.evaluated]
+        return bool(len(losses)) and not np.isfinite(losses[-1])
+
+    @property
     def best_accuracy(self) -> float:
         """Of all evaluations (NaN: there was none)."""
         return float(self._accuracies.max()) if len(self._accuracies) else math.nan

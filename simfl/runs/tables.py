@@ -32,7 +32,7 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
         whole = BytesIO(data[: data.rfind(b"\n") + 1] or ",".join(kinds).encode())
         names = whole.readline().decode().strip().split(",")
         whole.seek(0)
-        empty = {name: [""] for name in names if kinds.get(name, float) is float}
+        empty = {name: ["", "nan"] for name in names if kinds.get(name, float) is float}
         table = pd.read_csv(whole, dtype=kinds, keep_default_na=False, na_values=empty)
     except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be read: {error}") from None

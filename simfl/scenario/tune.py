@@ -1,7 +1,7 @@
 """Tuning: which numbers or components of a scenario are to be chosen, to what end, within what."""
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -14,7 +14,6 @@ from simfl.scenario.sweep import Values
 Number = int | float | str
 _MEASURED = re.compile(rf"({NUMBER})\s*(\S.*)?")
 _OBJECTIVE = re.compile(r"(time|rounds|bytes|energy|accuracy)(?:\s+to\s+(\S+))?")
-Goal = Literal["time", "rounds", "bytes", "energy", "accuracy"]
 
 
 class Range(Part):

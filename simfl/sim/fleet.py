@@ -68,16 +68,6 @@ class DeviceGroup:
         """Return at most `most` of its devices (indices in the group), spread without a pattern."""
         return _spread(self.count, most)
 
-    def next_online_s(self, now_s: float) -> float:
-        """Return the first instant >= `now_s` at which one of them is there (inf: never)."""
-        batteries = self.batteries
-        if batteries is None:
-            return self.schedule.next_online_s(now_s)
-        devices = np.arange(self.count)
-        if self.online(devices, now_s).any():
-            return now_s
-        return min(batteries.returns_s(device, now_s, self.schedule) for device in devices.tolist())
-
 
 @lru_cache(maxsize=256)
 def _spread(count: int, most: int) -> Ids:
@@ -178,8 +168,11 @@ class Fleet:
         return group.schedule.next_change_s(index, now_s)
 
     def next_online_s(self, now_s: float) -> float:
-        """Return the first instant >= `now_s` at which anybody is online (inf: never)."""
-        return min(group.next_online_s(now_s) for group in self.groups)
+        """Return an instant >= `now_s` before which nobody is online (inf: never).
+
+        It is the first at which somebody is, unless batteries keep devices away for longer.
+        """
+        return min(group.schedule.next_online_s(now_s) for group in self.groups)
 
     def transfer_s(self, size: int, bps: Floats) -> Floats:
         """Return `(n,)` seconds to move `size` bytes alone on every link, latency included."""

@@ -34,6 +34,9 @@ class SelectorContract(ComponentContract):
         assert set(ids) <= set(available.tolist()), f"{ids} are not all among {available}"
         if self.fewer:
             assert 0 < len(ids) <= k or not len(available), f"{len(ids)} of {k} were chosen"
+        elif len(available) <= k and self.repeats:
+            assert len(ids) <= k, f"{len(ids)} were chosen instead of {k}: {ids}"
+            assert ids or not len(available), "nobody was chosen"
         elif len(available) <= k:
             assert sorted(set(ids)) == sorted(available.tolist()), "not everybody was chosen"
         else:

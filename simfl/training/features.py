@@ -41,7 +41,7 @@ def sample_features(
         return np.zeros((len(x), 0))
     if kind == "inputs":
         return x.flatten(1).cpu().numpy().astype(np.float64)
-    last = _last_linear(module)
+    last = None if kind == "logit_gradient" else _last_linear(module)
     module.eval()
     parts = [
         _chunk_features(kind, module, loss, last, x[i : i + CHUNK], y[i : i + CHUNK])
@@ -61,10 +61,13 @@ def _chunk_features(
     kind: Features,
     module: nn.Module,
     loss: Loss,
-    last: nn.Linear,
+    last: nn.Linear | None,
     x: torch.Tensor,
     y: torch.Tensor,
 ) -> torch.Tensor:
+    if last is None:
+        with torch.no_grad():
+            return _output_gradient(loss, module(x).detach().double(), y)
     seen: list[torch.Tensor] = []
 
     def look(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
@@ -74,12 +77,10 @@ def _chunk_features(
 
     handle = last.register_forward_hook(look)
     try:
-        with torch.no_grad() if kind == "logit_gradient" else torch.enable_grad():
+        with torch.enable_grad():
             logits = module(x)
     finally:
         handle.remove()
-    if kind == "logit_gradient":
-        return _output_gradient(loss, logits.detach().double(), y)
     hidden, output = seen
     if hidden.dim() != 2:
         raise InputError("gradient features need a last linear layer that sees each sample once")

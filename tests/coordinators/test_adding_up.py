@@ -9,7 +9,7 @@ import pytest
 import simfl
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.core.work import WorkResult
-from simfl.training.executors import base
+from simfl.training.executors import sums
 from simfl.training.executors.inline import Inline
 from tests.tiny import TINY
 
@@ -56,7 +56,7 @@ def test_runs_are_the_same_however_much_room_there_is(
         return train(self, batch)
 
     monkeypatch.setattr(Inline, "train", count)
-    monkeypatch.setattr(base, "ROOM_BYTES", 1)
+    monkeypatch.setattr(sums, "ROOM_BYTES", 1)
     assert files(tmp_path / "scarce", changes) == plain
     assert asked
     if "policy" not in changes.get("rounds", ()):

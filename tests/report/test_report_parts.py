@@ -161,6 +161,17 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
             "intervals, paired by seed.",
         ),
         (
+            [standing("a", 60), standing("b", 60, first=(60,)), standing("c", 120, first=(60,))],
+            "a and b reached 70% equally soon, before all others: after 1 min of virtual time, 3 "
+            "rounds and 1 kB moved. c took 2 min (2.0× as long). With one seed there is no "
+            "interval: chance may have made the difference.",
+        ),
+        (
+            [standing("a", 60), standing("b", 60, first=(60,))],
+            "a and b reached 70% equally soon: after 1 min of virtual time, 3 rounds and 1 kB "
+            "moved.",
+        ),
+        (
             [standing("a", 60, None), standing("b", None, None, first=(60, 60))],
             "70% was not reached with most seeds; a did with 1 of 2.",
         ),

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from simfl import Options, Scenario, run
+from simfl.core.processes import portable
 from simfl.errors import ComponentError, InputError, NameNotFound, RunError, ScenarioError
 from simfl.runs.estimate import estimate
 from simfl.runs.job import Job
 from simfl.runs.many import Watch, planned
-from simfl.runs.pool import call_all, portable
+from simfl.runs.pool import call_all
 from simfl.runs.progress import Progress
 from simfl.runs.run import resume_all
 from tests.tiny import TINY

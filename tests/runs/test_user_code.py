@@ -167,7 +167,7 @@ def test_a_learning_rate_that_is_too_large_is_recorded_not_an_error(
     changes += [f"training.compression={compression}"]
     words = [word for change in changes for word in ("--set", change)]
     assert main(["run", str(file), "--out", str(tmp_path / "o"), *words, "--no-report"]) == 0
-    assert "default, seed 0: training diverged, " in capsys.readouterr().out
+    assert "default: training diverged, " in capsys.readouterr().out
     [row, *_] = load(tmp_path / "o/default/seed-0").rounds.to_dict("records")
     assert row["discarded"] > 0
     assert broken(tmp_path / "o/default/seed-0") == []

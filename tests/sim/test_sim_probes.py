@@ -69,7 +69,7 @@ def test_a_broadcast_is_not_paid_twice():
     assert [facts["bytes"] for facts in probed(world)[:2]] == [2 * 1004, 4]
     downloads = {(row.round, row.client): row.download_bytes for row in world.clients}
     assert downloads == {(r, c): 1000 if c == 2 else 0 for r in (1, 2) for c in (0, 1, 2)}
-    assert world.server.version == 2
+    assert world.server.state.version == 2
 
 
 def test_a_trial_model_is_another_model():

@@ -107,7 +107,7 @@ def test_a_round_in_which_everybody_drops_out_keeps_the_model():
     empty, full = world.rounds
     assert (empty.arrived, empty.offline, empty.end_s, empty.last_arrival_s) == (0, 2, 4, None)
     assert (full.arrived, full.start_s) == (1, 20)
-    assert world.server.version == 1
+    assert world.server.state.version == 1
     assert len(world.coordinator.arrivals) == 1
 
 
@@ -115,7 +115,7 @@ def test_a_round_in_which_everybody_is_late_keeps_the_model():
     world = make(make_fleet(2), {"name": "synchronous", "deadline": "5 s"}, stop=Stop(rounds=3))
     assert [row.end_s for row in world.rounds] == [5, 10, 15]
     assert world.outcomes == {"late": 6}
-    assert world.server.version == 0
+    assert world.server.state.version == 0
 
 
 def test_nobody_sent_is_noticed_only_when_the_time_is_up():
@@ -181,7 +181,7 @@ def test_updates_that_are_not_finite_are_discarded():
     coordinator = FakeCoordinator(broken=frozenset({(1, 0), (0, 1), (1, 1)}))
     world = make(make_fleet(2), stop=Stop(rounds=3), coordinator=coordinator)
     assert [(row.arrived, row.discarded) for row in world.rounds] == [(1, 1), (0, 2), (2, 0)]
-    assert world.server.version == 2
+    assert world.server.state.version == 2
     assert world.server.history.participations.tolist() == [2, 1]
     assert world.rounds[1].last_arrival_s is None
     assert world.rounds[1].wasted_bytes == 4000

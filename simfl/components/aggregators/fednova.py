@@ -63,7 +63,7 @@ class FedNova(Aggregator):
                 f"aggregator {self.name!r} knows how far steps of sgd reach, without `nesterov`; "
                 f"name a `momentum` that comes close in its options to go with {optimizer.name}"
             )
-        elif (run._rho or rate) and getattr(local.schedule, "per", "round") == "epoch":
+        elif (run._rho or rate) and local.schedule.by_epoch:
             yield (
                 f"aggregator {self.name!r} knows how far steps with momentum or a proximal term "
                 "reach at one learning rate a round, but `lr_schedule` changes it per epoch"
@@ -111,10 +111,19 @@ class FedNova(Aggregator):
         """Return a_k (section 4.1): the steps' total weight in the accumulated gradient."""
         steps, round_ = result.steps, result.order.round
         if rho := self._rho:
-            return float((steps - rho * (1 - rho**steps) / (1 - rho)) / (1 - rho))
+            runs = self._runs(result)
+            return sum((run - rho * (1 - rho**run) / (1 - rho)) / (1 - rho) for run in runs)
         if rate := self._rate(round_):
             return float((1 - (1 - rate) ** steps) / rate)
         # Where the learning rate falls within a round, later steps weigh less.
         full = steps * (0.0 if self._local is None else self._local.rate(round_))
         same = not result.lr_sum or not full or math.isclose(result.lr_sum, full, rel_tol=1e-6)
         return float(steps if same else steps * result.lr_sum / full)
+
+    def _runs(self, result: WorkResult) -> tuple[int, ...]:
+        """Return the steps that one optimizer made: it begins anew on a coreset."""
+        plan, local = result.order.plan, self._local
+        if local is None or not plan.coreset_epochs:
+            return (result.steps,)
+        full = min(plan.full_epochs * math.ceil(result.samples / local.batch_size), result.steps)
+        return (full, result.steps - full)

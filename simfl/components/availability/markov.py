@@ -14,6 +14,8 @@ from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
 _BACK, _AHEAD = 16, 64  # steps drawn at a time
+_LEAST = 1e-4
+"""Least probability of a change, for the time to the next one is found step by step."""
 
 
 @availabilities.register("markov")
@@ -35,6 +37,12 @@ class Markov(Availability):
             raise ValueError(
                 "p_stay_on and p_become_on can't be 1 and 0, or 0 and 1: the chain has no "
                 "equilibrium to start in"
+            )
+        changes = (self.p_become_on, 1 - self.p_stay_on)
+        if any(0 < change < _LEAST for change in changes):
+            raise ValueError(
+                f"a device that changes less than once in {1 / _LEAST:,.0f} steps needs a longer "
+                "`step`, or the availability `on_off`"
             )
         return self
 

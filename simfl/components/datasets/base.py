@@ -22,6 +22,8 @@ class Corpus:
         test: test samples of the whole federation.
         classes: number of classes.
         natural: per natural client its rows of `train`, or None.
+        natural_test: per natural client its rows of `test`: left out with a client that is (None:
+            not known whose they are).
         disposable: whether nobody else holds these arrays, so that they may be rearranged in place.
     """
 
@@ -29,6 +31,7 @@ class Corpus:
     test: Samples
     classes: int
     natural: Sequence[Ids] | None = None
+    natural_test: Sequence[Ids] | None = None
     disposable: bool = False
 
 

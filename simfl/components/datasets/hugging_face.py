@@ -14,6 +14,7 @@ from typing_extensions import override
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.own import Rows, known
 from simfl.components.datasets.parquet import array_of
+from simfl.components.datasets.pixels import mode_of, pixels
 from simfl.components.datasets.tables import TableDataset
 from simfl.core.extras import extra
 from simfl.errors import InputError
@@ -55,9 +56,26 @@ class HuggingFace(TableDataset):
         if self.test_split is not None:
             parts.append(self._split(self.test_split))
         return {
-            name: np.concatenate([_cells(part[name][:]) for part in parts])
+            name: self._column(name, [cell for part in parts for cell in part[name][:]])
             for name in parts[0].column_names
+            if all(name in part.column_names for part in parts)
         }
+
+    def _column(self, name: str, cells: list[Any]) -> NDArray[Any]:
+        """Return `(n, ...)` a column; pictures as `(n, channels, height, width)`."""
+        if not hasattr(cells[0], "getbands"):
+            return array_of(cells)
+        grey = all(mode_of(cell) == "grey" for cell in cells)
+        try:
+            pictures = [pixels(cell, "grey" if grey else "colour") for cell in cells]
+        except InputError as error:
+            raise InputError(f"{self.path!r}: column {name!r}: {error}") from None
+        if len(sizes := {picture.shape for picture in pictures}) > 1:
+            raise InputError(
+                f"{self.path!r}: column {name!r} has pictures of {len(sizes)} sizes; scale them to "
+                "one first"
+            )
+        return np.stack(pictures)
 
     def _split(self, split: str) -> Any:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")  # looked at when the package is imported
@@ -77,11 +95,3 @@ class HuggingFace(TableDataset):
         if not len(made):
             raise InputError(f"{self.path!r} has no row in its split {split!r}")
         return made
-
-
-def _cells(cells: list[Any]) -> NDArray[Any]:
-    """Return `(n, ...)` a column; pictures as `(n, channels, height, width)`."""
-    if not hasattr(cells[0], "getbands"):
-        return array_of(cells)
-    pixels = np.stack([np.asarray(cell, dtype=np.float32) / 255 for cell in cells])
-    return pixels[:, None] if pixels.ndim == 3 else pixels.transpose(0, 3, 1, 2)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -12,6 +11,7 @@ from typing_extensions import override
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.images import Images
 from simfl.components.datasets.own import OwnDataset, Rows
+from simfl.components.datasets.pixels import Mode, pixels
 from simfl.errors import InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
@@ -26,7 +26,7 @@ class ImageFolder(OwnDataset):
 
     path: str = Field(description="folder, beside the scenario", examples=["images"])
     size: int = Field(32, ge=1, description="pixels of a side that all are scaled to")
-    mode: Literal["grey", "colour"] = Field("colour", description="one channel or three")
+    mode: Mode = Field("colour", description="one channel or three")
     client: str | None = Field(
         None,
         description="regular expression whose first group, in ``CLASS/FILE``, is whose picture it "
@@ -71,11 +71,11 @@ class ImageFolder(OwnDataset):
 
         try:
             with Image.open(file) as picture:
-                scaled = picture.convert("L" if self.mode == "grey" else "RGB")
-                pixels = np.asarray(scaled.resize((self.size, self.size)), dtype=np.float32) / 255
+                return pixels(picture, self.mode, self.size)
         except OSError as error:
             raise InputError(f"{file} is no picture: {error}") from None
-        return np.ascontiguousarray(pixels.reshape(self.size, self.size, -1).transpose(2, 0, 1))
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
 
     def _whose(self, name: str) -> str:
         assert self.client is not None

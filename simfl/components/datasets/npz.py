@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
-from simfl.components.datasets.own import OwnDataset, Rows, for_testing, known
+from simfl.components.datasets.own import OwnDataset, Rows, for_testing, known, whose
 from simfl.errors import InputError
 
 
@@ -58,7 +58,9 @@ class Npz(OwnDataset):
         x, label = array(self.inputs), array(self.label)
         if x.dtype.kind not in "biuf":
             raise InputError(f"{self.source()}: array {self.inputs!r} holds no numbers")
-        client = None if self.client is None else array(self.client)
+        client = None
+        if self.client is not None:
+            client = whose(f"array {self.client!r}", array(self.client), self.source())
         test = None if self.test is None else for_testing(array(self.test).tolist())
         self._same_length(len(label), {"client": client, "test": test})
         rows = Rows(x, label, client, test)

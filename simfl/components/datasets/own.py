@@ -20,7 +20,7 @@ from simfl.core.types import Flags
 from simfl.core.units import Percent
 from simfl.errors import InputError, nearest
 
-TRUE = ("1", "1.0", "true", "yes", "test")
+TRUE = ("1", "1.0", "true", "t", "yes", "y", "test")
 """What a cell of `test` says of a test sample, whatever its case."""
 
 
@@ -33,24 +33,27 @@ class Rows:
         label: `(n,)` what is to be learned, numbers or text; or `(n, outputs)` numbers.
         client: `(n,)` whose sample each is (None: not said).
         test: `(n,)` which are for testing (None: not said).
+        test_owned: whether `client` holds for test samples, too.
     """
 
     x: NDArray[Any]
     label: NDArray[Any]
     client: NDArray[Any] | None = None
     test: Flags | None = None
+    test_owned: bool = True
 
     def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":
         """Return these rows, and more for testing: inputs and labels."""
         test = np.zeros(len(self.label), dtype=np.bool_) if self.test is None else self.test
         client = self.client
-        if client is not None:  # whose test samples are is of no account
+        if client is not None:  # whose test samples are is not known
             client = np.concatenate([client, np.repeat(client[:1], len(label))])
         return Rows(
             np.concatenate([self.x, x]),
             np.concatenate([self.label, label]),
             client,
             np.concatenate([test, np.ones(len(label), dtype=np.bool_)]),
+            test_owned=False,
         )
 
 
@@ -134,15 +137,16 @@ class OwnDataset(Dataset):
         facts = self._facts()
         return facts.shape, facts.classes
 
-    def _facts(self) -> _Facts:
+    def _facts(self, rows: Rows | None = None) -> _Facts:
+        """Return what is known of the source; anew, if its `rows` were just read."""
         try:
             stat = self.source().stat()
         except OSError as error:
             raise InputError(f"can't read {self.source()}: {error.strerror}") from None
         file = str(self.source().resolve())
         key = (self.name, file, stat.st_mtime_ns, stat.st_size, self.model_dump_json())
-        if key not in _KNOWN:
-            rows = self.rows()
+        if rows is not None or key not in _KNOWN:
+            rows = rows or self.rows()
             drawn = rows.test is None and self.test_share > 0
             n = len(rows.label) if rows.test is None else int((~rows.test).sum())
             train = n - round(n * self.test_share) if drawn else n
@@ -156,6 +160,7 @@ class OwnDataset(Dataset):
     def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
         """Read, split and normalise; the test part is drawn from ``("data", "test")``."""
         rows = self.rows()
+        self._facts(rows)  # of folders it can't be seen from outside that they have changed
         y, classes = self._targets(rows)
         test = rows.test
         if test is None:
@@ -165,8 +170,12 @@ class OwnDataset(Dataset):
         x = rows.x.astype(np.float32)
         if self.normalise == "standard":
             x = _standard(x, x[~test])
-        natural = None if rows.client is None else grouped(rows.client[~test])
-        return Corpus(Samples(x[~test], y[~test]), Samples(x[test], y[test]), classes, natural)
+        samples = Samples(x[~test], y[~test]), Samples(x[test], y[test])
+        if rows.client is None:
+            return Corpus(*samples, classes)
+        owners = rows.client[~test]
+        tested = _rows_of(np.unique(owners), rows.client[test]) if rows.test_owned else None
+        return Corpus(*samples, classes, grouped(owners), tested)
 
     def _targets(self, rows: Rows) -> tuple[NDArray[Any], int]:
         """Return `(n, ...)` targets as they are trained on, and how many classes or numbers."""
@@ -214,9 +223,31 @@ def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:
     return np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
 
 
+def _rows_of(names: NDArray[Any], owners: NDArray[Any]) -> list[NDArray[np.int64]]:
+    """Return for each of `names` the rows that are its."""
+    order = np.argsort(owners, kind="stable")
+    first, last = (np.searchsorted(owners[order], names, side) for side in ("left", "right"))
+    return [order[low:high] for low, high in zip(first, last, strict=True)]
+
+
 def for_testing(cells: Iterable[object]) -> Flags:
     """Return which cells of a column `test` say so."""
-    return np.array([str(cell).lower() in TRUE for cell in cells], dtype=np.bool_)
+    return np.array([str(cell).strip().lower() in TRUE for cell in cells], dtype=np.bool_)
+
+
+def whose(what: str, owners: NDArray[Any], file: Path) -> NDArray[Any]:
+    """Return `(n,)` owners, or labels, that are all told.
+
+    Raises:
+        InputError: some are empty, or no finite numbers.
+    """
+    empty = ~np.isfinite(owners) if owners.dtype.kind == "f" else owners == ""
+    if owners.dtype.kind in "fU" and empty.any():
+        raise InputError(
+            f"{file}: {what} has {int(empty.sum()):,} empty cells, the first of them in row "
+            f"{int(np.argmax(empty)) + 1} of {len(owners):,}"
+        )
+    return owners
 
 
 def known(name: str, names: Sequence[str], what: str, file: object) -> str:

@@ -74,7 +74,7 @@ class Shakespeare(Dataset):
         0,
         ge=0,
         description="windows left out between training and test part; 0 in FedProx's release; with "
-        "79 (stride 1) no character is in both, as in LEAF",
+        "79 (stride 1) no character is in inputs of both, as in LEAF",
     )
     generator_seed: int | None = Field(
         0, ge=0, description="seed of which roles are kept; null: the run's own seed"
@@ -100,7 +100,8 @@ class Shakespeare(Dataset):
             cut = max(int(0.8 * len(windows)), 1)
             train.append(windows[:cut])
             test.append(windows[min(cut + self.gap, len(windows)) :])
-        return Corpus(_samples(train), _samples(test), self.shape()[1], side_by_side(train))
+        owned = side_by_side(train), side_by_side(test)
+        return Corpus(_samples(train), _samples(test), self.shape()[1], *owned)
 
     def _find(self, folder: Path | None) -> Path:
         places = [] if folder is None else [folder / "shakespeare", folder]

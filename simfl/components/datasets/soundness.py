@@ -7,8 +7,8 @@ from simfl.components.datasets.clients import Samples
 from simfl.errors import InputError
 
 
-def sound(dataset: Dataset, corpus: Corpus) -> Corpus:
-    """Return `corpus`, which `dataset` loaded.
+def require_sound(dataset: Dataset, corpus: Corpus) -> None:
+    """Check `corpus`, which `dataset` loaded.
 
     Raises:
         InputError: there are no training samples, or samples that nothing could be learned from.
@@ -29,7 +29,6 @@ def sound(dataset: Dataset, corpus: Corpus) -> Corpus:
             )
         if len(samples):
             _check_values(f"{name}: {part} samples", samples, dataset, classes)
-    return corpus
 
 
 def _check_values(what: str, samples: Samples, dataset: Dataset, classes: int) -> None:

@@ -75,9 +75,8 @@ class Synthetic(Dataset):
         everything = Samples(
             np.concatenate([x for x, _ in clients]), np.concatenate([y for _, y in clients])
         )
-        return Corpus(
-            _take(everything, train), _take(everything, test), CLASSES, side_by_side(train)
-        )
+        samples = _take(everything, train), _take(everything, test)
+        return Corpus(*samples, CLASSES, side_by_side(train), side_by_side(test))
 
     def _generate(self, seed: int) -> list[tuple[NDArray[np.float32], Ids]]:
         # Published sizes and accuracies hang on this very stream and on the order of its draws.

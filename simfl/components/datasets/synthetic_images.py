@@ -31,7 +31,9 @@ class SyntheticImages(Dataset):
     samples: int = Field(6000, ge=1, description="training samples, equally many of each class")
     test_samples: int = Field(1000, ge=1, description="test samples, equally many of each class")
     noise: float = Field(
-        1.0, ge=0, description="standard deviation of a pixel's noise; the pictures' own is 1"
+        1.0,
+        ge=0,
+        description="standard deviation of a pixel's noise; the pictures' own is about 0.7",
     )
     generator_seed: int | None = Field(
         0, ge=0, description="seed of the data themselves; null: the run's own seed"

@@ -68,8 +68,8 @@ class SyntheticRegression(Dataset):
         cut = self._training
         test = Samples(*(_rows(part[:, cut:]) for part in (x, y)))
         train = Samples(*(_rows(part[:, :cut]) for part in (x, y)))
-        natural = np.split(np.arange(len(train)), self.clients)
-        return Corpus(train, test, self.outputs, natural)
+        owned, tested = (np.split(np.arange(len(part)), self.clients) for part in (train, test))
+        return Corpus(train, test, self.outputs, owned, tested)
 
 
 def _rows(parts: Floats) -> NDArray[np.float32]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.own import OwnDataset, Rows, for_testing, known
+from simfl.components.datasets.own import OwnDataset, Rows, for_testing, known, whose
+from simfl.core.types import Flags
 from simfl.errors import InputError
 
 
@@ -52,11 +53,13 @@ class TableDataset(OwnDataset):
         x = inputs[0] if len(inputs) == 1 and inputs[0].ndim > 1 else np.column_stack(inputs)
         return Rows(
             self._shaped(x, file),
-            _told(labels[0], columns[labels[0]], file)
+            whose(f"column {labels[0]!r}", columns[labels[0]], file)
             if len(labels) == 1
             else np.column_stack([_numbers(name, columns[name], file) for name in labels]),
-            None if self.client is None else _told(self.client, columns[self.client], file),
-            None if self.test is None else for_testing(columns[self.test]),
+            None
+            if self.client is None
+            else whose(f"column {self.client!r}", columns[self.client], file),
+            None if self.test is None else _tested(self.test, columns[self.test], file),
         )
 
     def _shaped(self, x: NDArray[Any], file: Path) -> NDArray[Any]:
@@ -72,17 +75,18 @@ class TableDataset(OwnDataset):
 
 def as_text(cells: Iterable[Any]) -> NDArray[np.str_]:
     """Return `(n,)` cells as text; what is missing is empty."""
-    return np.array(["" if cell is None or cell != cell else str(cell) for cell in cells])
+    return np.array(["" if cell is None or cell != cell else str(cell).strip() for cell in cells])
 
 
-def _told(name: str, column: NDArray[Any], file: Path) -> NDArray[Any]:
-    """Return a column that says something of every sample."""
-    if column.dtype.kind == "U" and len(empty := np.flatnonzero(column == "")):
+def _tested(name: str, column: NDArray[Any], file: Path) -> Flags:
+    """Return `(n,)` which samples are for testing."""
+    test = for_testing(column)
+    if not test.any():
+        said = ", ".join(repr(str(value)) for value in np.unique(column)[:3])
         raise InputError(
-            f"{file}: column {name!r} has {len(empty):,} empty cells, the first of them in row "
-            f"{empty[0] + 1} of {len(column):,}"
+            f"{file}: no cell of column {name!r} says 1, true, yes or test; it holds {said}"
         )
-    return column
+    return test
 
 
 def _is_number(cell: Any) -> bool:

@@ -37,7 +37,7 @@ class Sgd(Optimizer):
     @property
     @override
     def plain(self) -> bool:
-        return not (self.momentum or self.weight_decay)
+        return type(self) is Sgd and not (self.momentum or self.weight_decay)
 
     @override
     def update(

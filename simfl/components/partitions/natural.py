@@ -15,7 +15,7 @@ from simfl.errors import InputError
 
 @partitions.register("natural")
 class Natural(Partition):
-    """Each device is one of the data set's own clients; further ones are left out."""
+    """Each device is one of the data set's own clients; others are left out, test samples too."""
 
     reads_labels: ClassVar[bool] = False
 

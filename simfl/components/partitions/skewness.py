@@ -3,7 +3,7 @@
 Zhang et al., FL-DP3S, section V, after Wang et al., FAVOR, INFOCOM 2020 (docs/algorithms.md, D.3).
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -13,6 +13,7 @@ from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
 from simfl.core.apportion import whole_share
 from simfl.core.types import Ids, Rng
+from simfl.core.units import Percent
 
 
 @partitions.register("skewness")
@@ -23,7 +24,7 @@ class Skewness(Partition):
     O(n log n).
     """
 
-    xi: Annotated[float, Field(ge=0, le=1)] | Literal["H", "H_balanced"] = Field(
+    xi: Percent | Literal["H", "H_balanced"] = Field(
         1.0,
         description="share of the preferred label; H: half of it, half of one random other label; "
         "H_balanced: the other label is the next one, so that every label is wanted equally; "

@@ -8,6 +8,11 @@ from simfl.core.registry import Component, Registry
 class Schedule(Component, ABC):
     """How the learning rate changes over the rounds of a run."""
 
+    @property
+    def by_epoch(self) -> bool:
+        """Whether the rate changes within a round."""
+        return False
+
     @abstractmethod
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:
         """Return what the rate is multiplied by, at least 0.

@@ -1,11 +1,13 @@
 """A learning rate that falls a little every round, or every local epoch."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.schedules.base import Schedule, schedules
+from simfl.core.circumstances import Circumstances
 
 
 @schedules.register("exponential")
@@ -16,6 +18,16 @@ class Exponential(Schedule):
         gt=0, description="what the rate is multiplied by each time", examples=[0.99]
     )
     per: Literal["round", "epoch"] = Field("round", description="when")
+
+    @property
+    @override
+    def by_epoch(self) -> bool:
+        return self.per == "epoch"
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.by_epoch and circumstances.counts_steps:
+            yield f"lr_schedule {self.name!r} per epoch needs `epochs`, not `steps`"
 
     @override
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:

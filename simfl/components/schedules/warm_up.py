@@ -21,6 +21,11 @@ class WarmUp(Schedule):
         "constant", validate_default=True, description="the schedule after that"
     )
 
+    @property
+    @override
+    def by_epoch(self) -> bool:
+        return self.then.by_epoch
+
     @override
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:
         if round_ > self.rounds:

@@ -114,7 +114,7 @@ class Oort(Selector):
     _exploring: float | None = PrivateAttr(default=None)
     _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
     _percentile: float | None = PrivateAttr(default=None)
-    _exploited: Ids | None = PrivateAttr(default=None)
+    _exploited: Ids | None = PrivateAttr(default=None)  # of whom nothing was heard yet
     _earned: list[float] = PrivateAttr(default_factory=list)
     _sizes: Ids | None = PrivateAttr(default=None)
 
@@ -130,7 +130,7 @@ class Oort(Selector):
         self._pace()
         ids = view.available
         if len(ids) <= k:
-            self._exploited = ids
+            self._expect(ids)
             return ids
         score, slow = self.scores(view)
         tried = ids[np.isfinite(score[ids])]
@@ -138,13 +138,19 @@ class Oort(Selector):
         new = np.setdiff1d(ids, tried)
         # Places that no new client can take are exploited, too.
         places = max(self._places(k, rng), k - len(new))
-        self._exploited = self._exploit(score, allowed, places, rng)
-        explored = self._explore(new, k - len(self._exploited), slow, rng)
-        chosen = np.concatenate([self._exploited, explored])
+        exploited = self._exploit(score, allowed, places, rng)
+        self._expect(exploited)
+        explored = self._explore(new, k - len(exploited), slow, rng)
+        chosen = np.concatenate([exploited, explored])
         # Nobody else is left but who is blacklisted.
         rest = np.setdiff1d(tried, chosen)
         best = np.lexsort((-score[rest], ~np.isin(rest, allowed)))[: k - len(chosen)]
         return np.sort(np.concatenate([chosen, rest[best]]))
+
+    def _expect(self, exploited: Ids) -> None:
+        """Note of whom the pacer is to hear: several selections may go before that."""
+        known = exploited[:0] if self._exploited is None else self._exploited
+        self._exploited = np.union1d(known, exploited)
 
     def _explore_less(self, view: View) -> None:
         """Let the share of new clients decay, once a round."""
@@ -185,6 +191,7 @@ class Oort(Selector):
         utility[outcome.arrived] = np.where(np.isfinite(gained), gained, known)
         self._utility = utility
         exploited = np.intersect1d(outcome.arrived, self._exploited)
+        self._exploited = np.setdiff1d(self._exploited, exploited)
         earned = float(utility[exploited].sum())
         if self.arithmetic == "code":
             earned /= max(len(exploited), 1)

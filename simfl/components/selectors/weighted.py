@@ -31,9 +31,11 @@ class Weighted(Selector):
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         ids = view.available
         samples = view.history.samples[ids]
-        if len(ids) <= k or not samples.any():
+        if not samples.any():
             return ids[:k]
         if self.replacement:
             share = np.cumsum(samples) / samples.sum()
             return np.sort(ids[np.searchsorted(share, rng.random(k), side="right")])
+        if len(ids) <= k:
+            return ids
         return np.sort(ids[successive(log_shares(samples), k, rng)])

@@ -56,16 +56,17 @@ class MLflow(Tracker):
 
 class _Metrics(Record):
     def __init__(self, client: Any, record: str) -> None:
-        self._client, self._record, self._end_ms = client, record, 0.0
+        self._client, self._record = client, record
+        self._end_ms, self._rounds = 0.0, 0
 
     @override
     def add(self, steps: Sequence[Step]) -> None:
         self._keep([m for s in steps for m in _metrics(s.numbers, 1000 * s.time_s, s.round)])
-        self._end_ms = 1000 * steps[-1].time_s
+        self._end_ms, self._rounds = 1000 * steps[-1].time_s, steps[-1].round
 
     @override
     def end(self, totals: Mapping[str, float] | None) -> None:
-        self._keep(_metrics(totals or {}, self._end_ms, 0))
+        self._keep(_metrics(totals or {}, self._end_ms, self._rounds))
         status = "KILLED" if totals is None else "FINISHED"
         self._client.set_terminated(self._record, status, round(self._end_ms))
 

@@ -74,7 +74,8 @@ class Planner:
         with blaming(
             self._workload, lambda: f"planning for client {client} in round {state.round}"
         ):
-            plan = self._workload.plan(assignment)
+            # A workload may learn from what it plans, and who refuses takes no part.
+            plan = None if self.refuses(client) else self._workload.plan(assignment)
             if plan is not None:
                 _check(plan, samples, size)
         order = WorkOrder(client, issue, state.round, state.version, plan or _NOTHING, seed)

@@ -114,11 +114,6 @@ class Server:
         return self.state.why_finished
 
     @property
-    def version(self) -> int:
-        """Aggregations that changed the model, so far."""
-        return self.state.version
-
-    @property
     def change(self) -> simpy.Event:
         """What fires when next somebody stops working or comes back, or the run is finished."""
         return self.state.change

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,13 @@ from typing_extensions import override
 
 from simfl.core.evaluation import Evaluation
 from simfl.core.machine import cores
-from simfl.core.types import Params
-from simfl.core.work import OrderBatch, WorkResult
+from simfl.core.types import Floats, Params
+from simfl.core.work import OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
+from simfl.training.executors.sums import Sum
 
 if TYPE_CHECKING:
     import torch
@@ -89,6 +90,18 @@ class Auto(Executor):
         self._spent_s += time.process_time() - began
         self._calls += 1
         return results
+
+    @override
+    def worth_adding_up(self, models: int, model_bytes: int) -> bool:
+        if self._team is not None:
+            return self._team.worth_adding_up(models, model_bytes)
+        return super().worth_adding_up(models, model_bytes)
+
+    @override
+    def add_up(self, batch: OrderBatch, weigh: Callable[[Sequence[WorkOrder]], Floats]) -> Sum:
+        if (team := self._helpers()) is not None:
+            return team.add_up(batch, weigh)
+        return super().add_up(batch, weigh)
 
     @override
     def evaluate(

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from simfl.components.aggregators.weighting import GroupedSum
 from simfl.components.selectors.base import Report
 from simfl.core.evaluation import Evaluation
 from simfl.core.guard import asking, blaming_code_of
@@ -18,7 +17,7 @@ from simfl.core.registry import Component, Registry
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
-from simfl.training.executors.sums import NO_MODEL, ROOM_BYTES, Sum, is_sound
+from simfl.training.executors.sums import Sum, add_up, models_at_once
 
 if TYPE_CHECKING:
     import torch
@@ -82,24 +81,12 @@ class Executor(Component, ABC):
 
     def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
         """Train and add up, no more models at a time than fit; no total if one is not sound."""
-        total, results, discarded = GroupedSum(), list[WorkResult](), list[tuple[int, int]]()
-        places, at_once = range(len(batch.orders)), self._at_once(batch.model_bytes)
-        for first in places[::at_once]:
-            part = slice(first, first + at_once)
-            # No name for what was trained: it is to be gone when the next part is.
-            for result, weight in zip(
-                self.train(batch.part(places[part])), weights[part], strict=True
-            ):
-                if not is_sound(result):
-                    discarded.append(result.order.key)
-                elif weights.any() and not discarded:
-                    total.add(weight, result.params)
-                results.append(replace(result, params=NO_MODEL))
-        return Sum(None if discarded else total.value(), results, discarded)
+        added = add_up(self.train, batch, weights, self._at_once(batch.model_bytes))
+        return added if weights.any() else replace(added, total=None)
 
     def _at_once(self, model_bytes: int) -> int:
         """Return how many models may be there at the same time."""
-        return max(ROOM_BYTES // model_bytes, self.side_by_side)
+        return models_at_once(model_bytes, self.side_by_side)
 
     def _asking(self, batch: OrderBatch) -> AbstractContextManager[None]:
         """Let it be told, while others train `batch`, whose code that is."""

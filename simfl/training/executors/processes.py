@@ -6,31 +6,39 @@ how orders are grouped, changes no bit.  A worker that dies, or does not answer 
 its work should take, is replaced and its group computed again, in halves: orders are pure.
 """
 
+import math
 import os
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
+from simfl.components.aggregators.weighting import GROUP, GroupedSum
 from simfl.core.evaluation import Evaluation
 from simfl.core.machine import cores
-from simfl.core.types import Params
+from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import RunError
 from simfl.training.executors.base import Executor, executors
 from simfl.training.executors.groups import even_parts, lane_groups, work_of
 from simfl.training.executors.patience import Patience
+from simfl.training.executors.sums import Sum
 
 if TYPE_CHECKING:
     import torch
 
     from simfl.training.executors.worker import Worker
     from simfl.training.task import Task
+
+TRAVEL_BYTES = 1 * 2**20
+"""Models from here on are added up by workers, if that leaves none of them idle for long."""
+UNEVEN = 1.25
+"""How much longer the busiest worker may take for it than if models were shared out evenly."""
 
 DEATHS = 3
 """How often the worker of one group, or of a part of it, may die before the run is given up."""
@@ -43,6 +51,7 @@ class _Group:
     Attributes:
         at: where they are in the batch.
         work: how many samples they go through.
+        weights: `(r,)` of the sum that is wanted instead of their models (None: the models).
         failures: how often a worker has died of them, or of what they were part of.
         asked_s: when they were handed out.
         due_s: when they should be back.
@@ -50,15 +59,19 @@ class _Group:
 
     at: list[int]
     work: float
+    weights: Floats | None = None
     failures: int = 0
     asked_s: float = 0.0
     due_s: float = 0.0
 
-    def halves(self) -> "list[_Group]":
-        """Return what to try next: smaller, in case it was for want of memory."""
-        middle = len(self.at) // 2
+    def again(self) -> "list[_Group]":
+        """Return what to try next: smaller, in case it was for want of memory.
+
+        A sum's models are not all there at once, and it can't be cut without changing its bits.
+        """
+        middle = 0 if self.weights is not None else len(self.at) // 2
         parts = [part for part in (self.at[:middle], self.at[middle:]) if part]
-        return [_Group(part, self.work, self.failures + 1) for part in parts]
+        return [_Group(part, self.work, self.weights, self.failures + 1) for part in parts]
 
 
 @executors.register("processes")
@@ -98,13 +111,54 @@ class Processes(Executor):
         Raises:
             RunError: workers died again and again, or training failed in one.
         """
-        task = self.task
-        try:
-            with self._asking(batch):
-                return self._train(task, batch)
-        except BaseException:
-            self._dismiss()  # whoever is still busy would answer the next call with old results
-            raise
+        work = work_of(self.task, batch.orders)
+        groups = [
+            _Group(at, sum(work[place] for place in at))
+            for at in lane_groups(work, self.side_by_side)
+        ]
+        by_place: dict[int, WorkResult] = {}
+
+        def take(group: _Group, results: list[WorkResult]) -> None:
+            by_place.update(zip(group.at, results, strict=True))
+
+        self._compute(batch, groups, take)
+        return [by_place[at] for at in range(len(batch.orders))]
+
+    @override
+    def worth_adding_up(self, models: int, model_bytes: int) -> bool:
+        """Large models take longer to travel than to be added up where they were trained."""
+        return self._add_up_there(models, model_bytes) or super().worth_adding_up(
+            models, model_bytes
+        )
+
+    def _add_up_there(self, models: int, model_bytes: int) -> bool:
+        """Whether workers add up: where groups of the sum are as good as shared out evenly."""
+        turns = math.ceil(math.ceil(models / GROUP) / self.side_by_side)
+        even = turns * GROUP * self.side_by_side <= UNEVEN * models
+        return model_bytes >= TRAVEL_BYTES and even
+
+    @override
+    def _sum(self, batch: OrderBatch, weights: Floats) -> Sum:
+        """Each worker adds up groups of the sum, and only what comes of them travels."""
+        places = range(len(batch.orders))
+        if not weights.any() or not self._add_up_there(len(places), batch.model_bytes):
+            return super()._sum(batch, weights)
+        work = work_of(self.task, batch.orders)
+        parts = [slice(first, first + GROUP) for first in places[::GROUP]]
+        groups = [_Group(list(places[p]), sum(work[p]), weights[p]) for p in parts]
+        total, results, discarded = GroupedSum(), list[WorkResult](), list[tuple[int, int]]()
+        early: dict[int, Sum] = {}
+
+        def take(group: _Group, added: Sum) -> None:
+            early[group.at[0]] = added
+            while (following := early.pop(len(results), None)) is not None:
+                results.extend(following.results)
+                discarded.extend(following.discarded)
+                if following.total is not None and not discarded:
+                    total.add_group(following.total)
+
+        self._compute(batch, groups, take)
+        return Sum(None if discarded else total.value(), results, discarded)
 
     @override
     def evaluate(
@@ -155,26 +209,36 @@ class Processes(Executor):
                 os.close(fd)
         self._judged = None
 
-    def _train(self, task: "Task", batch: OrderBatch) -> list[WorkResult]:
+    def _compute(
+        self, batch: OrderBatch, groups: Sequence[_Group], take: Callable[[_Group, Any], None]
+    ) -> None:
+        """Have groups computed; `take` is handed each, or a part of it, as its answer comes."""
+        try:
+            with self._asking(batch):
+                self._share_out(batch, groups, take)
+        except BaseException:
+            self._dismiss()  # whoever is still busy would answer the next call with old results
+            raise
+
+    def _share_out(
+        self, batch: OrderBatch, groups: Sequence[_Group], take: Callable[[_Group, Any], None]
+    ) -> None:
         self._fill()
-        work = work_of(task, batch.orders)
-        groups = lane_groups(work, len(self._pool))
-        waiting = deque(_Group(at, sum(work[place] for place in at)) for at in groups)
+        waiting = deque(groups)
         busy: dict[int, _Group] = {}
-        by_place: dict[int, WorkResult] = {}
         while waiting or busy:
             for slot, worker in enumerate(self._pool):
                 if waiting and slot not in busy:
                     busy[slot] = group = waiting.popleft()
                     group.asked_s = time.monotonic()
                     group.due_s = group.asked_s + self._patience.limit_s(group.work, group.failures)
-                    worker.ask(batch.part(group.at), batch.bases)
+                    worker.ask(batch.part(group.at), batch.bases, group.weights)
             for slot in self._wait_for_answers(busy):
-                results = self._pool[slot].answer()
+                answer = self._pool[slot].answer()
                 group = busy.pop(slot)
-                if results is not None:
+                if answer is not None:
                     self._patience.learn(group.work, time.monotonic() - group.asked_s)
-                    by_place.update(zip(group.at, results, strict=True))
+                    take(group, answer)
                     continue
                 if group.failures + 1 >= DEATHS:
                     raise RunError(
@@ -185,8 +249,7 @@ class Processes(Executor):
                     )
                 gone, self._pool[slot] = self._pool[slot], self._hire()
                 gone.stop()
-                waiting.extendleft(group.halves())
-        return [by_place[at] for at in range(len(batch.orders))]
+                waiting.extendleft(group.again())
 
     def _wait_for_answers(self, busy: Mapping[int, "_Group"]) -> list[int]:
         """Wait; return who has answered or died.  Who is overdue is killed, as if it had died."""

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,10 +38,11 @@ def compute(
     import torch
 
     from simfl.training.executors.worker import attempt
+    from simfl.training.local import train
 
     torch.set_num_threads(1)
     bases = {version: np.array(model) for version, model in zip(versions, models, strict=True)}
-    return attempt(_task(parcel[0]), replace(batch, bases=bases))
+    return attempt(partial(train, _task(parcel[0]), replace(batch, bases=bases)))
 
 
 def compute_apart(

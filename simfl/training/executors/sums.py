@@ -1,11 +1,13 @@
 """Sums of models, which are much smaller than the models: what an executor can be asked for."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simfl.components.aggregators.weighting import GroupedSum
 from simfl.core.types import Floats
-from simfl.core.work import WorkResult
+from simfl.core.work import OrderBatch, WorkResult
 
 ROOM_BYTES = 256 * 2**20
 """Models that are kept until they are added up; of more, one part after the other is trained."""
@@ -27,6 +29,39 @@ class Sum:
     total: Floats | None
     results: list[WorkResult]
     discarded: list[tuple[int, int]]
+
+
+def add_up(
+    train: Callable[[OrderBatch], list[WorkResult]],
+    batch: OrderBatch,
+    weights: Floats,
+    at_once: int,
+) -> Sum:
+    """Train a batch and add its models up, so many at a time; no total if one is not sound.
+
+    Args:
+        train: returns the results of a batch's orders, in their order.
+        batch: its orders in canonical order.
+        weights: `(r,)` what each model is multiplied by.
+        at_once: models that may be there at the same time.
+    """
+    total, results, discarded = GroupedSum(), list[WorkResult](), list[tuple[int, int]]()
+    places = range(len(batch.orders))
+    for first in places[::at_once]:
+        part = slice(first, first + at_once)
+        # No name for what was trained: it is to be gone when the next part is.
+        for result, weight in zip(train(batch.part(places[part])), weights[part], strict=True):
+            if not is_sound(result):
+                discarded.append(result.order.key)
+            elif not discarded:
+                total.add(weight, result.params)
+            results.append(replace(result, params=NO_MODEL))
+    return Sum(None if discarded else total.value(), results, discarded)
+
+
+def models_at_once(model_bytes: int, least: int = 1) -> int:
+    """Return how many models there is room for, but `least` of them."""
+    return max(ROOM_BYTES // model_bytes, least)
 
 
 def is_sound(result: WorkResult) -> bool:

@@ -7,20 +7,21 @@ import pickle
 import signal
 import threading
 import traceback
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import recv_handle, send_handle
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from simfl.core.processes import needs_main, started
-from simfl.core.types import Params
-from simfl.core.work import OrderBatch, WorkResult
-from simfl.errors import InputError, RunError, SimflError
+from simfl.core.processes import needs_main, portable, started
+from simfl.core.types import Floats, Params
+from simfl.core.work import OrderBatch
+from simfl.errors import RunError, SimflError
 from simfl.training.executors import patience
+from simfl.training.executors.sums import add_up, models_at_once
 
-if TYPE_CHECKING:
-    from simfl.training.task import Task
+Answer = TypeVar("Answer")
 
 Packed = tuple[bytes, list[int]]
 """A pickle and the file descriptors of its large tensors, see `sharing.pack`."""
@@ -49,18 +50,21 @@ class Worker:
             for fd in fds:
                 send_handle(self.channel, fd, self._process.pid)
 
-    def ask(self, batch: OrderBatch, offered: Container[int]) -> None:
+    def ask(
+        self, batch: OrderBatch, offered: Container[int], weights: Floats | None = None
+    ) -> None:
         """Send orders, with those of their bases that it has not seen.
 
         Args:
             batch: what to train.
             offered: model versions that may be asked for again; it forgets all others.
+            weights: `(r,)` of the sum that is wanted instead of the models (None: the models).
         """
         new = {v: params for v, params in batch.bases.items() if v not in self._versions}
         old = {version for version in self._versions if version not in offered}
         self._versions = (self._versions | set(batch.bases)) - old
         with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
-            self.channel.send(("train", old, replace(batch, bases=new)))
+            self.channel.send(("train", old, replace(batch, bases=new), weights))
 
     def ask_logits(self, inputs: "Packed", params: Params, part: slice) -> None:
         """Ask for the logits of rows `part` of `inputs`, which it is given once."""
@@ -127,6 +131,7 @@ def _serve(channel: Connection) -> None:
 
         from simfl.training.evaluate import logits_of
         from simfl.training.executors.sharing import unpack
+        from simfl.training.local import train
 
         torch.set_num_threads(1)
         task = unpack(payload, fds)
@@ -134,11 +139,18 @@ def _serve(channel: Connection) -> None:
             os.close(fd)
         while True:
             match channel.recv():
-                case ("train", old, batch):
+                case ("train", old, batch, weights):
                     models.update(batch.bases)
                     for version in old:
                         models.pop(version, None)
-                    channel.send(attempt(task, replace(batch, bases=models)))
+                    part = replace(batch, bases=models)
+                    if weights is None:
+                        channel.send(attempt(partial(train, task, part)))
+                    else:
+                        room = models_at_once(part.model_bytes)
+                        channel.send(
+                            attempt(partial(add_up, partial(train, task), part, weights, room))
+                        )
                 case ("inputs", payload, n):
                     fds = [recv_handle(channel) for _ in range(n)]
                     judged, x = unpack(payload, fds)
@@ -148,16 +160,13 @@ def _serve(channel: Connection) -> None:
                     channel.send(logits_of(judged, params, x, part).cpu().numpy())
 
 
-def attempt(task: "Task", batch: OrderBatch) -> list[WorkResult] | SimflError:
+def attempt(training: Callable[[], Answer]) -> Answer | SimflError:
     """Train in this process; return the results, or what went wrong, fit to travel."""
-    from simfl.training.local import train
-
     try:
-        return train(task, batch)
-    except InputError as error:
-        return InputError(str(error))
+        return training()
     except SimflError as error:
-        return RunError(str(error))
+        told = portable(error)
+        return told if isinstance(told, SimflError) else RunError(str(error))
     except Exception:
         return RunError(f"training failed in a worker:\n{traceback.format_exc()}")
 

@@ -276,3 +276,32 @@ def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
     options = dict(wrong)
     with pytest.raises(ValidationError):
         aggregators.get(str(options.pop("name"))).model_validate(options)
+
+
+def test_fednova_knows_that_momentum_begins_anew_on_a_coreset() -> None:
+    """Equal gradients everywhere: whoever takes whichever steps, FedNova is FedAvg."""
+    rho, lr = 0.9, 0.1
+
+    def moved(*runs: int) -> float:
+        total = 0.0
+        for steps in runs:
+            velocity = 0.0
+            for _ in range(steps):
+                velocity = rho * velocity + 1.0
+                total += lr * velocity
+        return total
+
+    plans = {0: (Plan(full_epochs=1, coreset_epochs=2, coreset_size=3), (4, 4)), 1: (Plan(2), (4,))}
+    made = []
+    for client, (plan, runs) in plans.items():
+        order = WorkOrder(client, 0, 1, 0, plan, 0)
+        params = np.array([-moved(*runs)], dtype=np.float32)
+        result = WorkResult(order, params, 0.5, sum(runs), 8 if client == 0 else 4)
+        made.append(Contribution(result, np.zeros(1, dtype=np.float32)))
+    aggregator = FedNova(weighting="uniform")
+    local = LocalTraining(batch_size=2, optimizer=Sgd(lr=lr, momentum=rho))
+    aggregator.prepare(local, 2)
+    reach = [moved(4, 4) / lr, moved(4) / lr]
+    assert aggregator.aggregate(np.zeros(1, dtype=np.float32), made) == pytest.approx(
+        [-lr * np.mean(reach)], rel=1e-6
+    )

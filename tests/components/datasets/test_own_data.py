@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from simfl import Scenario, run
+from simfl.build.data import federate
 from simfl.components.datasets.base import datasets
+from simfl.components.partitions.natural import Natural
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
+from simfl.training.data import Partitioned
 from tests.components.datasets import own_files
 from tests.tiny import TINY
 
@@ -194,7 +197,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no feature": ("csv", {"features": ["c"]}, r"no column 'c'; expected one of: a, b, kind"),
     "text": ("csv", {"client": None}, r"data\.csv: column 'who' holds 'u1', which is no number"),
     "no labels": ("csv", {"label": []}, "label: expected at least 1 of them"),
-    "empty labels": ("csv", {"label": "c", "file": "gaps.csv"}, "some labels are empty"),
+    "empty labels": ("csv", {"label": "c", "file": "gaps.csv"}, "column 'c' has 1 empty cells"),
     "counts as labels": (
         "csv",
         {"label": "b", "learn": "labels", "features": ["a"]},
@@ -248,6 +251,58 @@ def test_owners_in_a_long_table_are_the_same_from_end_to_end(tmp_path):
     made = scenario({"name": "csv", "file": str(tmp_path / "long.csv"), "client": "who"})
     natural = made.data.dataset.load(None, Seeds(0)).natural
     assert len(natural) == 3
+
+
+def test_nobody_owns_what_is_nobodys(tmp_path):
+    (tmp_path / "t.csv").write_text("label,a,who\n0,1,0\n1,2,\n0,3,1\n")
+    with pytest.raises(InputError, match=r"column 'who' has 1 empty cells, .* row 2 of 3"):
+        scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who"})
+    named = {"name": "npz", "file": str(tmp_path / "t.npz"), "client": "who"}
+    np.savez(tmp_path / "t.npz", x=np.ones((3, 1)), y=np.arange(3), who=[0.0, np.nan, 1.0])
+    with pytest.raises(InputError, match="array 'who' has 1 empty cells"):
+        scenario(named)
+
+
+def test_a_column_that_says_of_nothing_that_it_is_for_testing(tmp_path):
+    (tmp_path / "t.csv").write_text("label,a,part\n0,1,train\n1,2,val\n")
+    with pytest.raises(
+        InputError, match=r"no cell of column 'part' says .* it holds 'train', 'val'"
+    ):
+        scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "test": "part"})
+    (tmp_path / "u.csv").write_text("label,a,part\ncat,1, T\n cat,2, F\ndog,3,F\n")
+    parsed = datasets.parse({"name": "csv", "file": str(tmp_path / "u.csv"), "test": "part"})
+    corpus = parsed.load(None, Seeds(0))
+    assert (len(corpus.test), len(corpus.train), corpus.classes) == (1, 2, 2)
+
+
+def test_a_folder_that_has_changed_is_looked_at_again(tmp_path):
+    from PIL import Image
+
+    def put(name):
+        (tmp_path / "train" / name).mkdir(parents=True)
+        (tmp_path / "test" / name).mkdir(parents=True)
+        for part in ("train", "test"):
+            Image.new("L", (4, 4)).save(tmp_path / part / name / "1.png")
+
+    put("cat")
+    put("dog")
+    parsed = datasets.parse({"name": "image_folder", "path": str(tmp_path), "size": 4})
+    assert parsed.shape()[1] == 2
+    put("eel")
+    assert parsed.load(None, Seeds(0)).classes == 3
+    assert parsed.shape()[1] == 3
+
+
+def test_test_samples_of_clients_that_are_left_out_are_left_out(tmp_path):
+    rows = [f"{who % 2},{who},{who},{part}" for who in range(4) for part in ("train", "test", "1")]
+    (tmp_path / "t.csv").write_text("\n".join(["label,a,who,part", *rows]))
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who", "test": "part"}
+    dataset, first = datasets.parse(named), Natural(clients="first")
+    for devices in (1, 3, 4):
+        data, test = federate(dataset, first, devices, 0.0, 0.2, None, Seeds(0))
+        assert isinstance(data, Partitioned)
+        assert sorted(set(test.x[:, 0])) == sorted(set(data.x[:, 0].tolist()))
+        assert len(test) == 2 * devices
 
 
 def test_empty_cells_are_told(tmp_path):

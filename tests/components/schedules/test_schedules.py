@@ -11,6 +11,9 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.schedules.exponential import Exponential
+from simfl.errors import ScenarioError
+from simfl.scenario import Scenario
+from tests.tiny import TINY
 
 ROUNDS = 12
 PEERS: dict[str, tuple[dict[str, Any], Callable[[SGD], LRScheduler]]] = {
@@ -78,3 +81,20 @@ def test_a_decay_by_epoch_counts_all_epochs_done() -> None:
 def test_nonsense_is_refused(name: str, options: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         schedules.get(name).model_validate(options)
+
+
+def test_a_decay_by_epoch_needs_epochs() -> None:
+    for written in (
+        {"name": "exponential", "decay": 0.5, "per": "epoch"},
+        {
+            "name": "warm_up",
+            "rounds": 3,
+            "then": {"name": "exponential", "decay": 1, "per": "epoch"},
+        },
+    ):
+        schedule = schedules.parse(written)
+        assert schedule.by_epoch
+        training = {**TINY["training"], "epochs": None, "steps": 4, "lr_schedule": written}
+        with pytest.raises(ScenarioError, match="per epoch needs `epochs`, not `steps`"):
+            Scenario.from_dict({**TINY, "training": training})
+    assert not schedules.parse({"name": "cosine", "rounds": 5}).by_epoch

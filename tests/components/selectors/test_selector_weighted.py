@@ -32,6 +32,12 @@ def test_with_replacement() -> None:
     assert abs(means.mean() - models @ [0.5, 0.3, 0.2]) < 4 * error
 
 
+def test_with_replacement_it_draws_even_where_everybody_could_take_part() -> None:
+    server, rng = fleet([8, 1, 1]), np.random.default_rng(0)
+    drawn = np.array([server.choose(Weighted(replacement=True), 3, rng) for _ in range(DRAWS)])
+    assert close(float(np.mean((drawn == 0).all(axis=1))), 0.8**3)
+
+
 def test_without_replacement_one_after_the_other() -> None:
     rng = np.random.default_rng(1)
     drawn = np.array([successive(log_shares(np.array([5, 3, 2])), 2, rng) for _ in range(DRAWS)])

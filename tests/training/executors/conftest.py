@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from simfl.training.executors import base
 from simfl.training.executors import ray as ray_executor
+from simfl.training.executors import sums
 from simfl.training.executors.ray import Ray
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +35,7 @@ def cluster(monkeypatch):
 def models_stay(monkeypatch):
     """However small they are, and only a group of them at a time."""
     monkeypatch.setattr(ray_executor, "STAY_BYTES", 0)
-    monkeypatch.setattr(base, "ROOM_BYTES", 1)
+    monkeypatch.setattr(sums, "ROOM_BYTES", 1)
 
     def never(self, batch):
         raise AssertionError("models travel")

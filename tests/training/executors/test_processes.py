@@ -17,12 +17,13 @@ from simfl.core.processes import started
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.training.data import Partitioned
-from simfl.training.executors import patience
+from simfl.training.executors import patience, processes
 from simfl.training.executors.groups import even_parts, lane_groups
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
 from simfl.training.executors.sharing import pack, unpack
 from simfl.training.executors.worker import Worker
+from tests.training.executors.results import same_sum, weigh
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task, worker_pids
 
 SIZES = [12, 5, 9]
@@ -111,6 +112,29 @@ def test_a_stopped_worker_is_killed_that_takes_no_more_of_a_model_than_a_socket_
         os.close(fd)
 
 
+@pytest.mark.parametrize("n", [32, 41, 64])
+def test_workers_add_large_models_up_to_the_same_bits_even_if_one_dies(tmp_path, monkeypatch, n):
+    monkeypatch.setattr(processes, "TRAVEL_BYTES", 1)
+    monkeypatch.setattr(Processes, "train", None)  # no model travels
+    lives = tmp_path / "lives"
+    lives.write_text("x")
+    sizes = [7, 12, 0, 5] * 16
+    task = make_task(Fatal(lives=str(lives)), sizes)
+    start, executor, inline = initial(task), Processes(workers=2), Inline()
+    executor.start(task)
+    inline.start(task)
+    orders = make_orders(sizes)[:n]
+    nothing = {order.key: np.zeros_like(start) for order in orders}
+    nonsense = {orders[at].key: start * np.float32(np.nan) for at in (17, 31)}
+    worth = executor.worth_adding_up(n, start.nbytes)
+    assert worth == (n != 41)  # one of the two would train 32 of them
+    for diverging in ({}, nonsense) if worth else ():
+        batch = OrderBatch({0: start}, orders, {**nothing, **diverging})
+        same_sum(executor.add_up(batch, weigh), inline.add_up(batch, weigh))
+    assert lives.read_text() == ("" if worth else "x")
+    executor.close()
+
+
 @pytest.mark.slow
 def test_a_third_death_ends_the_run(tmp_path):
     lives = tmp_path / "lives"
@@ -150,7 +174,8 @@ def test_no_orphans_when_the_parent_is_interrupted_or_killed(tmp_path, ending):
             """
             import sys
             sys.path.insert(0, sys.argv[1])
-            from tests.training.learning_stubs import *
+            from tests.training.executors.results import same_sum, weigh
+from tests.training.learning_stubs import *
             from simfl.training.executors.processes import Processes
 
             if __name__ == "__main__":

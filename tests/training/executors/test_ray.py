@@ -21,7 +21,7 @@ from simfl.training.executors import patience
 from simfl.training.executors import ray as ray_executor
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
-from tests.training.executors.ray_results import ROOT, SIZES, quiet, same, same_sum, slow, weigh
+from tests.training.executors.results import ROOT, SIZES, quiet, same, same_sum, slow, weigh
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
 
 

@@ -13,7 +13,7 @@ from simfl.training.executors import patience, ray_worker
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.ray import Ray
 from simfl.training.executors.ray_tasks import RayTasks
-from tests.training.executors.ray_results import ROOT, SIZES, quiet, same_sum, slow, weigh
+from tests.training.executors.results import ROOT, SIZES, quiet, same_sum, slow, weigh
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from simfl.components.aggregators.base import Contribution
 from simfl.components.aggregators.fedavg import FedAvg
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
-from simfl.training.executors import base
+from simfl.training.executors import sums
 from simfl.training.executors.base import Executor
 
 P = 70_000
@@ -61,7 +61,7 @@ def test_the_sum_is_the_same_to_the_last_bit(n: int, at_once: int, diverges: set
     batch = batch_of(n)
     executor = Draws(diverges=tuple(diverges), workers=at_once)
     with pytest.MonkeyPatch.context() as scarce:
-        scarce.setattr(base, "ROOM_BYTES", 1)
+        scarce.setattr(sums, "ROOM_BYTES", 1)
         found = executor.add_up(batch, weigh)
         assert executor.worth_adding_up(n, 4 * P) == (n > at_once)
     assert max(executor.noted) <= at_once

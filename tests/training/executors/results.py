@@ -1,4 +1,4 @@
-"""What tests of Ray have in common: which orders, and when results are the same."""
+"""What tests of executors have in common: which orders, and when results are the same."""
 
 from pathlib import Path
 

@@ -1,0 +1,40 @@
+"""What makes numbers of runs other than they look: told beside them, on the page and in tables."""
+
+import numpy as np
+
+from simfl.report import formats
+from simfl.report.charts.base import Groups
+
+
+def diverged(groups: Groups) -> list[str]:
+    """Say of each variant whose training diverged what became of that."""
+    told = []
+    for name, runs in groups.items():
+        discarded = int(sum(np.nansum(run.column("discarded")) for run in runs))
+        lost = [run for run in runs if run.loss_is_lost]
+        what = []
+        if discarded:
+            what.append(f"{formats.plural(discarded, 'update')} not finite and discarded")
+        if lost:
+            seeds = f" ({formats.plural(len(lost), 'seed')})" if len(runs) > 1 else ""
+            what.append(f"the last loss that was measured is not finite{seeds}")
+        if what:
+            told.append(f"{name}: training diverged, {' and '.join(what)}")
+    return [f"{line}; a smaller learning rate may help." for line in told]
+
+
+def seen_unequally(groups: Groups) -> list[str]:
+    """Say that targets were looked for more often with some variants than with others."""
+    every = {
+        name: int(runs[0].scenario.get("evaluation", {}).get("every", 1))
+        for name, runs in groups.items()
+    }
+    if len(set(every.values())) < 2 or not any(run.targets for g in groups.values() for run in g):
+        return []
+    listed = formats.listed(
+        [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], 6
+    )
+    return [
+        f"accuracy was looked at {listed}; a target counts from the evaluation that first saw it, "
+        "so that variants looked at less often seem slower."
+    ]

@@ -1,0 +1,34 @@
+"""What hides behind the numbers is told beside them."""
+
+from pathlib import Path
+
+from simfl import Scenario, load, run
+from simfl.report.cautions import diverged, seen_unequally
+from simfl.report.comparison_forms import render
+from simfl.report.notes import notes
+from simfl.runs.compare import compare
+from tests.tiny import TINY, RunTiny
+
+
+def test_a_run_that_diverged_is_read_and_told(tmp_path: Path) -> None:
+    wild = {**TINY["training"], "optimizer": {"name": "sgd", "lr": 1000.0}}
+    [result] = run(Scenario.from_dict({**TINY, "training": wild}), tmp_path)
+    again = load(result.folder)  # its table says nan
+    assert again.loss_is_lost
+    [told] = diverged({"wild": [again]})
+    assert told.startswith("wild: training diverged, 15 updates not finite and discarded and the")
+    assert ("Diverged", told) in notes({"wild": [again]})
+    assert "training diverged" in render(compare([again]), "markdown")
+
+
+def test_a_run_that_did_not_diverge_is_not(run_tiny: RunTiny) -> None:
+    assert diverged({"tiny": [run_tiny()]}) == []
+
+
+def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) -> None:
+    seldom = run_tiny({"evaluation.every": 3, "evaluation.targets": [0.1]})
+    often = run_tiny({"evaluation.targets": [0.1]})
+    assert seen_unequally({"a": [often]}) == []
+    [told] = seen_unequally({"a": [often], "b": [seldom]})
+    assert "looked at a every 1 round and b every 3 rounds" in told
+    assert ("Looked at unequally", told) in notes({"a": [often], "b": [seldom]})
