@@ -56,6 +56,7 @@ def made_run(
             "totals": {
                 "download_bytes": 1000 * len(rounds), "upload_bytes": 1000 * len(rounds),
                 "probe_bytes": 0, "wasted_bytes": 0, "energy_j": 2.0 * len(rounds),
+                "idle_energy_j": 0.0,
             },
             "trainings": {"issued": len(rounds), "computed": len(rounds), "dropped": 0},
         }  # fmt: skip

@@ -66,10 +66,11 @@ class RoundRow:
     """Of all participations booked in this round, as in `ClientRow.energy_j`, and of answers to
     probes: each phase's power times its time, and `power.idle` until the last has answered."""
     idle_energy_j: float = 0.0
-    """`power.idle` of all other devices that are online by their availability, from the end of the
-    round before to the end of this one.  How many are online is looked at when a round begins and
-    when it ends, and changes evenly in between; of groups above 1000 devices a sample is looked at.
-    What a device idles while it takes part is in `energy_j`, never in both."""
+    """`power.idle` of all other devices that are online by their availability, and whose battery is
+    not empty, from the end of the round before to the end of this one.  How many these are is
+    looked at when a round begins and when it ends, and changes evenly in between; of groups above
+    1000 devices a sample is looked at.  What a device idles while it takes part is in `energy_j`,
+    never in both."""
     gemd: float | None = None
     """How far the labels of those whose updates counted are from all labels: the sum over labels of
     the differences of shares, from 0 (alike) to below 2 (FL-DP3S, Eq. 15)."""

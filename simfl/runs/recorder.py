@@ -13,7 +13,7 @@ from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, read_json
 LOGS = {
     "full": None,
     "rounds": frozenset(
-        {"round", "probe", "probed", "aggregated", "evaluated", "target", "round_end"}
+        {"round", "probe", "probed", "idled", "aggregated", "evaluated", "target", "round_end"}
     ),
     "none": frozenset[str](),
 }

@@ -204,6 +204,8 @@ class RunResult(RunFiles):
     @property
     def idle_energy_j(self) -> float:
         """Joules of all devices online that took no part, up to the last round's end."""
+        if self.finished:
+            return float(self.summary["totals"]["idle_energy_j"])
         return math.fsum(self.column("idle_energy_j"))
 
     @cached_property

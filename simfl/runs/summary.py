@@ -48,7 +48,9 @@ class Summary:
         clients: devices in the fleet.
     """
 
-    kinds = frozenset({"participation", "round_end", "probed", "evaluated", "refused", "target"})
+    kinds = frozenset(
+        {"participation", "round_end", "probed", "idled", "evaluated", "refused", "target"}
+    )
     """Which kinds of events it needs to be told."""
 
     def __init__(self, targets: Sequence[float] = (), clients: int = 1) -> None:
@@ -77,6 +79,8 @@ class Summary:
         elif kind == "probed":
             self.totals["probe_bytes"] += facts["bytes"]
             self.energy_j += facts["energy_j"]
+        elif kind == "idled":
+            self.idle_energy_j += facts["energy_j"]
         elif kind == "evaluated":
             self.last, accuracy = finite(facts), facts["accuracy"]
             if accuracy is not None:  # else the loss knows no right answers

@@ -190,8 +190,13 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
             ("evaluation", "on"),
             f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
         )
-    if scenario.rounds.stop.energy is not None and not any(g.power for g in scenario.fleet):
-        yield ("rounds", "stop", "energy"), "no group of the fleet says what `power` it takes"
+    if scenario.rounds.stop.energy is not None and not any(
+        group.power is not None and group.power.at_work for group in scenario.fleet
+    ):
+        yield (
+            ("rounds", "stop", "energy"),
+            "no group of the fleet says what `power` it takes to download, compute or upload",
+        )
     if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:
         yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"
     elif scenario.training.augmentation.crop and scenario.data.dataset.black is None:

@@ -31,6 +31,11 @@ class PowerDraw(Part):
     compute: Power = Field(0.0, description="while it trains")
     upload: Power = Field(0.0, description="while it sends")
 
+    @property
+    def at_work(self) -> bool:
+        """Whether work takes any."""
+        return max(self.download, self.compute, self.upload) > 0
+
 
 class RateJitter(Part):
     """How a device's rates differ from time to time: by a log-normal factor."""

@@ -1,12 +1,14 @@
 """One document -> the runs it stands for: every variant, swept, with every seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
 from simfl.scenario.experiment import SEEDS
+from simfl.scenario.overrides import Override
+from simfl.scenario.place import Location, dotted
 from simfl.scenario.problems import report
 from simfl.scenario.scenario import Scenario, check, read
 from simfl.scenario.sweep import Point, names, points
@@ -72,6 +74,7 @@ def expand(
         return _runs(DEFAULT, base, seeds, {})
     document = _document(base)
     swept = [()] if base.sweep is None else points(base.sweep, base.seed)
+    _refuse_what_is_swept(document, swept)
     todo = [
         (_named(own, point), (own, combination))
         for own in base.variants or [None]
@@ -120,6 +123,38 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> None:
         first = choice.min if isinstance(choice, Range) else choice[0]
         changed = changed.change(document.override(path, ("tune", "parameters", path), first))
     read(changed)
+
+
+def _refuse_what_is_swept(document: Document, swept: Sequence[Point]) -> None:
+    """Refuse changes of what is swept: points would be named after values that they don't have.
+
+    Raises:
+        ScenarioError: naming the change.
+    """
+    for factor in swept[0]:
+        path = document.override(*factor).path
+        for override in document.overrides:
+            if _changes(override, path):
+                place = override.marks[override.path].key
+                raise ScenarioError(
+                    f"{place}: {dotted(path)} is swept; change the sweep instead, "
+                    f"`--set 'sweep={{{dotted(path)}: [...]}}'`"
+                )
+
+
+def _changes(override: Override, path: Location) -> bool:
+    """Whether an override is about what `path` leads to, or something in it."""
+    depth = min(len(path), len(override.path))
+    if path[:depth] != override.path[:depth]:
+        return False
+    value = override.value
+    for key in path[depth:]:
+        if not isinstance(value, Mapping):
+            return True  # it replaces all
+        if key not in value:
+            return False
+        value = value[key]
+    return True
 
 
 def _named(own: str | None, point: str) -> str:

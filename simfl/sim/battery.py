@@ -51,6 +51,7 @@ class Batteries:
         self._charge_w, self._idle_w, self._schedule = charge_w, idle_w, plugged
         self._draw_w: Floats = np.full(n, idle_w)
         self._at_s: Floats = np.zeros(n)
+        self._empty_s: Floats = np.where(self._level_j > 0, math.inf, 0.0)
         self._plugged: NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
         # Until when that holds; a first look is due where there is a charger at all.
         self._until_s: Floats = np.full(n, math.inf if plugged is None else 0.0)
@@ -63,6 +64,11 @@ class Batteries:
                 self._plugged[device], self._until_s[device] = self._look(device, until_s)
         self._integrate(devices, now_s)
         return self._level_j[devices]
+
+    def empty_since_s(self, device: int, now_s: float) -> float:
+        """Return since when `device` has been empty (inf: it is not)."""
+        self.level_j(np.array([device]), now_s)
+        return float(self._empty_s[device])
 
     def able(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
         """Return `(m,)` whether each of `devices` has charge enough to take work."""
@@ -129,7 +135,13 @@ class Batteries:
     def _integrate(self, devices: Ids, now_s: float) -> None:
         watts = self._charge_w * self._plugged[devices] - self._draw_w[devices]
         full_j = self._capacity_j[devices]
-        level_j = self._level_j[devices] + watts * (now_s - self._at_s[devices])
-        level_j[level_j < _NOTHING * full_j] = 0.0
+        before_j = self._level_j[devices]
+        level_j = before_j + watts * (now_s - self._at_s[devices])
+        empty = level_j < _NOTHING * full_j
+        level_j[empty] = 0.0
         self._level_j[devices] = np.minimum(level_j, full_j)
+        self._empty_s[devices[~empty]] = math.inf
+        emptied = empty & (self._empty_s[devices] == math.inf)
+        lasted_s = before_j[emptied] / np.maximum(-watts[emptied], 1e-300)
+        self._empty_s[devices[emptied]] = np.minimum(self._at_s[devices[emptied]] + lasted_s, now_s)
         self._at_s[devices] = now_s

@@ -118,12 +118,15 @@ class Fleet:
     def idle_w(self, now_s: float) -> float:
         """Return what the devices that are online would draw if all were idle, watts.
 
-        Of a large group `_WATCHED` devices stand for all.
+        An empty battery gives nothing.  Of a large group `_WATCHED` devices stand for all.
         """
         watts = 0.0
         for group in self.groups:
             if group.power.idle > 0:
-                online = group.schedule.online(group.some(_WATCHED), now_s)
+                some = group.some(_WATCHED)
+                online = group.schedule.online(some, now_s)
+                if group.batteries is not None:
+                    online = online & (group.batteries.level_j(some, now_s) > 0)
                 watts += group.power.idle * group.count * (np.count_nonzero(online) / len(online))
         return watts
 

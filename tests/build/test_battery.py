@@ -263,6 +263,59 @@ def test_shared_links_notice_an_empty_battery_too(tmp_path: Path) -> None:
     assert left["t"] == 50
 
 
+def test_who_waits_with_an_empty_battery_draws_nothing(tmp_path: Path) -> None:
+    """2.5 J last for a second of computing and 1.5 s of waiting."""
+    watts = dict.fromkeys(("idle", "download", "compute", "upload"), "1 W")
+    quick = {"name": "quick", "count": 1, "compute": "100 samples/s", "power": watts}
+    store = {"capacity": "10 J", "start": "25%", "minimum": "20%"}
+    one = {
+        "data": {"dataset": {"name": "synthetic_images", "samples": 200, "size": 6}},
+        "fleet": [
+            {**quick, "battery": store},
+            {"name": "slow", "count": 1, "compute": "1 samples/s"},
+        ],
+        "rounds": {"clients": 2, "stop": {"rounds": 3}},
+    }
+    [result] = run(Scenario.from_dict({**one, "model": "mlp"}), tmp_path, Options(time_only=True))
+    assert result.clients.energy_j.tolist() == pytest.approx([2.5, 0, 0, 0])
+    assert result.rounds.idle_energy_j[1:].tolist() == [0, 0]
+
+
+def test_since_when_a_battery_has_been_empty() -> None:
+    found = battery((100, math.inf), idle=5, charge=10)
+    assert found.empty_since_s(0, 10) == math.inf
+    assert found.empty_since_s(0, 50) == 20
+    assert found.empty_since_s(0, 90) == 20
+    assert found.empty_since_s(0, 101) == math.inf
+
+
+def test_who_was_busy_while_it_was_away_is_looked_up_anew(tmp_path: Path) -> None:
+    """Its phases drew less than idling, so it is back sooner than was foreseen while it worked."""
+    (tmp_path / "a.csv").write_text("device,start_s,end_s\na,0,9.875\n")
+    gone = {"name": "trace", "file": "a.csv", "period": "10000 s", "shift": False}
+    store = {"capacity": "100 J", "start": "52%", "minimum": "50%", "charge": "2.1 W"}
+    fleet = [
+        {"name": "A", "count": 1, "compute": "1 samples/s", "availability": gone},
+        {"name": "C", "count": 1, "compute": "0.05 samples/s"},
+        {
+            "name": "B",
+            "count": 1,
+            "compute": "10 samples/s",
+            "uplink": "2438.4 bit/s",
+            "power": {"idle": "2 W", "compute": "6 W"},
+            "battery": {**store, "plugged": "always"},
+        },
+    ]
+    rounds = {"clients": 3, "policy": "fedasync", "stop": {"rounds": 2, "time": "1000 s"}}
+    data = {"dataset": {"name": "synthetic_images", "samples": 300, "size": 6}}
+    model = {"name": "mlp", "hidden": [16]}
+    file = tmp_path / "s.yaml"
+    file.write_text(json.dumps({"data": data, "model": model, "fleet": fleet, "rounds": rounds}))
+    [result] = run(Scenario.load(file), tmp_path, Options(time_only=True))
+    mine = result.clients[result.clients.group == "B"]
+    assert mine.selected_s.tolist()[:2] == pytest.approx([0, 180])
+
+
 def test_capacities_and_starts_are_drawn(tmp_path: Path) -> None:
     battery = {
         "capacity": {"distribution": "uniform", "min": "10 Wh", "max": "20 Wh"},

@@ -59,12 +59,22 @@ def test_some_of_all_are_drawn_by_the_seed() -> None:
 
 def test_with_variants_and_changes_from_outside() -> None:
     text = GRID + "variants: {near: {rounds.clients: 7}, far: {training.epochs: 3}}\n"
-    found = runs(text, "selection=tifl")
+    found = runs(text, "training.batch_size=7")
     assert len(found) == 12
     assert found[0].variant == "near_clients=5_selection=uniform"
     assert found[-1].factors == {"variant": "far", "rounds.clients": 20, "selection": "oort"}
-    assert {run.scenario.selection.name for run in found} == {"tifl"}
+    assert {run.scenario.training.batch_size for run in found} == {7}
     assert [run.scenario.rounds.clients for run in found[:6:2]] == [5, 10, 20]
+
+
+@pytest.mark.parametrize(
+    "change", ["rounds.clients=9", "rounds={clients: 9}", "selection={name: tifl}"]
+)
+def test_what_is_swept_is_not_changed_from_outside(change: str) -> None:
+    """Points would be named after values that they don't have."""
+    with pytest.raises(ScenarioError, match="is swept; change the sweep instead, `--set 'sweep="):
+        runs(GRID, change)
+    assert len(runs(GRID, "rounds={min_clients: 2}")) == 6
 
 
 def test_a_scenario_stands_for_the_same_runs_as_its_document() -> None:

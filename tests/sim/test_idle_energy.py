@@ -32,6 +32,14 @@ def test_the_round_ends_with_the_aggregation():
     assert world.rounds[0].idle_energy_j == 0.0
 
 
+@pytest.mark.parametrize("end_s", [5.0, 10.0, 15.0])
+def test_what_is_idled_after_the_last_round_counts(end_s):
+    world = make(make_fleet(3, power=IDLE), clients=1, stop=Stop(time_s=end_s))
+    tail_j = sum(facts["energy_j"] for _, kind, facts in world.events if kind == "idled")
+    idle_j = sum(row.idle_energy_j for row in world.rounds) + tail_j
+    assert idle_j == pytest.approx(2 * 0.5 * end_s)
+
+
 def test_who_leaves_after_delivering_waits_no_longer():
     sessions = [[(0.0, 13.0), (16.0, INF)], ALWAYS]
     world = make(make_fleet(2, [1, 0.5], sessions=sessions, power=IDLE))

@@ -80,6 +80,7 @@ def energy(records: Records) -> Violations:
         totals = records.summary["totals"]
         yield from _close(SUMMARY, 1, totals, "energy_j", total_j)
         idle_j = sum(row["idle_energy_j"] for row in records.rounds)
+        idle_j += sum(event["energy_j"] for _, event in records.of("idled"))
         yield from _close(SUMMARY, 1, totals, "idle_energy_j", idle_j)
 
 

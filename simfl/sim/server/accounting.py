@@ -104,6 +104,11 @@ class Accounting:
         self._spend(moved, energy_j)
         return moved, energy_j
 
+    def close_run(self) -> None:
+        """Tell what devices idled since the last round ended."""
+        if (idle_j := self._idle.tell()) > 0:
+            self._state.note("idled", energy_j=idle_j)
+
     def close(
         self, evaluation: Evaluation | None, train_loss: float | None, gemd: float | None
     ) -> None:

@@ -49,6 +49,8 @@ class Candidates:
     def release(self, device: int) -> None:
         """Record that `device` is idle again."""
         self._free[device] = True  # without samples it would never have been occupied
+        if self._back_s is not None:  # at work its battery was fed otherwise than was foreseen
+            self._back_s[device] = -np.inf
         self.busy -= 1
 
     def dismiss(self, device: int) -> None:

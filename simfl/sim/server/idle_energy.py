@@ -47,8 +47,11 @@ class IdleEnergy:
         if self._at_work.get(errand.device) is not errand:
             return
         del self._at_work[errand.device]
-        watts = self._fleet.group(errand.device).power.idle
-        now_s = self._state.timeline.now
+        group, now_s = self._fleet.group(errand.device), self._state.timeline.now
+        watts = group.power.idle
+        if group.batteries is not None and errand.ended_s is not None:  # it waits no longer
+            empty_s = group.batteries.empty_since_s(errand.device - group.first, now_s)
+            errand.free_s = min(errand.free_s, max(empty_s, errand.ended_s))
         ended_s = now_s if errand.ended_s is None else errand.ended_s
         self._booked_j += watts * (ended_s - errand.started_s + errand.waited_s(now_s))
         self._watts -= watts

@@ -211,6 +211,7 @@ class Server:
         """End the run: call off who is at work, judge the last model."""
         yield from self._dispatch.abandon(self._background.alive)
         self._round_end.close_run()
+        self.accounting.close_run()
 
     def interrupt(self) -> Waits:
         """End the rounds that were begun, though the run goes on: call off who is at work."""
