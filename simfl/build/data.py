@@ -12,7 +12,7 @@ from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.apportion import whole_share
-from simfl.core.guard import blaming
+from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError
@@ -87,6 +87,11 @@ def _deal(
     try:
         with blaming(partition, "dealing", told_as=InputError):
             dealt = partition.deal(source, clients, seeds.stream("partition"))
+            for rows in dealt:
+                sound = isinstance(rows, np.ndarray) and (rows.dtype.kind in "iu" or not len(rows))
+                expect(sound, "arrays of rows, whole numbers", rows)
+                inside = not len(rows) or (rows.min() >= 0 and rows.max() < len(corpus.train))
+                expect(inside, f"rows from 0 to {len(corpus.train) - 1}", rows)
     except InputError as error:
         raise Unfit("partition", str(error)) from error
     if len(dealt) != clients:

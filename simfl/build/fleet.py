@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from simfl.build.guarded import guarded_schedule
 from simfl.build.jitter import jitter
+from simfl.components.availability.base import Availability, OnlineSchedule
+from simfl.core.guard import blaming
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError
@@ -125,11 +128,16 @@ class _Drawing:
         """
         group = self._group
         power = Power() if group.power is None else Power(**group.power.model_dump())
-        schedule = group.availability.schedule(group.count, group.name, self._seeds, folder)
+        schedule = self._schedule(group.availability, group.name, folder)
         batteries = self._batteries(power.idle, folder)
         return DeviceGroup(
             group.name, first, group.count, schedule, group.on_offline, power, batteries
         )
+
+    def _schedule(self, availability: Availability, name: str, folder: Path) -> OnlineSchedule:
+        with blaming(availability, f"scheduling {name}", told_as=InputError):
+            schedule = availability.schedule(self._group.count, name, self._seeds, folder)
+        return guarded_schedule(availability, schedule)
 
     def _batteries(self, idle_w: float, folder: Path) -> Batteries | None:
         """Return the devices' batteries, None if they are on mains; idle they draw `idle_w`."""
@@ -145,7 +153,7 @@ class _Drawing:
         if battery.plugged is not None:
             # Not the addresses of the group's availability, which is a matter of its own.
             name = f"{self._group.name}/battery"
-            plugged = battery.plugged.schedule(self._group.count, name, self._seeds, folder)
+            plugged = self._schedule(battery.plugged, name, folder)
         capacity = self._drawn(battery.capacity, "battery")
         return Batteries(capacity, shares, battery.minimum, battery.charge, idle_w, plugged)
 

@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from simfl.build.guarded import guarded_links
 from simfl.build.jitter import jitter
+from simfl.core.guard import blaming
 from simfl.core.seeds import Seeds
+from simfl.errors import InputError
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Links
@@ -25,4 +28,7 @@ def bind_links(scenario: Scenario, fleet: Fleet, seeds: Seeds, timeline: Timelin
         extra["variation"] = variation
     if network.reads_files:
         extra["folder"] = scenario.root
-    return network.bind(timeline, fleet.downlink_bps, fleet.uplink_bps, fleet.latency_s, **extra)
+    own = fleet.downlink_bps, fleet.uplink_bps, fleet.latency_s
+    with blaming(network, "binding its links", told_as=InputError):
+        links = network.bind(timeline, *own, **extra)
+    return guarded_links(network, links)

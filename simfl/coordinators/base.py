@@ -3,14 +3,14 @@
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.partitions.describe import gemd
-from simfl.components.selectors.base import Probe, Reports, Selector, View
+from simfl.components.selectors.base import Probe, Report, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
 from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
@@ -86,6 +86,7 @@ class BaseCoordinator(Coordinator):
         with blaming(self._selector, f"asking clients in round {view.round}"):
             probe = self._selector.probe(view, reports, rng)
             if probe is not None:
+                expect(probe.report in get_args(Report), f"one of {get_args(Report)}", probe.report)
                 asked = _check_clients(probe.clients, view.clients)
                 expect(len(set(asked)) == len(asked), "distinct clients", asked)
             return probe

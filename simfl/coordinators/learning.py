@@ -10,7 +10,7 @@ from simfl.components.aggregators.base import Contribution
 from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.core.evaluation import Evaluation
-from simfl.core.guard import blaming, check_vector
+from simfl.core.guard import blaming, check_places, check_vector
 from simfl.core.seeds import generator
 from simfl.core.types import Params
 from simfl.core.work import WorkOrder, WorkResult
@@ -77,8 +77,9 @@ class UpdatePath:
             return contributions
         updates = [contribution.update for contribution in contributions]
         with blaming(self.filter, f"judging updates in round {round_}"):
-            kept = self.filter.choose(updates, self.last_change, round_)
-            return [contributions[index] for index in kept]
+            chosen = self.filter.choose(updates, self.last_change, round_)
+            kept = check_places(chosen, len(updates), ordered=True)
+        return [contributions[index] for index in kept]
 
 
 @dataclass(frozen=True)

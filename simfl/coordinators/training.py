@@ -14,7 +14,7 @@ from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.evaluation import Evaluation
-from simfl.core.guard import blaming, check_vector, names, users_own
+from simfl.core.guard import blaming, check_vector, expect, names, read_only, users_own
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.errors import ComponentError
@@ -123,10 +123,12 @@ class TrainingCoordinator(BaseCoordinator):
             if contributions := self._path.let_through(received, round_):
                 with blaming(self._aggregator, f"aggregating in round {round_}"):
                     if summed is None:
-                        model = self._aggregator.aggregate(self.model, contributions)
+                        given = read_only(self.model)
+                        model = self._aggregator.aggregate(given, contributions)
                     elif summed.total is not None:
                         model = summed.total.astype(np.float32)
                     check_vector(model, self.model)
+                    model = np.require(model, requirements="W")  # it may be the one given
                 self._observe(round_, selected, contributions, by_key)
                 self._path.last_change = model - self.model
             self.version += 1
@@ -234,7 +236,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
-        base = self._models[result.order.base]
+        base = read_only(self._models[result.order.base])
         received = self._path.received(result, base)
         return Contribution(
             received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
@@ -276,7 +278,13 @@ class TrainingCoordinator(BaseCoordinator):
         self._models = {v: params for v, params in self._models.items() if v in needed}
 
     def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
-        return self._executor.train(self._batch(orders)) if orders else []
+        if not orders:
+            return []
+        with blaming(self._executor, f"training in round {orders[0].round}"):
+            results = self._executor.train(self._batch(orders))
+            trained = [result.order.key for result in results]
+            expect(trained == [order.key for order in orders], "the orders' results", trained)
+        return results
 
     def _batch(self, orders: Sequence[WorkOrder]) -> OrderBatch:
         bases = {order.base: self._models[order.base] for order in orders}
@@ -303,6 +311,7 @@ class TrainingCoordinator(BaseCoordinator):
         files = {MODEL: self._global.dump(self.model)}
         with blaming(self._selector, "showing its state"):
             shown = self._selector.diagnostics()
+            expect(isinstance(shown, Mapping), "arrays by name", type(shown).__name__)
         if shown:
             buffer = io.BytesIO()
             np.savez(buffer, **shown)  # type: ignore[arg-type]  # names of arrays

@@ -15,7 +15,7 @@ import numpy as np
 
 from simfl.core.memory import is_out_of_memory
 from simfl.core.registry import Component
-from simfl.core.types import Params
+from simfl.core.types import Ids, Params
 from simfl.errors import ComponentError, SimflError
 
 _SIMFL = str(Path(__file__).parents[1]) + os.sep
@@ -167,6 +167,30 @@ def check_vector(vector: object, like: Params) -> Params:
     odd = np.flatnonzero(~np.isfinite(vector))
     expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
     return vector
+
+
+def read_only(vector: Params) -> Params:
+    """Return `vector` for others to look at: it is also somebody else's, and not to be changed."""
+    view = vector.view()
+    view.flags.writeable = False
+    return view
+
+
+def check_places(places: object, n: int, *, ordered: bool = False) -> Ids:
+    """Return `places` if they are `(m,)` distinct whole numbers from 0 to ``n - 1``.
+
+    Raises:
+        Unexpected: they are not.
+    """
+    expected = f"distinct places from 0 to {n - 1}" + (" in ascending order" if ordered else "")
+    found = np.asarray(places)
+    whole = found.dtype.kind in "iu" or not found.size
+    expect(found.ndim == 1 and whole, expected, f"{found.dtype} of shape {found.shape}")
+    found = found.astype(np.int64)
+    expect(not len(found) or (found.min() >= 0 and found.max() < n), expected, found)
+    expect(len(np.unique(found)) == len(found), expected, found)
+    expect(not ordered or bool((np.diff(found) > 0).all()), expected, found)
+    return found
 
 
 def users_own(components: Sequence[Component]) -> list[Component]:

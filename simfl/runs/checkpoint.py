@@ -41,6 +41,7 @@ class Checkpoints:
         self._state = state
         self._every_s = every_s
         self._due = time.monotonic() + every_s
+        _to_tensors(state(), "state")  # what can't be kept is told before anything is computed
 
     @property
     def due(self) -> bool:
@@ -82,7 +83,7 @@ def save(folder: Path, state: Mapping[str, Any]) -> None:
     import torch
 
     buffer = io.BytesIO()
-    torch.save(_to_tensors(dict(state)), buffer)
+    torch.save(_to_tensors(dict(state), "state"), buffer)
     data = buffer.getvalue()
     try:
         folder.mkdir(exist_ok=True)
@@ -148,22 +149,34 @@ def _check(state: Mapping[str, Any], run: Mapping[str, Any], recorded: int) -> N
         raise RunError(f"it is ahead of the log: {state['events']} events, {recorded} recorded")
 
 
-def _to_tensors(value: Any) -> Any:
+def _to_tensors(value: Any, where: str) -> Any:
+    """Return `value` as PyTorch keeps it.
+
+    Args:
+        value: what is to be kept.
+        where: what messages call it.
+
+    Raises:
+        RunError: something in it can't be kept.
+    """
     import torch
 
     if isinstance(value, np.ndarray):
-        return torch.from_numpy(np.ascontiguousarray(value).reshape(value.shape))
+        return torch.from_numpy(np.require(value, requirements="CW").reshape(value.shape))
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
-        return {_to_tensors(key): _to_tensors(item) for key, item in value.items()}
+        return {
+            _to_tensors(key, f"{where}, key {key!r}"): _to_tensors(item, f"{where}, {key}")
+            for key, item in value.items()
+        }
     if type(value) in (list, tuple):
-        return type(value)(_to_tensors(item) for item in value)
+        return type(value)(_to_tensors(item, where) for item in value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise RunError(
-        f"a checkpoint can't hold a {type(value).__name__}: the `state_dict` of a selector or an "
-        "aggregator consists of arrays, numbers, text, lists, tuples and dicts"
+        f"a checkpoint can't hold {where}, a {type(value).__name__}: what a component remembers "
+        "(its `state_dict`) may be arrays, numbers, text, lists, tuples and dicts"
     )
 
 

@@ -9,9 +9,11 @@ A trial is given up as soon as it can't be the best: a run ends at the target, a
 as much as the best trial's median; the last seeds are left out where the others have decided.
 """
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from optuna.trial import Trial as Asked
 
 TRIALS = "trials.csv"
+
+STALE = 10
+"""Choices asked for in a row that were tried before; then one that was not is taken instead."""
 
 
 def tune(
@@ -79,22 +84,55 @@ def tune(
 def _tuned(
     study: "_Study", asking: "Asking", optuna: Any, tell: Callable[[Tuning], None]
 ) -> Tuning:
-    """Try as many choices as there are trials."""
+    """Try as many choices as there are trials, or all that there are; none of them twice."""
     tuning = Tuning(study.base.name, study.spec, study.folder, ())
-    for number in range(study.spec.trials):
+    tried: dict[str, tuple[Trial, float]] = {}
+    stale = 0
+    while len(tuning.trials) < study.spec.trials:
+        if stale >= STALE:
+            if (untried := next(_untried(study.choices, tried), None)) is None:
+                break
+            asking.enqueue_trial(untried)
         asked = asking.ask()
-        trial = study.attempt(number, {p: _suggest(asked, p, c) for p, c in study.choices.items()})
+        parameters = {p: _suggest(asked, p, c) for p, c in study.choices.items()}
+        key = json.dumps(parameters, sort_keys=True)
+        stale = stale + 1 if key in tried else 0
+        if key not in tried:
+            trial = study.attempt(len(tuning.trials), parameters)
+            tried[key] = trial, study.gap
+            tuning = replace(tuning, trials=(*tuning.trials, trial))
+            write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
+            tell(tuning)
+        trial, gap = tried[key]
         for name, most in tuning.limits.items():
             asked.set_constraint(name, trial.taken.get(name, math.inf) - most)
         if trial.state in ("done", "over a limit"):
             asking.tell(asked, trial.value)
         else:
-            asked.report(study.gap, 1)
+            asked.report(gap, 1)
             asking.tell(asked, state=optuna.trial.TrialState.PRUNED)
-        tuning = replace(tuning, trials=(*tuning.trials, trial))
-        write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
-        tell(tuning)
     return tuning
+
+
+def _untried(
+    choices: Mapping[str, Range | Sequence[Any]], tried: Container[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield what is left to try, as the sampler has it, where all choices can be listed.
+
+    Of a range that is not of whole numbers nothing is ever tried twice but by chance.
+    """
+    listed: dict[str, list[tuple[Any, Any]]] = {}  # as the sampler has it, as a scenario does
+    for path, choice in choices.items():
+        if not isinstance(choice, Range):
+            listed[path] = list(enumerate(choice))
+        else:
+            low, high = choice.bounds
+            whole = range(int(low), int(high) + 1) if choice.whole else ()
+            listed[path] = [(number, number) for number in whole]
+    for values in product(*listed.values()):
+        written = {path: value for path, (_, value) in zip(listed, values, strict=True)}
+        if json.dumps(written, sort_keys=True) not in tried:
+            yield {path: asked for path, (asked, _) in zip(listed, values, strict=True)}
 
 
 def _optuna() -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import Cohort
-from simfl.core.guard import blaming_code_of
+from simfl.core.guard import blaming, blaming_code_of, check_places, expect
 from simfl.core.memory import is_out_of_memory
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params
@@ -157,12 +157,14 @@ class _Training:
         index = torch.from_numpy(rows).to(self._program.device)
         x, y = self._x[index], self._y[index]
         hold(self._program, params)
-        chosen = coreset.choose(
-            sample_features(kind, self._program.module, self._task.training.loss, x, y),
-            y.cpu().numpy(),
-            order.plan.coreset_size,
-            generator(seed, Purpose.CORESET),
-        )
+        features = sample_features(kind, self._program.module, self._task.training.loss, x, y)
+        size, rng = order.plan.coreset_size, generator(seed, Purpose.CORESET)
+        with blaming(coreset, f"choosing a coreset of client {order.client}"):
+            chosen = kept, weights = coreset.choose(features, y.cpu().numpy(), size, rng)
+            check_places(kept, len(rows))
+            expect(len(kept) == len(weights), f"{len(kept)} weights", len(weights))
+            sound = np.isfinite(weights).all() and (np.asarray(weights) > 0).all()
+            expect(sound, "weights above 0", weights)
         if kind == "inputs":
             self._task.static_coresets[key] = chosen
         return chosen

@@ -51,7 +51,8 @@ class Task:
     @property
     def code(self) -> tuple[Component, ...]:
         """Components whose code runs in training: they may be a user's."""
-        return self.model, self.training.optimizer, self.training.loss
+        own = self.model, self.training.optimizer, self.training.loss
+        return own if self.coreset is None else (*own, self.coreset)
 
     def without_data(self) -> "Task":
         """Return this task with no clients: what remains is small, and may be kept or sent."""

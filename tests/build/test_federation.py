@@ -14,7 +14,7 @@ from simfl.components.datasets.clients import Samples
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
-from simfl.errors import ScenarioError
+from simfl.errors import InputError, ScenarioError
 from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.data import Partitioned
@@ -92,6 +92,19 @@ def test_samples_lie_client_by_client_and_nobodys_are_left_behind() -> None:
 
 def test_samples_with_two_owners_are_not_copied() -> None:
     assert len(dealt([[1, 2, 3], [3, 4]]).x) == SIZE
+
+
+@pytest.mark.parametrize("parts", [[[0, SIZE]], [[-1]], [[0.5]]])
+def test_rows_that_are_not_there_are_told(parts: list[list[float]]) -> None:
+    class Elsewhere(Partition):
+        name: ClassVar[str] = "elsewhere"
+
+        @override
+        def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+            return [np.array(part) for part in parts]
+
+    with pytest.raises(InputError, match=r"partition 'elsewhere', dealing: expected .*rows"):
+        federate(Numbered(), Elsewhere(), 1, 0.0, 0.2, None, Seeds(0))
 
 
 def test_what_a_partition_can_not_deal_is_told_with_its_place(tmp_path: Path) -> None:

@@ -10,17 +10,23 @@ from pydantic import Field
 from torch import nn
 
 from simfl.components.aggregators.fedavg import FedAvg
+from simfl.components.availability.always import Always
 from simfl.components.compressors.none import NoCompression
 from simfl.components.datasets.synthetic_images import SyntheticImages
+from simfl.components.filters.none import NoFilter
 from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.models.logistic_regression import LogisticRegression
 from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.constant import Constant
+from simfl.components.selectors.base import Probe
 from simfl.components.selectors.uniform import Uniform
 from simfl.components.workloads.full import Full
 from simfl.core.work import Plan
+from simfl.sim.networks.base import Links
+from simfl.sim.networks.shared import Shared
 from simfl.sim.policies.base import RoundPolicy
 from simfl.sim.policies.synchronous import Synchronous
+from simfl.training.executors.inline import Inline
 
 
 class Mended:
@@ -76,6 +82,8 @@ class FaultyAggregator(FedAvg):
             "shape": lambda: new[:-1],
             "type": lambda: new.astype(np.float64),
             "list": lambda: new.tolist(),
+            "in place": lambda: np.add(model, new - model, out=model),
+            "in bases": lambda: np.multiply(contributions[0].base, 0, out=contributions[0].base),
             "forever": forever,
             "exits": lambda: sys.exit(0),
         }[self.fault]()
@@ -129,8 +137,12 @@ class FaultyOptimizer(Sgd):
                 "exits": lambda: sys.exit(0),
                 "nan": lambda: params.mul_(float("nan")),
                 "infinite": lambda: params.add_(float("inf")),
+                "elsewhere": lambda: None,
             }[self.fault]()
+            if self.fault == "elsewhere":
+                return params - gradient
         params.sub_(gradient)
+        return None
 
 
 class FaultyLoss(CrossEntropy):
@@ -160,6 +172,110 @@ class FaultyLoss(CrossEntropy):
             return hits
         faults = {"no judge": lambda: 1 / 0, "7 out of 1": lambda: 0 * hits + 7}
         return faults.get(self.fault, lambda: hits)()
+
+
+class FaultyAsking(Uniform):
+    """Asks what nobody can answer."""
+
+    def probe(self, view, reports, rng):
+        return None if Mended.yes else Probe("accuracy", view.available)  # type: ignore[arg-type]
+
+
+class FaultyShowing(Uniform):
+    """Shows what is no arrays by name."""
+
+    def diagnostics(self):
+        return {} if Mended.yes else [1, 2]
+
+
+class FaultyFilter(NoFilter):
+    """Chooses as `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    @property
+    def stage(self):
+        return "server"
+
+    def choose(self, updates, reference, round_):
+        everybody = super().choose(updates, reference, round_)
+        if Mended.yes:
+            return everybody
+        return {
+            "mask": [True] * len(updates),
+            "twice": [*everybody, *everybody],
+            "turned": everybody[::-1],
+            "unknown": [99],
+        }[self.fault]
+
+
+class FaultyAvailability(Always):
+    """Tells what `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    def schedule(self, devices, group, seeds, folder):
+        return _FaultyTimes(self.fault, super().schedule(devices, group, seeds, folder))
+
+
+class _FaultyTimes:
+    def __init__(self, fault, schedule):
+        self._fault, self._schedule = fault, schedule
+
+    def online(self, devices, now_s):
+        there = self._schedule.online(devices, now_s)
+        if Mended.yes:
+            return there
+        return {
+            "raises": lambda: dict[str, Any]()["nothing"],
+            "numbers": lambda: there.astype(int),
+        }.get(self._fault, lambda: there)()
+
+    def next_change_s(self, device, now_s):
+        backwards = self._fault == "backwards" and not Mended.yes
+        return now_s if backwards else self._schedule.next_change_s(device, now_s)
+
+    def next_online_s(self, now_s):
+        return self._schedule.next_online_s(now_s)
+
+
+class FaultyNetwork(Shared):
+    """Moves bytes as `fault` says."""
+
+    fault: str = Field(description="what it does wrong")
+
+    def bind(self, *args, **options):
+        return _FaultyLinks(self.fault, super().bind(*args, **options))
+
+
+class _FaultyLinks(Links):
+    def __init__(self, fault, links):
+        self._fault, self._links = fault, links
+
+    def duration_s(self, device, direction, size):
+        lasts_s = self._links.duration_s(device, direction, size)
+        if Mended.yes:
+            return lasts_s
+        return {
+            "raises": lambda: dict[str, Any]()["nothing"],
+            "negative": lambda: -1.0,
+            "nan": lambda: math.nan,
+            "text": lambda: "1 s",
+        }[self._fault]()
+
+    def expected_s(self, device, direction, size):
+        return self._links.expected_s(device, direction, size)
+
+    def transfer(self, device, direction, size):
+        return self._links.transfer(device, direction, size)
+
+
+class FaultyExecutor(Inline):
+    """Loses a result."""
+
+    def train(self, batch):
+        results = super().train(batch)
+        return results if Mended.yes else results[1:]
 
 
 class FaultySchedule(Constant):

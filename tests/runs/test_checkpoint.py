@@ -41,7 +41,7 @@ def test_states_survive_a_checkpoint(a_run: Path) -> None:
 
 
 def test_what_could_not_be_read_again_is_not_saved(a_run: Path) -> None:
-    with pytest.raises(RunError, match=r"can't hold a .*Path: the `state_dict` of a selector"):
+    with pytest.raises(RunError, match=r"can't hold state, .*, a .*Path: what a component"):
         save_one(a_run, {"coordinator": {"selector": [a_run]}})
     assert load(a_run, recorded=7) is None
 

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -74,6 +75,14 @@ class TestWhatIsBest:
             if trial.state == "done":
                 assert [run.seed for run in runs] == [0, 1, 2]
                 assert trial.value == median(run.end_s for run in runs)
+
+    def test_nothing_is_tried_twice_and_in_the_end_there_is_nothing_left(
+        self, tmp_path: Path
+    ) -> None:
+        choices = {"rounds.clients": {"min": 2, "max": 4}, "fleet.uplink": ["1 Mbit/s", "2 Mbit/s"]}
+        tuning = timed(tmp_path, {**CLOCK, "parameters": choices, "trials": 50}, seeds=[0])
+        tried = [tuple(trial.parameters.values()) for trial in tuning.trials]
+        assert sorted(tried) == sorted(product([2, 3, 4], ["1 Mbit/s", "2 Mbit/s"]))
 
     @pytest.mark.slow
     def test_giving_trials_up_changes_nothing_about_the_best(self, tmp_path: Path) -> None:

@@ -44,6 +44,37 @@ CASES = [
     ("aggregation", "FaultyAggregator", "shape", r"got an array of shape \(385,\)"),
     ("aggregation", "FaultyAggregator", "type", "got an array of float64"),
     ("aggregation", "FaultyAggregator", "list", "got list"),
+    (
+        "aggregation",
+        "FaultyAggregator",
+        "in place",
+        "ValueError: .*read-only .*faulty.py:",
+    ),
+    (
+        "aggregation",
+        "FaultyAggregator",
+        "in bases",
+        "ValueError: .*read-only .*faulty.py:",
+    ),
+    ("selection", "FaultyAsking", None, "clients in round 1: expected one of .*, got accuracy"),
+    ("selection", "FaultyShowing", None, "showing its state: expected arrays by name, got list"),
+    ("training.filter", "FaultyFilter", "mask", "distinct places from 0 to 3 in asc.*, got bool"),
+    ("training.filter", "FaultyFilter", "twice", "round 1: expected distinct places from 0 to 3"),
+    ("training.filter", "FaultyFilter", "turned", "from 0 to 3 in ascending order, got .3 2 1 0."),
+    ("training.filter", "FaultyFilter", "unknown", r"round 1: expected distinct .*, got .99."),
+    ("fleet.availability", "FaultyAvailability", "raises", "online at 0 s: KeyError: .*faulty.py:"),
+    ("fleet.availability", "FaultyAvailability", "numbers", "expected . times yes or no, got "),
+    ("fleet.availability", "FaultyAvailability", "backwards", "instant after 0 s, got 0.0"),
+    ("network", "FaultyNetwork", "raises", "device . moves .* B: KeyError: .*faulty.py:"),
+    ("network", "FaultyNetwork", "negative", "None, or seconds from 0 on, got -1.0"),
+    ("network", "FaultyNetwork", "nan", "None, or seconds from 0 on, got nan"),
+    ("network", "FaultyNetwork", "text", "device . moves .* B: TypeError"),
+    (
+        "training.optimizer",
+        "FaultyOptimizer",
+        "elsewhere",
+        "`update` returned something",
+    ),
     ("training.compression", "FaultyCompressor", "nan", "the update of client .*not finite"),
     ("training.compression", "FaultyCompressor", "infinite", "client .*not finite"),
     ("training.workload", "FaultyWorkload", "negative", "client . in round 1: expected whole"),
@@ -190,3 +221,9 @@ def test_the_command_line_does_not_call_it_internal(
         f"error: selector '{MODULE}:FaultySelector', choosing clients in round 2"
     )
     assert "internal" not in error
+
+
+def test_an_executor_that_loses_a_result(tmp_path: Path) -> None:
+    options = Options(f"{MODULE}:FaultyExecutor")
+    with pytest.raises(ComponentError, match="training in round 1: expected the orders' results"):
+        run(Scenario.from_dict(TINY), tmp_path, options)

@@ -13,7 +13,7 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.components.schedules.exponential import Exponential
 from simfl.core.seeds import generator
 from simfl.core.work import Plan
-from simfl.errors import InputError
+from simfl.errors import ComponentError, InputError
 from simfl.training.features import sample_features
 from simfl.training.flat import build, load
 from simfl.training.passes import Purpose
@@ -340,3 +340,23 @@ def test_a_measurement_beyond_float32_warns_nobody():
     (result,) = train(task, {0: wild}, make_orders([20], Plan(steps=1)))
     assert np.isfinite(result.loss)
     assert np.isinf(result.extras["squared_loss"])
+
+
+@pytest.mark.parametrize(
+    ("kept", "weights", "words"),
+    [
+        ([0, 99], [1.0, 1.0], "distinct places from 0 to 19"),
+        ([3, 3], [1.0, 1.0], "distinct places"),
+        ([0, 1], [1.0], "2 weights, got 1"),
+        ([0, 1], [1.0, -1.0], "weights above 0"),
+    ],
+)
+def test_a_coreset_of_nonsense_is_told(kept, weights, words):
+    class Nonsense(Everything):
+        def choose(self, features, labels, size, rng):
+            return np.array(kept), np.array(weights)
+
+    task = task_of("relu", [20], coreset=Nonsense())
+    orders = make_orders([20], Plan(coreset_epochs=1, coreset_size=2))
+    with pytest.raises(ComponentError, match=f"choosing a coreset of client 0: .*{words}"):
+        train(task, {0: initial(task)}, orders)

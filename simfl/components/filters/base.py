@@ -13,7 +13,7 @@ In the first round there is no previous update (`reference` is None) and everyth
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,8 @@ class UpdateFilter(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        if self.stage not in get_args(Stage):
+            yield f"update filter {self.name!r} has a stage {self.stage!r}, no {get_args(Stage)}"
         if self.stage != "none" and not circumstances.trains:
             yield f"update filter {self.name!r} needs updates, and --time-only computes none"
 

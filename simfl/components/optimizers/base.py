@@ -23,7 +23,9 @@ class Optimizer(Component, ABC):
     and a run that is resumed needs none of it.
     """
 
-    lr: float = Field(gt=0, description="learning rate, before `training.lr_schedule`")
+    lr: float = Field(
+        gt=0, description="learning rate, before `training.lr_schedule`", examples=[0.1]
+    )
     clip: float | None = Field(None, gt=0, description="largest L2 norm of a step's gradient")
 
     @property

@@ -57,7 +57,9 @@ class LaneOptimizer:
             self._adjust(gradients)
         parts = zip(self._params, gradients, self._memory, strict=True)
         for params, gradient, memory in parts:
-            self._optimizer.update(params, gradient, rates, memory, self._steps)
+            done: object = self._optimizer.update(params, gradient, rates, memory, self._steps)
+            if done is not None:
+                raise TypeError("`update` returned something, but it is to change `params` itself")
 
     def _adjust(self, gradients: Sequence[torch.Tensor]) -> None:
         if self._offset:
