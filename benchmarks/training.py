@@ -12,11 +12,12 @@ what is measured does not depend on them.
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from benchmarks.loops import dataloader_round, loop_evaluation, tensor_round
 from benchmarks.models import Cnn, Logistic, Mlp, ResNet18, Transformer, WideCnn
@@ -132,16 +133,23 @@ class Contest:
         model = [self.initial]
         plan = Plan(full_epochs=self.workload.epochs)
 
+        def weigh(orders: Sequence[WorkOrder]) -> NDArray[np.float64]:
+            samples = np.array([self.workload.sizes[order.client] for order in orders], np.float64)
+            return samples / samples.sum()
+
         def run(round_: int) -> None:
             orders = [
                 WorkOrder(client, 0, round_, round_, plan, 1000 * round_ + client)
                 for client in self.chosen(round_)
             ]
-            results = executor.train(OrderBatch({round_: model[0]}, orders))
-            weights = np.array([result.samples for result in results], dtype=np.float64)
-            total = np.zeros(len(model[0]))
-            for result, weight in zip(results, weights / weights.sum(), strict=True):
-                total += weight * result.params
+            batch = OrderBatch({round_: model[0]}, orders)
+            if executor.worth_adding_up(len(orders), batch.model_bytes):
+                total = executor.add_up(batch, weigh).total
+                assert total is not None
+            else:
+                total = np.zeros(len(model[0]))
+                for result, weight in zip(executor.train(batch), weigh(orders), strict=True):
+                    total += weight * result.params
             model[0] = total.astype(np.float32)
             executor.evaluate(self.task, model[0], self.test_x, self.test_y)
 

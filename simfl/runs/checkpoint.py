@@ -162,7 +162,7 @@ def _to_tensors(value: Any, where: str) -> Any:
     import torch
 
     if isinstance(value, np.ndarray):
-        return torch.from_numpy(np.require(value, requirements="CW").reshape(value.shape))
+        return torch.from_numpy(np.require(value, requirements=["C", "W"]).reshape(value.shape))
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TRAVEL_BYTES = 1 * 2**20
 """Models from here on are added up by workers, if that leaves none of them idle for long."""
-UNEVEN = 1.25
+UNEVEN = 1.3
 """How much longer the busiest worker may take for it than if models were shared out evenly."""
 
 DEATHS = 3

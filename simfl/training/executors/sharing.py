@@ -12,6 +12,8 @@ import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,9 @@ if TYPE_CHECKING:  # PyTorch is imported late: listing executors must not wait f
     import torch
 
 LARGE_BYTES = 64 * 1024
+MAPPED_BYTES = 2**20
+"""Arrays of a message from here on lie in memory of their own; smaller ones are sooner sent."""
+ALIGNED_BYTES = 64
 
 
 def pack(value: object) -> tuple[bytes, list[int]]:
@@ -45,6 +50,55 @@ def unpack(payload: bytes, fds: list[int]) -> Any:
     """Return what `pack` was given; large tensors are views of shared memory."""
     # A map is kept alive by its tensor.
     return _unpickled(payload, lambda index: mmap.mmap(fds[index], os.fstat(fds[index]).st_size))
+
+
+def send(channel: Connection, value: object) -> None:
+    """Send `value` to a process of this machine; large arrays lie in memory that both can map."""
+    large: list[memoryview] = []
+
+    def small(buffer: pickle.PickleBuffer) -> bool:
+        with buffer.raw() as raw:
+            if raw.nbytes < MAPPED_BYTES:
+                return True
+        large.append(buffer.raw())
+        return False
+
+    payload = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=small)
+    places = _side_by_side([raw.nbytes for raw in large])
+    channel.send((payload, places))
+    if not large:
+        return
+    fd = _anonymous_file()
+    try:
+        os.ftruncate(fd, places[-1].stop)
+        with mmap.mmap(fd, places[-1].stop) as memory:
+            for place, raw in zip(places, large, strict=True):
+                memory[place] = raw
+        send_handle(channel, fd, 0)  # the process is named on Windows only
+    finally:
+        os.close(fd)
+
+
+def receive(channel: Connection) -> Any:
+    """Return what was sent; large arrays are views of shared memory, and may be written to."""
+    payload, places = channel.recv()
+    if not places:
+        return pickle.loads(payload)
+    fd = recv_handle(channel)
+    try:
+        memory = memoryview(mmap.mmap(fd, places[-1].stop))
+    finally:
+        os.close(fd)
+    return pickle.loads(payload, buffers=[memory[place] for place in places])
+
+
+def _side_by_side(sizes: Sequence[int]) -> list[slice]:
+    """Return where buffers of so many bytes lie, each aligned for whatever it holds."""
+    places, first = [], 0
+    for size in sizes:
+        places.append(slice(first, first + size))
+        first += -(-size // ALIGNED_BYTES) * ALIGNED_BYTES
+    return places
 
 
 def pack_arrays(value: object) -> tuple[bytes, list[NDArray[np.uint8]]]:

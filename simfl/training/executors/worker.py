@@ -19,6 +19,7 @@ from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch
 from simfl.errors import RunError, SimflError
 from simfl.training.executors import patience
+from simfl.training.executors.sharing import receive, send
 from simfl.training.executors.sums import add_up, models_at_once
 
 Answer = TypeVar("Answer")
@@ -64,17 +65,17 @@ class Worker:
         old = {version for version in self._versions if version not in offered}
         self._versions = (self._versions | set(batch.bases)) - old
         with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
-            self.channel.send(("train", old, replace(batch, bases=new), weights))
+            send(self.channel, ("train", old, replace(batch, bases=new), weights))
 
     def ask_logits(self, inputs: "Packed", params: Params, part: slice) -> None:
         """Ask for the logits of rows `part` of `inputs`, which it is given once."""
         with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
             if self._inputs is not inputs:
                 payload, fds = self._inputs = inputs
-                self.channel.send(("inputs", payload, len(fds)))
+                send(self.channel, ("inputs", payload, len(fds)))
                 for fd in fds:
                     send_handle(self.channel, fd, self._process.pid)
-            self.channel.send(("logits", params, part))
+            send(self.channel, ("logits", params, part))
 
     def answer(self, patience_s: float | None = None) -> Any:
         """Return the answer to what was asked, or None if the process is dead.
@@ -88,7 +89,7 @@ class Worker:
         """
         with self._kept_waiting(patience.LEAST_S if patience_s is None else patience_s):
             try:
-                answer = self.channel.recv()
+                answer = receive(self.channel)
             except (EOFError, OSError, pickle.UnpicklingError):
                 return None
         if isinstance(answer, SimflError):
@@ -138,26 +139,25 @@ def _serve(channel: Connection) -> None:
         for fd in fds:
             os.close(fd)
         while True:
-            match channel.recv():
+            match receive(channel):
                 case ("train", old, batch, weights):
                     models.update(batch.bases)
                     for version in old:
                         models.pop(version, None)
                     part = replace(batch, bases=models)
                     if weights is None:
-                        channel.send(attempt(partial(train, task, part)))
+                        send(channel, attempt(partial(train, task, part)))
                     else:
                         room = models_at_once(part.model_bytes)
-                        channel.send(
-                            attempt(partial(add_up, partial(train, task), part, weights, room))
-                        )
+                        adding = partial(add_up, partial(train, task), part, weights, room)
+                        send(channel, attempt(adding))
                 case ("inputs", payload, n):
                     fds = [recv_handle(channel) for _ in range(n)]
                     judged, x = unpack(payload, fds)
                     for fd in fds:
                         os.close(fd)
                 case ("logits", params, part):
-                    channel.send(logits_of(judged, params, x, part).cpu().numpy())
+                    send(channel, logits_of(judged, params, x, part).cpu().numpy())
 
 
 def attempt(training: Callable[[], Answer]) -> Answer | SimflError:
