@@ -17,7 +17,7 @@ from simfl.core.processes import started
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.training.data import Partitioned
-from simfl.training.executors import patience, processes
+from simfl.training.executors import patience, processes, sharing
 from simfl.training.executors.groups import even_parts, lane_groups
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
@@ -327,3 +327,31 @@ def test_out_of_memory_is_tried_again_in_halves(how):
     with pytest.raises(RunError, match="client 0 does not fit into memory"):
         executor.train(OrderBatch({0: base}, orders))
     executor.close()
+
+
+def test_large_arrays_of_a_message_lie_in_memory_that_is_mapped(monkeypatch):
+    monkeypatch.setattr(sharing, "MAPPED_BYTES", 1000)
+    one, other = multiprocessing.Pipe()
+    rng = np.random.default_rng(0)
+    large = [
+        rng.normal(size=n).astype(kind) for n, kind in ((1001, "f4"), (333, "f8"), (501, "i2"))
+    ]
+    message = {
+        "large": large,
+        "small": np.arange(3),
+        "turned": rng.normal(size=(40, 30)).T,
+        "text": "x",
+    }
+    with one, other:
+        before = len(os.listdir("/proc/self/fd"))
+        for value in (message, "nothing large"):
+            sharing.send(one, value)
+            found = sharing.receive(other)
+            if value is message:
+                for array, sent in zip(found["large"], large, strict=True):
+                    assert array.dtype == sent.dtype
+                    assert np.array_equal(array, sent)
+                    array[0] = 7  # may be written to, and the sender's stays
+                    assert sent[0] != 7
+                assert np.array_equal(found["turned"], message["turned"])
+        assert len(os.listdir("/proc/self/fd")) <= before + 1
