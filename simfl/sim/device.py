@@ -29,6 +29,7 @@ class Errand:
         ends_s: when each phase ended, by name; missing if it did not.
         moved: bytes really moved, by direction.
         spent_s: seconds really spent, by phase.
+        polled_s: seconds it idled until what it fetched was asked for, or what it sent looked for.
         done_units: sample-units really computed.
         end: how it ended, None while under way.
         ended_s: when.
@@ -44,6 +45,7 @@ class Errand:
     ends_s: dict[Phase, float] = field(default_factory=dict)
     moved: dict[Direction, int] = field(default_factory=lambda: {"down": 0, "up": 0})
     spent_s: dict[Phase, float] = field(default_factory=dict)
+    polled_s: float = 0.0
     done_units: float = 0.0
     end: End | None = None
     ended_s: float | None = None
@@ -56,7 +58,7 @@ class Errand:
         """
         if self.end != "arrived" or self.ended_s is None:
             return 0.0
-        return min(now_s, self.free_s) - self.ended_s
+        return max(min(now_s, self.free_s) - self.ended_s, 0.0)
 
 
 class DeviceProcess:
@@ -124,7 +126,7 @@ class DeviceProcess:
                     moved = left if finished else self._moved(errand.device, left, began, fixed)
                 else:
                     transfer = self._links.transfer(errand.device, way, left)
-                    broken_off = yield from stretch.moving(transfer)
+                    broken_off = yield from stretch.moving(transfer, phase)
                     finished = broken_off is None
                     moved = left if broken_off is None else broken_off
             except simpy.Interrupt:
@@ -133,9 +135,9 @@ class DeviceProcess:
                     if transfer is None
                     else transfer.abort()
                 )
-                self._spend(errand, phase, began)
+                self._spend_moving(errand, stretch, phase, began, transfer)
                 raise
-            self._spend(errand, phase, began)
+            self._spend_moving(errand, stretch, phase, began, transfer)
             errand.moved[way] += moved
             if finished:
                 errand.ends_s[phase] = self._timeline.now
@@ -143,6 +145,21 @@ class DeviceProcess:
                 return
             left -= moved
             yield from stretch.away(keeps)
+
+    def _spend_moving(
+        self,
+        errand: Errand,
+        stretch: "_Stretch",
+        phase: Phase,
+        began: float,
+        transfer: Transfer | None,
+    ) -> None:
+        if transfer is None or not transfer.waits:
+            self._spend(errand, phase, began)
+            return
+        moved_s, idled_s = stretch.waited()
+        errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + moved_s
+        errand.polled_s += idled_s
 
     def _moved(self, device: int, size: int, began: float, lasts_s: float) -> int:
         """Return the whole bytes that have moved of a transfer that would have lasted so long."""
@@ -227,6 +244,8 @@ class _Stretch:
         self._watch: Timer | None = None
         self._transfer: Transfer | None = None
         self._moved: int | None = None
+        self._phase: Phase = "download"
+        self._since_s = self._moves_s = self._idles_s = 0.0
         self._restart()
 
     def _restart(self) -> None:
@@ -259,9 +278,15 @@ class _Stretch:
         yield self._timeline.at(end_s) if stays else self._timeline.deadline(leaves_s)
         return stays
 
-    def moving(self, transfer: Transfer) -> Generator[simpy.Event, Any, int | None]:
+    def moving(self, transfer: Transfer, phase: Phase) -> Generator[simpy.Event, Any, int | None]:
         """Wait for `transfer`; return None once it ends, or what had moved when the device left."""
         self._transfer, self._moved = transfer, None
+        if transfer.waits:
+            self._phase, self._since_s = phase, self._timeline.now
+            self._moves_s = self._idles_s = 0.0
+            self._moves = transfer.moves
+            self.draw(phase if self._moves else None)
+            transfer.on_move = self._on_move
         self._look_ahead(_LOOK_AHEAD_S)
         try:
             yield transfer
@@ -269,6 +294,31 @@ class _Stretch:
             self._transfer = None
         self._elapsed_s = self._timeline.now - self._origin_s
         return self._moved
+
+    def _on_move(self, moves: bool) -> None:
+        """Feed a transfer that waits while its bytes move; once they all have, nothing ends it."""
+        self._account()
+        self._moves = moves
+        self.draw(self._phase if moves else None)
+        if moves:
+            self._look_ahead(_LOOK_AHEAD_S)
+
+    def _account(self) -> None:
+        """Add up how long a transfer that waits has moved, and how long it idled here."""
+        now_s = self._timeline.now
+        if self._moves:
+            self._moves_s += now_s - self._since_s
+        else:
+            until_s = min(now_s, self.leaves_s)
+            if self.group.batteries is not None:
+                until_s = min(until_s, self.group.batteries.empty_since_s(self._index, now_s))
+            self._idles_s += max(until_s - self._since_s, 0.0)
+        self._since_s = now_s
+
+    def waited(self) -> tuple[float, float]:
+        """Return how long the last transfer that waits has moved, and how long it idled here."""
+        self._account()
+        return self._moves_s, self._idles_s
 
     def _look_ahead(self, ahead_s: float) -> None:
         """Have the transfer broken off when the device leaves."""
@@ -283,13 +333,20 @@ class _Stretch:
         self._watch.callbacks.append(on)
 
     def _break_off(self, _: simpy.Event) -> None:
-        if self._transfer is not None and not self._transfer.triggered:
+        if self._is_under_way:
+            assert self._transfer is not None
             self._moved = self._transfer.abort()
             self._transfer.succeed()
 
     def _look_again(self, ahead_s: float, _: simpy.Event) -> None:
-        if self._transfer is not None and not self._transfer.triggered:
+        if self._is_under_way:
             self._look_ahead(ahead_s)
+
+    @property
+    def _is_under_way(self) -> bool:
+        """Whether the device has still a part in the transfer it waits for."""
+        transfer = self._transfer
+        return transfer is not None and not (transfer.triggered or transfer.landed)
 
     def _forget_watch(self) -> None:
         if self._watch is not None:

@@ -93,21 +93,31 @@ def power(records: Records) -> Violations:
     """A participation costs each phase's power times its time online, and idling while it waits."""
     watts = {group["name"]: _watts(group) for group in _groups(records)}
     away = _away(records)
+    polled = bool((records.scenario.get("network") or {}).get("polling"))
     for line, part in records.participations:
         draw = watts.get(str(part["group"]))
         if draw is None:
             continue
-        least = [
-            sum(draw[phase] * seconds for phase, seconds in spent.items())
-            for spent in _spent(part, away[part["client"]])
-        ]
+        spent = list(_spent(part, away[part["client"]]))
+        low, high = _while_polled(draw) if polled else (draw, draw)
+        least = [sum(low[phase] * s for phase, s in phases.items()) for phases in spent]
+        most = [sum(high[phase] * s for phase, s in phases.items()) for phases in spent]
         waits_s = 0.0 if part["upload_end_s"] is None else part["t"] - part["upload_end_s"]
-        slack_j = 1e-9 * (1 + max(least))
-        top_j = [joules + draw["idle"] * waits_s + slack_j for joules in least]
+        slack_j = 1e-9 * (1 + max(most))
+        top_j = [joules + draw["idle"] * waits_s + slack_j for joules in most]
         ranges = list(zip(least, top_j, strict=True))
         if not any(low - slack_j <= part["energy_j"] <= high for low, high in ranges):
             words = f"energy_j is {part['energy_j']}, by its power from {least[0]} to {top_j[0]}"
             yield Violation(EVENTS, line, words)
+
+
+def _while_polled(draw: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the least and the most power by phase: bytes may wait, and the device may be away."""
+    ways = ("download", "upload")
+    return {**draw, **dict.fromkeys(ways, 0.0)}, {
+        **draw,
+        **{way: max(draw[way], draw["idle"]) for way in ways},
+    }
 
 
 def _groups(records: Records) -> Iterable[Row]:

@@ -1,8 +1,9 @@
 """The seam of networks: transfers as events.  A network does not know what it carries."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import simpy
 
@@ -28,6 +29,21 @@ class Variation(Protocol):
 
 class Transfer(simpy.Event, ABC):
     """Fires when the last byte is delivered; `abort` stops it."""
+
+    waits: ClassVar[bool] = False
+    """Whether its bytes move only for a part of its time: it tells `on_move` when."""
+    on_move: Callable[[bool], None] = staticmethod(lambda moves: None)
+    """Told when bytes begin to move, and when all have left the device; set by who waits for it."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether bytes move now."""
+        return True
+
+    @property
+    def landed(self) -> bool:
+        """Whether all bytes have left the device, which has no more part in it."""
+        return False
 
     @abstractmethod
     def abort(self) -> int:

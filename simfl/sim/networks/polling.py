@@ -97,7 +97,7 @@ class PolledLinks(Links):
             for upload in found:
                 again_s = _AGAIN_S
                 while upload.under_way:
-                    yield timeline.at(timeline.now + again_s)
+                    yield timeline.deadline(timeline.now + again_s)  # after what lands right then
                     again_s = min(2 * again_s, _AGAIN_CAP_S)
             self._look_s = timeline.now + self._every_s
             for upload in found:
@@ -113,16 +113,29 @@ class PolledLinks(Links):
 class _Polled(Transfer):
     """Bytes that wait to be asked for, or, once they have come, to be looked for."""
 
+    waits = True
+
     def __init__(self, timeline: Timeline, links: PolledLinks, device: int, size: int) -> None:
         super().__init__(timeline)
         self._links, self._device, self._size = links, device, size
         self._moving: Transfer | None = None
-        self._aborted = False
+        self._here = self._aborted = False
+
+    @property
+    @override
+    def moves(self) -> bool:
+        return self._moving is not None and not self._here
+
+    @property
+    @override
+    def landed(self) -> bool:
+        return self._here
 
     def _begin(self, direction: Direction, landed: Callable[[simpy.Event], None]) -> None:
         if not self._aborted:
             self._moving = self._links.begin(self._device, direction, self._size)
             self._moving.callbacks.append(landed)
+            self.on_move(True)
 
     def count(self) -> None:
         """Tell who waits for it, unless it was called off."""
@@ -132,6 +145,8 @@ class _Polled(Transfer):
     @override
     def abort(self) -> int:
         self._aborted = True
+        if self._here:
+            return self._size
         return 0 if self._moving is None else self._moving.abort()
 
 
@@ -145,7 +160,6 @@ class _Download(_Polled):
 class _Upload(_Polled):
     def __init__(self, timeline: Timeline, links: PolledLinks, device: int, size: int) -> None:
         super().__init__(timeline, links, device, size)
-        self._here = False
         self._begin("up", self._landed)
 
     @property
@@ -162,3 +176,4 @@ class _Upload(_Polled):
         if not self._aborted:
             self._here = True
             self._links.sent(self._device)
+            self.on_move(False)

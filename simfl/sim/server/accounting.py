@@ -134,4 +134,4 @@ class Accounting:
         if power.idle > 0:
             waited_s = errand.waited_s(self._state.timeline.now)
         at_work_j = sum(getattr(power, phase) * s for phase, s in errand.spent_s.items())
-        return float(at_work_j + power.idle * waited_s)
+        return float(at_work_j + power.idle * (errand.polled_s + waited_s))

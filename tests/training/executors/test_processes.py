@@ -8,6 +8,7 @@ import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -336,7 +337,7 @@ def test_large_arrays_of_a_message_lie_in_memory_that_is_mapped(monkeypatch):
     large = [
         rng.normal(size=n).astype(kind) for n, kind in ((1001, "f4"), (333, "f8"), (501, "i2"))
     ]
-    message = {
+    message: dict[str, Any] = {
         "large": large,
         "small": np.arange(3),
         "turned": rng.normal(size=(40, 30)).T,
