@@ -73,7 +73,7 @@ Log = Annotated[
     str,
     typer.Option(
         "--log",
-        help="What is recorded: full; rounds (no events of clients); none (nor rows of them).",
+        help="full: every event; rounds: none of a client; none: no events, no rows of clients.",
     ),
 ]
 CompressLog = Annotated[

@@ -37,7 +37,7 @@ def show_plan(jobs: "Sequence[Job]", options: "Options") -> None:
     runs = formats.plural(len(jobs), "run")
     typer.echo(
         f"{runs}, {processes} at a time: about {formats.duration(host_s)} on this machine, "
-        f"{_disk(estimates)} on disk, within a factor of a few"
+        f"{_disk(estimates)} on disk; it may be several times more or less"
     )
 
 

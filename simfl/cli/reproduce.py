@@ -38,7 +38,7 @@ def reproduce(
 ) -> None:
     """List what can be repeated of the papers, or repeat it.
 
-    What was begun is gone on with; results are a CSV file.
+    What was begun is resumed; results are a CSV file.
     Ends with code 1 if what was measured contradicts an ordering that a paper claims.
     """
     from simfl.errors import InputError

@@ -75,8 +75,8 @@ def named_class(name: str) -> object:
     lies_beside = file.is_file() and not own
     if not own and not _allows.get()(folder, file if lies_beside else None):
         where = f" in {file}" if lies_beside else ""
-        once = "; said once, it holds until that code changes" if lies_beside else ""
-        raise InputError(f"is code{where}, which is imported only with --allow-code{once}")
+        once = "; once given, it holds until Python code there changes" if lies_beside else ""
+        raise InputError(f"runs code{where}; give --allow-code to allow it{once}")
     if lies_beside and str(folder) not in sys.path:
         sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
         importlib.invalidate_caches()

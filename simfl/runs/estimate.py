@@ -27,7 +27,7 @@ PROCESS_BYTES = 3e8
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will take, within a factor of a few.
+    """What a run will take; it may be several times more or less.
 
     Attributes:
         rounds: until it ends.

@@ -1,4 +1,4 @@
-"""What may become of the run that a folder holds already: kept, gone on with, or replaced."""
+"""What may become of the run that a folder holds already: kept, resumed, or replaced."""
 
 import json
 import re

@@ -92,7 +92,7 @@ def resume_all(
         Job(origin["variant"], Scenario.load(folder / SCENARIO), folder)
         for origin, folder in zip(origins, folders, strict=True)
     ]
-    # Each goes on as it was begun; how many at once hangs on that.
+    # Each goes on as it was begun; how many at once depends on that.
     device = next((origin["device"] for origin in origins if origin["device"] != "cpu"), "cpu")
     time_only = all(origin["time_only"] for origin in origins)
     options = replace(options or Options(), device=device, time_only=time_only)

@@ -64,7 +64,7 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
     if not is_finished(folder):
         raise InputError(f"{folder} holds no finished run")
     with TemporaryDirectory(prefix="simfl-verify-") as top:
-        # A run of which nothing is recorded but what it should be, to be gone on with.
+        # A run of which nothing is recorded but what it should be, to be resumed.
         for path in (folder / SCENARIO, folder / PROVENANCE, *folder.glob("past-*.yaml")):
             shutil.copy(path, top)
         resume(Path(top), options)

@@ -1,4 +1,4 @@
-"""The virtual clock: SimPy's environment, events at absolute instants, one mouth for the log."""
+"""The virtual clock: SimPy's environment with absolute instants; it alone writes events."""
 
 import heapq
 from collections.abc import Callable, Container

@@ -92,7 +92,7 @@ _PROGRAMS: dict[object, Program] = {}
 
 def program_of(task: Task) -> Program:
     """Return the program of `task`, built at first use; tasks of like model share it."""
-    how = knows(task.training), task.training.augmentation is not None  # what the kernel hangs on
+    how = knows(task.training), task.training.augmentation is not None  # what decides the kernel
     key = (type(task.model), repr(task.model), task.shape, task.classes, task.device, how)
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 8:

@@ -79,7 +79,7 @@ class Synthetic(Dataset):
         return Corpus(*samples, CLASSES, side_by_side(train), side_by_side(test))
 
     def _generate(self, seed: int) -> list[tuple[NDArray[np.float32], Ids]]:
-        # Published sizes and accuracies hang on this very stream and on the order of its draws.
+        # Published sizes and accuracies depend on this very stream and on the order of its draws.
         rng = np.random.RandomState(seed)
         sizes = rng.lognormal(4, 2, self.clients).astype(np.int64) + 50
         spread = np.arange(1, FEATURES + 1) ** -0.6  # inputs have covariance diag(j^-1.2)

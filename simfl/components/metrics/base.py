@@ -15,7 +15,7 @@ from simfl.core.types import Floats
 
 
 class QualityMetric(Component, ABC):
-    """What evaluations measure beside accuracy and loss; no decision of a run hangs on it."""
+    """What evaluations measure beside accuracy and loss; no decision of a run depends on it."""
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes",)
     """Which targets it can be computed for."""

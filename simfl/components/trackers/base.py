@@ -1,7 +1,7 @@
 """The seam of trackers: programs in which people keep the results of many experiments.
 
 They are told of a run while it goes on, and can't change it.  Of one that was interrupted and is
-gone on with they are told again from its start: what they kept of it before is replaced.
+resumed they are told again from its start: what they kept of it before is replaced.
 """
 
 from abc import ABC, abstractmethod

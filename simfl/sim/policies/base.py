@@ -76,7 +76,7 @@ class RoundPolicy(Component, ABC):
 
     @property
     def call_off(self) -> CallOff | None:
-        """What calls off whoever takes too long (None: nothing does, or it hangs on the fleet)."""
+        """What calls off whoever takes too long (None: nothing, or it depends on the fleet)."""
         return None
 
     def asked(self, wanted: int) -> int:

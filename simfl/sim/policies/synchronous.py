@@ -46,8 +46,8 @@ class Synchronous(RoundPolicy):
     )
     late: Literal["drop", "carry"] = Field(
         "drop",
-        description="who is not back when a round closes: call it off, or use its update in the "
-        "round in which it arrives",
+        description="clients still at work when a round closes: call them off, or use their "
+        "updates in the round in which they arrive",
     )
 
     @property

@@ -11,7 +11,7 @@ class RunState:
 
     Attributes:
         timeline: the clock.
-        note: its mouth for the log.
+        note: writes an event into the log.
         settings: what the server was told; forks of runs change it.
         round: number of the aggregation being worked for, 1-based.
         version: aggregations that changed the model, so far.

@@ -71,7 +71,7 @@ class Executor(Component, ABC):
         added = self._sum(batch, weigh(batch.orders))
         if not added.discarded:
             return added
-        # The weights of all others hang on it: they are trained once more, and are sound again.
+        # The weights of all others depend on it: they are trained once more, and are sound again.
         orders = batch.orders
         sound = [at for at, order in enumerate(orders) if order.key not in added.discarded]
         if not sound:

@@ -182,7 +182,7 @@ class RayTasks:
 class AddingUp:
     """Models added up in the cluster, one wave of them after the other.
 
-    A wave are some groups of the sum (`GROUP`); each is trained in lane-groups, its models stay
+    A wave is several groups of the sum (`GROUP`); each is trained in lane-groups, its models stay
     where they are, and only its sum comes here.
 
     Args:
