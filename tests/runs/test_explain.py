@@ -140,7 +140,7 @@ class TestCommand:
         text = path.read_text()
         path.write_text(text.replace("name: uniform", "name: 'stranger:Evil'"))
         assert main(["explain", str(result.folder)]) == 0
-        assert "give --allow-code" in capsys.readouterr().out
+        assert "--allow-code to allow it" in capsys.readouterr().out
 
     def test_rounds_that_are_not_there_are_refused_from_python_too(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="has no round 0"):

@@ -41,6 +41,7 @@ class Synchronous(RoundPolicy):
     over_select: Ratio = Field(
         1.0,
         ge=1,
+        le=100,
         description="ask so many times rounds.clients, such as 130%, and keep those who arrive "
         "first",
     )
