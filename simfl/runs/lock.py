@@ -7,7 +7,7 @@ import fcntl
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,9 +30,7 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = _take(path)
     except BlockingIOError:
-        raise InputError(
-            f"{folder} is being written by {_holder(path)}; wait, or stop it"
-        ) from None
+        raise _held(folder) from None
     except OSError as error:
         raise InputError(f"can't make {folder}: {error.strerror}") from error
     try:
@@ -40,6 +38,17 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         path.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def refuse_locked(folders: Iterable[Path]) -> None:
+    """Refuse to begin what somebody else is at.
+
+    Raises:
+        InputError: somebody holds the lock of one of `folders`.
+    """
+    for folder in folders:
+        if is_locked(folder):
+            raise _held(folder)
 
 
 def is_locked(folder: Path) -> bool:
@@ -82,6 +91,11 @@ def _take(path: Path) -> int:
             time.sleep(0.01)
             continue
         os.close(descriptor)  # whoever had it before has just let go, and removed it
+
+
+def _held(folder: Path) -> InputError:
+    holder = _holder(folder / LOCK)
+    return InputError(f"{folder} is being written by {holder}; wait, or stop it")
 
 
 def _holder(path: Path) -> str:

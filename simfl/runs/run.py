@@ -12,7 +12,7 @@ from simfl.errors import InputError
 from simfl.runs.folder import SCENARIO, is_finished, is_run, read_provenance
 from simfl.runs.forks import stages
 from simfl.runs.job import Job, jobs
-from simfl.runs.lock import locked
+from simfl.runs.lock import locked, refuse_locked
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress, Tell, reporting
@@ -116,6 +116,7 @@ def _do_all(
         if not (keep and is_finished(job.folder))
     ]
     todo = [job for job, _ in open_]
+    refuse_locked(job.folder for job in todo)  # two at it would get half of the runs each
     options = _with_data_folder(todo, options)
     calls = [partial(_do, job, keep, options, listen(job) if listen else ()) for job, keep in open_]
     if options.executor == "ray" and len(calls) > 1 and listen is None:

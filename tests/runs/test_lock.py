@@ -66,3 +66,11 @@ def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path: Path) -> None:
         locked(tmp_path / "file/run"),
     ):
         pass
+
+
+def test_nothing_of_a_study_is_begun_while_somebody_is_at_one_of_its_runs(tmp_path: Path) -> None:
+    """Two at the same study would get half of its runs each, and fail both."""
+    study = Scenario.from_dict({**TINY, "variants": {"a": {}, "b": {}, "c": {}}})
+    with locked(tmp_path / "b" / "seed-0"), pytest.raises(InputError, match="b/seed-0 is being"):
+        run(study, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b"]
