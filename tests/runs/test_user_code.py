@@ -38,6 +38,7 @@ CASES = [
     ("selection", "FaultySelector", "too many", r"round 2: expected up to 4 clients, got \["),
     ("selection", "FaultySelector", "fractions", "round 2: expected ids of clients"),
     ("selection", "FaultySelector", "none", "round 2: expected ids of clients.*, got None"),
+    ("selection", "FaultySelector", "rewrites", "ValueError: .*read-only .*faulty.py:"),
     ("aggregation", "FaultyAggregator", "raises", "aggregating in round 1: ValueError"),
     ("aggregation", "FaultyAggregator", "nan", "finite numbers of type float32, got 386 that"),
     ("aggregation", "FaultyAggregator", "infinite", "float32, got 386 that are not finite"),

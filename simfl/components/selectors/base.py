@@ -6,7 +6,7 @@ know: sizes that clients reported, losses and updates that arrived, how long ans
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -92,6 +92,13 @@ class History:
             np.full(n, -1, dtype=np.int64),
             np.full(n, np.nan),
         )
+
+    def read_only(self) -> "History":
+        """Return the same arrays for others to look at, whose changes they see."""
+        views = [getattr(self, column.name).view() for column in fields(self)]
+        for view in views:
+            view.flags.writeable = False
+        return History(*views)
 
 
 class View:

@@ -63,6 +63,7 @@ class Server:
         self.timeline = timeline
         self.seeds = seeds
         self.history = History.empty(fleet.samples)
+        self._shown_history = self.history.read_only()
         self.truth: dict[str, NDArray[Any]] | None = None
         self.state = state = RunState(timeline, settings)
         self.candidates = candidates = Candidates(timeline, fleet)
@@ -232,7 +233,7 @@ class Server:
         return View(
             round_,
             self.timeline.now,
-            self.history,
+            self._shown_history,
             available=lambda: self.candidates.reachable(everybody),
             draw=lambda count, rng: self.candidates.draw(count, rng, among),
             model_bytes=self.settings.prices.model_bytes,
