@@ -22,6 +22,9 @@ from simfl.sim.coordinator import Aggregated, Arrival
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
 
+_Key = tuple[int, int]
+"""Of an order, see `WorkOrder.key`; or of a selection, see `moment`."""
+
 
 class TrainingCoordinator(BaseCoordinator):
     """A coordinator that trains.
@@ -51,10 +54,10 @@ class TrainingCoordinator(BaseCoordinator):
         self._global = model
         self._models: dict[int, Params] = {0: model.initial}
         self._trial: Params | None = None
-        self._asked: dict[tuple[int, int], int] = {}  # which model a selection's question is about
+        self._asked: dict[_Key, int] = {}  # which model a selection's question is about
         self._nominal = nominal
         self._path = path
-        self._early: dict[tuple[int, int], tuple[WorkOrder, WorkResult | None]] = {}
+        self._early: dict[_Key, tuple[WorkOrder, WorkResult | None]] = {}
 
     @property
     def model(self) -> Params:
@@ -108,12 +111,11 @@ class TrainingCoordinator(BaseCoordinator):
         self, round_: int, selected: Sequence[int], arrivals: Sequence[Arrival]
     ) -> Aggregated:
         by_key = {arrival.order.key: arrival for arrival in arrivals}
-        if (summed := self._added_up(by_key)) is not None:
-            good, discarded = summed.results, list(summed.discarded)
+        summed = self._added_up(by_key)
+        if summed is None:
+            good, discarded = self._sound_results(by_key)
         else:
-            results = self._collect([arrival.order for arrival in arrivals])
-            good = [result for result in results if is_sound(result)]
-            discarded = [result.order.key for result in results if not is_sound(result)]
+            good, discarded = summed.results, summed.discarded
         if discarded:
             self._refuse_nonsense([client for client, _ in discarded], round_)
         contributions: list[Contribution] = []
@@ -121,14 +123,7 @@ class TrainingCoordinator(BaseCoordinator):
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
             model = self.model
             if contributions := self._path.let_through(received, round_):
-                with blaming(self._aggregator, f"aggregating in round {round_}"):
-                    if summed is None:
-                        given = read_only(self.model)
-                        model = self._aggregator.aggregate(given, contributions)
-                    elif summed.total is not None:
-                        model = summed.total.astype(np.float32)
-                    check_vector(model, self.model)
-                    model = np.require(model, requirements="W")  # it may be the one given
+                model = self._next_model(contributions, summed, round_)
                 self._observe(round_, selected, contributions, by_key)
                 self._path.last_change = model - self.model
             self.version += 1
@@ -141,6 +136,26 @@ class TrainingCoordinator(BaseCoordinator):
             filtered=[result.order.key for result in good if result.order.key not in counted],
             gemd=self.gemd([client for client, _ in counted]),
         )
+
+    def _sound_results(
+        self, arrivals: Mapping[_Key, Arrival]
+    ) -> tuple[list[WorkResult], list[_Key]]:
+        """Return the results that count, and whose are no finite numbers."""
+        results = self._collect([arrival.order for arrival in arrivals.values()])
+        good = [result for result in results if is_sound(result)]
+        return good, [result.order.key for result in results if not is_sound(result)]
+
+    def _next_model(
+        self, contributions: Sequence[Contribution], summed: Sum | None, round_: int
+    ) -> Params:
+        """Return what the aggregator makes of contributions, or of their sum if there is one."""
+        with blaming(self._aggregator, f"aggregating in round {round_}"):
+            if summed is None:
+                model = self._aggregator.aggregate(read_only(self.model), contributions)
+            else:
+                model = self.model if summed.total is None else summed.total.astype(np.float32)
+            check_vector(model, self.model)
+        return np.require(model, requirements="W")  # it may be the one that was only to be read
 
     def _refuse_nonsense(self, clients: Sequence[int], round_: int) -> None:
         """Blame users' code that makes no finite numbers; else training has diverged.
@@ -196,7 +211,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._nominal = rules._nominal
         self._asked.clear()  # whoever was answering has been called off
 
-    def _added_up(self, arrivals: Mapping[tuple[int, int], Arrival]) -> Sum | None:
+    def _added_up(self, arrivals: Mapping[_Key, Arrival]) -> Sum | None:
         """Train what arrived and add it up; None: models are needed singly, or better so."""
         arrived = [arrivals[key] for key in sorted(arrivals)]
         worth = self._executor.worth_adding_up(len(arrived), self.model.nbytes)
@@ -247,7 +262,7 @@ class TrainingCoordinator(BaseCoordinator):
         round_: int,
         selected: Sequence[int],
         contributions: Sequence[Contribution],
-        arrivals: Mapping[tuple[int, int], Arrival],
+        arrivals: Mapping[_Key, Arrival],
     ) -> None:
         # Of a client with several updates (it came back before the buffer was full) the last one.
         last = {contribution.result.order.client: contribution for contribution in contributions}
