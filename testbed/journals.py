@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from simfl.build.builder import Builder
 from simfl.training import flat
 from testbed.namespaces import Counters
 from testbed.quotas import CLOCKS
+
+_Event = dict[str, Any]
 
 STEPS = ("received", "launched", "noticed")
 """Of a participation, where Flower tells them: the node has heard of the order; its app's process
@@ -52,7 +54,7 @@ def began_at(folder: Path) -> float | None:
     return None
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def _events(path: Path) -> Iterator[_Event]:
     if path.exists():
         for line in path.read_text().splitlines(keepends=True):
             if line.endswith("\n"):
@@ -80,41 +82,63 @@ def read(
     rounds = [event for event in events if event["event"] == "round"]
     used = {use["order"]: use["staleness"] for r in rounds for use in r["used"]}
     arrived = {e["order"]: e for e in events if e["event"] == "arrived"}
-    left = [(e["client"], e["at"]) for e in events if e["event"] == "left"]
-    phases: dict[int, dict[str, Any]] = {}
+    phases: dict[int, _Event] = {}
     for number in range(devices):
         for event in _events(folder / f"client-{number}.jsonl"):
             phases.setdefault(event["order"], {}).update(event)
-    ended = {r["round"]: r["closed"] for r in rounds}
     rows = []
     for order in (event for event in events if event["event"] == "ordered"):
-        number, client = order["order"], order["client"]
-        phase, landed = phases.get(number, {}), arrived.get(number)
-        last = ended.get(order["round"], rounds[-1]["end"])
-        gone = any(who == client and order["at"] <= at <= last + 0.1 for who, at in left)
-        outcome = "arrived" if number in used else "offline" if gone else "late"
-        if buffered and number not in used:
-            outcome = "unfinished"
-        staleness = used.get(number, 0)
+        number = order["order"]
+        outcome = "arrived"
+        if number not in used:
+            lost = "offline" if _has_left(order, events, rounds) else "late"
+            outcome = "unfinished" if buffered else lost
+        landed = arrived.get(number)
+        times = _times(phases.get(number, {}), landed if number in used else None, began)
         rows.append(
             {
                 "round": order["round"],
-                "client": client,
+                "client": order["client"],
                 "selected_s": order["at"] - began,
-                "download_end_s": phase.get("downloaded", np.nan) - began,
-                "compute_end_s": phase.get("computed", np.nan) - began,
-                "upload_end_s": (landed["at"] if landed and number in used else np.nan) - began,
                 "outcome": outcome,
-                "staleness": staleness,
+                "staleness": used.get(number, 0),
                 "download_bytes": order["bytes"],
                 "upload_bytes": landed["bytes"] if landed else 0,
-                "trained_s": phase.get("trained", np.nan),
             }
-            | {f"{step}_s": phase[step] - began for step in STEPS if step in phase}
-            | {f"{clock}_s": phase[clock] for clock in CLOCKS if clock in phase}
+            | times
         )
-    looks = [(e["at"], e["took"]) for e in events if e["event"] == "looked"]
-    table = pd.DataFrame(
+    return Run(_round_table(events, rounds, began), pd.DataFrame(rows), wire, accuracy)
+
+
+def _has_left(order: _Event, events: Sequence[_Event], rounds: Sequence[_Event]) -> bool:
+    """Whether the client of an order left before the order's round was closed."""
+    ended = {round_["round"]: round_["closed"] for round_ in rounds}
+    last = ended.get(order["round"], rounds[-1]["end"])
+    return any(
+        event["client"] == order["client"] and order["at"] <= event["at"] <= last + 0.1
+        for event in events
+        if event["event"] == "left"
+    )
+
+
+def _times(phase: _Event, landed: _Event | None, began: float) -> dict[str, float]:
+    """Return when the phases of a participation ended, NaN if they did not, and how long it took."""
+    return (
+        {
+            "download_end_s": phase.get("downloaded", np.nan) - began,
+            "compute_end_s": phase.get("computed", np.nan) - began,
+            "upload_end_s": (np.nan if landed is None else landed["at"]) - began,
+            "trained_s": phase.get("trained", np.nan),
+        }
+        | {f"{step}_s": phase[step] - began for step in STEPS if step in phase}
+        | {f"{clock}_s": phase[clock] for clock in CLOCKS if clock in phase}
+    )
+
+
+def _round_table(events: Sequence[_Event], rounds: Sequence[_Event], began: float) -> pd.DataFrame:
+    """Return a row a round: when it began, was closed and ended, and how long the server looked."""
+    looks = [(event["at"], event["took"]) for event in events if event["event"] == "looked"]
+    return pd.DataFrame(
         [
             {"round": r["round"]}
             | {f"{x}_s": r[x] - began for x in ("start", "closed", "end")}
@@ -122,7 +146,6 @@ def read(
             for r in rounds
         ]
     )
-    return Run(table, pd.DataFrame(rows), wire, accuracy)
 
 
 def accuracies(folder: Path, builder: Builder, data_dir: Path | None) -> list[float]:
