@@ -112,8 +112,8 @@ def read(
 
 def _has_left(order: _Event, events: Sequence[_Event], rounds: Sequence[_Event]) -> bool:
     """Whether the client of an order left before the order's round was closed."""
-    ended = {round_["round"]: round_["closed"] for round_ in rounds}
-    last = ended.get(order["round"], rounds[-1]["end"])
+    ended: dict[int, float] = {round_["round"]: round_["closed"] for round_ in rounds}
+    last: float = ended.get(order["round"], rounds[-1]["end"])
     return any(
         event["client"] == order["client"] and order["at"] <= event["at"] <= last + 0.1
         for event in events
@@ -122,7 +122,7 @@ def _has_left(order: _Event, events: Sequence[_Event], rounds: Sequence[_Event])
 
 
 def _times(phase: _Event, landed: _Event | None, began: float) -> dict[str, float]:
-    """Return when the phases of a participation ended, NaN if they did not, and how long it took."""
+    """Return when a participation's phases ended, and how long it trained; NaN: they did not."""
     return (
         {
             "download_end_s": phase.get("downloaded", np.nan) - began,
