@@ -112,8 +112,8 @@ def read(
 
 def _has_left(order: _Event, events: Sequence[_Event], rounds: Sequence[_Event]) -> bool:
     """Whether the client of an order left before the order's round was closed."""
-    ended: dict[int, float] = {round_["round"]: round_["closed"] for round_ in rounds}
-    last: float = ended.get(order["round"], rounds[-1]["end"])
+    ended = [round_["closed"] for round_ in rounds if round_["round"] == order["round"]]
+    last = ended[0] if ended else rounds[-1]["end"]
     return any(
         event["client"] == order["client"] and order["at"] <= event["at"] <= last + 0.1
         for event in events
