@@ -137,7 +137,7 @@ class Builder:
                 classes=classes,
                 data=self.federation,
                 training=scenario.training.local(scenario.data.dataset.black or ()),
-                coreset=getattr(scenario.training.workload, "method", None),
+                coreset=scenario.training.workload.coreset,
                 wants=tuple(scenario.selection.wants),
                 metrics=scenario.evaluation.metrics,
                 device=self._device,

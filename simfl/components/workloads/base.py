@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from typing_extensions import override
 
+from simfl.components.coresets.base import Coreset
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry
 from simfl.core.work import Plan
@@ -70,6 +71,11 @@ class Workload(Component, ABC):
 
     needs_epochs: ClassVar[bool] = False
     """Whether it can't go with local work that is counted in steps."""
+
+    @property
+    def coreset(self) -> Coreset | None:
+        """What chooses coresets, where it plans any (None: it never does)."""
+        return None
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:

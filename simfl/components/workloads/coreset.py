@@ -48,6 +48,11 @@ class CoresetTraining(Workload):
         "a forward pass: 1/3); raw inputs cost nothing",
     )
 
+    @property
+    @override
+    def coreset(self) -> Coreset:
+        return self.method
+
     @override
     def plan(self, assignment: Assignment) -> Plan | None:
         """Choose all samples if they fit the time left, else a coreset that does.
