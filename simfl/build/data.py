@@ -67,7 +67,8 @@ def federate(
     if partition.pools_test:
         corpus = _pooled(corpus)
     dealt = _deal(dataset, partition, corpus, clients, seeds)
-    corpus = _without_test_of_others(corpus, dealt)
+    if partition.deals_natural:
+        corpus = _without_test_of_others(corpus, dealt)
     if partition.pools_test:
         corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
     held = [whole_share(local_validation, len(rows)) for rows in dealt]

@@ -81,7 +81,7 @@ def named_class(name: str) -> object:
         sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
         importlib.invalidate_caches()
     imported = importlib.import_module(module)
-    if lies_beside and Path(imported.__file__ or "").resolve() != file:
+    if lies_beside and Path(imported.__file__ or "").resolve() != file.resolve():
         raise InputError(f"can't be imported: another module is called {module!r}; rename {file}")
     return getattr(imported, attribute)
 

@@ -109,6 +109,8 @@ class RunResult(RunFiles):
     @property
     def loss_is_lost(self) -> bool:
         """Whether the last model that was judged has diverged: its loss is no finite number."""
+        if self.finished and (last := self.summary.get("last_evaluation")) is not None:
+            return last["loss"] is None
         losses = self.column("loss")[self.evaluated]
         return bool(len(losses)) and not np.isfinite(losses[-1])
 

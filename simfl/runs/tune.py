@@ -13,7 +13,6 @@ import json
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -121,18 +120,29 @@ def _untried(
 
     Of a range that is not of whole numbers nothing is ever tried twice but by chance.
     """
-    listed: dict[str, list[tuple[Any, Any]]] = {}  # as the sampler has it, as a scenario does
-    for path, choice in choices.items():
-        if not isinstance(choice, Range):
-            listed[path] = list(enumerate(choice))
-        else:
-            low, high = choice.bounds
-            whole = range(int(low), int(high) + 1) if choice.whole else ()
-            listed[path] = [(number, number) for number in whole]
-    for values in product(*listed.values()):
-        written = {path: value for path, (_, value) in zip(listed, values, strict=True)}
+    for asked in _listed(choices):
+        written = {
+            path: value if isinstance(choice := choices[path], Range) else choice[value]
+            for path, value in asked.items()
+        }
         if json.dumps(written, sort_keys=True) not in tried:
-            yield {path: asked for path, (asked, _) in zip(listed, values, strict=True)}
+            yield asked
+
+
+def _listed(choices: Mapping[str, Range | Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield all choices one after the other: the numbers of ranges, the places in lists."""
+    if not choices:
+        yield {}
+        return
+    (path, choice), *others = choices.items()
+    if not isinstance(choice, Range):
+        values = range(len(choice))
+    else:
+        low, high = choice.bounds
+        values = range(int(low), int(high) + 1) if choice.whole else range(0)
+    for value in values:
+        for rest in _listed(dict(others)):
+            yield {path: value, **rest}
 
 
 def _optuna() -> Any:

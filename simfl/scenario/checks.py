@@ -190,12 +190,14 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
             ("evaluation", "on"),
             f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
         )
-    if scenario.rounds.stop.energy is not None and not any(
-        group.power is not None and group.power.at_work for group in scenario.fleet
-    ):
+    powers = [group.power for group in scenario.fleet if group.power is not None]
+    if scenario.rounds.stop.energy is not None and not powers:
+        yield ("rounds", "stop", "energy"), "no group of the fleet says what `power` it takes"
+    elif facts.ends_by == {"energy"} and not any(power.at_work for power in powers):
         yield (
-            ("rounds", "stop", "energy"),
-            "no group of the fleet says what `power` it takes to download, compute or upload",
+            ("rounds", "stop"),
+            "needs more than energy: work takes no `power` in any group, and who never waits for "
+            "others takes none at all",
         )
     if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:
         yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"

@@ -64,6 +64,13 @@ class DeviceGroup:
         online[online] = self.batteries.able(devices[online], now_s)
         return online
 
+    def idling(self, devices: Ids, now_s: float) -> NDArray[np.bool_]:
+        """Return `(m,)` whether each of `devices` would draw `power.idle` if it did nothing."""
+        online = self.schedule.online(devices, now_s)
+        if self.batteries is None:
+            return online
+        return online & (self.batteries.level_j(devices, now_s) > 0)
+
     def some(self, most: int) -> Ids:
         """Return at most `most` of its devices (indices in the group), spread without a pattern."""
         return _spread(self.count, most)
@@ -123,10 +130,7 @@ class Fleet:
         watts = 0.0
         for group in self.groups:
             if group.power.idle > 0:
-                some = group.some(_WATCHED)
-                online = group.schedule.online(some, now_s)
-                if group.batteries is not None:
-                    online = online & (group.batteries.level_j(some, now_s) > 0)
+                online = group.idling(group.some(_WATCHED), now_s)
                 watts += group.power.idle * group.count * (np.count_nonzero(online) / len(online))
         return watts
 

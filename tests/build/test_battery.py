@@ -178,6 +178,7 @@ def test_charge_is_the_integral_of_power(
 
 # In a run -------------------------------------------------------------------------------------
 
+ALTERNATING = {"name": "on_off", "on": "1 s", "off": "1000 s"}
 GROUP: dict[str, Any] = {
     "count": 1,
     "compute": "1 samples/s",
@@ -279,6 +280,22 @@ def test_who_waits_with_an_empty_battery_draws_nothing(tmp_path: Path) -> None:
     [result] = run(Scenario.from_dict({**one, "model": "mlp"}), tmp_path, Options(time_only=True))
     assert result.clients.energy_j.tolist() == pytest.approx([2.5, 0, 0, 0])
     assert result.rounds.idle_energy_j[1:].tolist() == [0, 0]
+
+
+def test_who_pauses_with_an_empty_battery_takes_nothing_from_the_others(tmp_path: Path) -> None:
+    """Three that sit by draw 1 W each; the fourth works, on mains, until the end."""
+    pausing = {"name": "pausing", "count": 1, "compute": "1 samples/s", "on_offline": "pause"}
+    store = {"capacity": "20 J", "charge": "5 W", "plugged": ALTERNATING}
+    watts = dict.fromkeys(("idle", "download", "compute", "upload"), "1 W")
+    others = {"name": "others", "count": 3, "compute": "1 samples/s", "power": watts}
+    fleet = [{**pausing, "power": watts, "battery": store}, others]
+    data = {"dataset": {"name": "synthetic_images", "samples": 400, "size": 6}}
+    rounds = {"clients": 4, "policy": "fedasync", "stop": {"time": "95 s"}}
+    made = Scenario.from_dict({"data": data, "model": "mlp", "fleet": fleet, "rounds": rounds})
+    [result] = run(made, tmp_path, Options(time_only=True))
+    assert events(result, "offline")
+    # Everybody is at work all the time, or away: nobody else idles.
+    assert result.summary["totals"]["idle_energy_j"] == pytest.approx(0, abs=1e-6)
 
 
 def test_since_when_a_battery_has_been_empty() -> None:

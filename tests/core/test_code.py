@@ -54,6 +54,33 @@ def scenario(request: pytest.FixtureRequest, tmp_path: Path,
     return folder / "s.yaml"
 
 
+def test_a_module_that_is_a_link_is_no_other_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/linked_code.py").write_text(MINE)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/linked_code.py").symlink_to(tmp_path / "elsewhere/linked_code.py")
+    (tmp_path / "here/s.yaml").write_text(TEXT.format("linked_code:Mine"))
+    assert type(Scenario.load(tmp_path / "here/s.yaml").selection).__name__ == "Mine"
+
+
+def test_another_module_of_that_name_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "twice_there.py").write_text(MINE)
+        (tmp_path / name / "s.yaml").write_text(TEXT.format("twice_there:Mine"))
+    Scenario.load(tmp_path / "one/s.yaml")
+    with pytest.raises(
+        ScenarioError, match=r"another module is called 'twice_there'; rename .*other"
+    ):
+        Scenario.load(tmp_path / "other/s.yaml")
+
+
 def was_imported(scenario: Path) -> bool:
     return (scenario.parent / "imported").exists()
 

@@ -22,6 +22,8 @@ from simfl.errors import InputError, nearest
 
 TRUE = ("1", "1.0", "true", "t", "yes", "y", "test")
 """What a cell of `test` says of a test sample, whatever its case."""
+FALSE = ("0", "0.0", "false", "f", "no", "n", "train", "")
+"""What it says of others; whatever else it says counts as that, too."""
 
 
 @dataclass(frozen=True)

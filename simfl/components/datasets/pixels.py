@@ -33,7 +33,9 @@ def pixels(picture: Any, mode: Mode, size: int | None = None) -> NDArray[np.floa
     if picture.mode.startswith("I"):  # 16 bits, which `convert` would cut off at 255
         from PIL import Image
 
-        deep = np.asarray(picture).astype(np.float32) / 257
+        deep = np.asarray(picture).astype(np.float32)
+        if picture.mode.startswith("I;16") or deep.max() > 255:  # else 8 bits in wider numbers
+            deep /= 257
         grey = Image.fromarray(deep)
         scaled = grey if size is None else grey.resize((size, size))
         values = np.asarray(scaled, dtype=np.float32).clip(0, 255)

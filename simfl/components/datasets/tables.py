@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.datasets.own import OwnDataset, Rows, for_testing, known, whose
+from simfl.components.datasets.own import FALSE, OwnDataset, Rows, for_testing, known, whose
 from simfl.core.types import Flags
 from simfl.errors import InputError
 
@@ -81,10 +81,11 @@ def as_text(cells: Iterable[Any]) -> NDArray[np.str_]:
 def _tested(name: str, column: NDArray[Any], file: Path) -> Flags:
     """Return `(n,)` which samples are for testing."""
     test = for_testing(column)
-    if not test.any():
-        said = ", ".join(repr(str(value)) for value in np.unique(column)[:3])
+    said = np.unique([str(cell).strip() for cell in column])
+    if not test.any() and any(value.lower() not in FALSE for value in said):
+        told = ", ".join(repr(str(value)) for value in said[:3])
         raise InputError(
-            f"{file}: no cell of column {name!r} says 1, true, yes or test; it holds {said}"
+            f"{file}: no cell of column {name!r} says 1, true, yes or test; it holds {told}"
         )
     return test
 

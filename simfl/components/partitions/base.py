@@ -37,6 +37,10 @@ class Partition(Component, ABC):
     reads_labels: ClassVar[bool] = True
     """Whether it looks at classes, so that the data set's targets must be such."""
 
+    deals_natural: ClassVar[bool] = False
+    """Whether it deals the data set's own clients as they are; those whom it leaves out have no
+    part in the test set, either."""
+
     def check(self, samples: int, classes: int, clients: int) -> None:
         """Make sure that so many samples of so many classes suffice for so many clients.
 

@@ -18,6 +18,7 @@ class Natural(Partition):
     """Each device is one of the data set's own clients; others are left out, test samples too."""
 
     reads_labels: ClassVar[bool] = False
+    deals_natural: ClassVar[bool] = True
 
     clients: Literal["random", "first"] = Field(
         "random", description="which natural clients take part where there are fewer devices"

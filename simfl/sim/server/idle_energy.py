@@ -51,8 +51,10 @@ class IdleEnergy:
         watts = group.power.idle
         if group.batteries is not None and errand.ended_s is not None:  # it waits no longer
             empty_s = group.batteries.empty_since_s(errand.device - group.first, now_s)
-            errand.free_s = min(errand.free_s, max(empty_s, errand.ended_s))
+            errand.free_s = min(errand.free_s, empty_s)
         ended_s = now_s if errand.ended_s is None else errand.ended_s
+        if errand.end == "arrived":  # behind polling, perhaps after the device had left
+            ended_s = min(ended_s, errand.free_s)
         self._booked_j += watts * (ended_s - errand.started_s + errand.waited_s(now_s))
         self._watts -= watts
         self._watts_by_start -= watts * errand.started_s
@@ -72,7 +74,7 @@ class IdleEnergy:
             if group.on_offline == "abort" or group.power.idle == 0:
                 continue
             mine = devices[(devices >= group.first) & (devices < group.first + group.count)]
-            online = group.schedule.online(mine - group.first, now_s)
+            online = group.idling(mine - group.first, now_s)
             watts += group.power.idle * np.count_nonzero(~online)
         return watts
 

@@ -65,22 +65,20 @@ def send(channel: Connection, value: object) -> None:
 
     payload = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=small)
     places = _side_by_side([raw.nbytes for raw in large])
-    channel.send((payload, places))
-    if not large:
-        return
-    fd = _anonymous_file()
     try:
-        os.ftruncate(fd, places[-1].stop)
-        with mmap.mmap(fd, places[-1].stop) as memory:
-            for place, raw in zip(places, large, strict=True):
-                memory[place] = raw
-        send_handle(channel, fd, 0)  # the process is named on Windows only
-    finally:
-        os.close(fd)
+        fd = _filled(large, places) if large else None
+    except OSError:  # no descriptor is left, or no memory
+        payload, places, fd = pickle.dumps(value, pickle.HIGHEST_PROTOCOL), [], None
+    channel.send((payload, places))
+    if fd is not None:
+        try:
+            send_handle(channel, fd, 0)  # the process is named on Windows only
+        finally:
+            os.close(fd)
 
 
 def receive(channel: Connection) -> Any:
-    """Return what was sent; large arrays are views of shared memory, and may be written to."""
+    """Return what was sent; large arrays are views of memory that is now this process's own."""
     payload, places = channel.recv()
     if not places:
         return pickle.loads(payload)
@@ -90,6 +88,20 @@ def receive(channel: Connection) -> Any:
     finally:
         os.close(fd)
     return pickle.loads(payload, buffers=[memory[place] for place in places])
+
+
+def _filled(large: Sequence[memoryview], places: Sequence[slice]) -> int:
+    """Return the descriptor of an anonymous file that holds buffers at their places."""
+    fd = _anonymous_file()
+    try:
+        os.ftruncate(fd, places[-1].stop)
+        with mmap.mmap(fd, places[-1].stop) as memory:
+            for place, raw in zip(places, large, strict=True):
+                memory[place] = raw
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
 def _side_by_side(sizes: Sequence[int]) -> list[slice]:

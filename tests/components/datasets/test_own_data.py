@@ -11,6 +11,7 @@ import pytest
 from simfl import Scenario, run
 from simfl.build.data import federate
 from simfl.components.datasets.base import datasets
+from simfl.components.partitions.base import partitions
 from simfl.components.partitions.natural import Natural
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
@@ -303,6 +304,16 @@ def test_test_samples_of_clients_that_are_left_out_are_left_out(tmp_path):
         assert isinstance(data, Partitioned)
         assert sorted(set(test.x[:, 0])) == sorted(set(data.x[:, 0].tolist()))
         assert len(test) == 2 * devices
+
+
+def test_other_partitions_test_on_all_samples_whoever_holds_them(tmp_path):
+    rows = [f"{who % 2},{who},{who},{part}" for who in range(30) for part in ("train", "test")]
+    (tmp_path / "t.csv").write_text("\n".join(["label,a,who,part", *rows]))
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who", "test": "part"}
+    for partition in ({"name": "skewness", "xi": "80%"}, {"name": "shards", "per_client": 2}):
+        dealing = partitions.parse(partition)
+        _, test = federate(datasets.parse(named), dealing, 7, 0.0, 0.2, None, Seeds(0))
+        assert len(test) == 30
 
 
 def test_empty_cells_are_told(tmp_path):

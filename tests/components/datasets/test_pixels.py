@@ -37,6 +37,11 @@ def test_coloured_pictures_have_three_channels(mode: str) -> None:
     assert np.allclose(pixels(red, "colour"), np.array([1, 0, 0])[:, None, None], atol=1e-6)
 
 
+def test_eight_bits_in_wider_numbers() -> None:
+    wide = Image.fromarray(np.round(RAMP * 255).astype(np.int32))
+    assert np.allclose(pixels(wide, "grey")[0], RAMP, atol=1 / 255)
+
+
 def test_black_and_white() -> None:
     assert set(pixels(grey("1"), "grey").ravel()) == {0, 1}
 

@@ -175,8 +175,7 @@ def test_no_orphans_when_the_parent_is_interrupted_or_killed(tmp_path, ending):
             """
             import sys
             sys.path.insert(0, sys.argv[1])
-            from tests.training.executors.results import same_sum, weigh
-from tests.training.learning_stubs import *
+            from tests.training.learning_stubs import *
             from simfl.training.executors.processes import Processes
 
             if __name__ == "__main__":
