@@ -75,9 +75,7 @@ def test_another_module_of_that_name_is_not_taken(
         (tmp_path / name / "twice_there.py").write_text(MINE)
         (tmp_path / name / "s.yaml").write_text(TEXT.format("twice_there:Mine"))
     Scenario.load(tmp_path / "one/s.yaml")
-    with pytest.raises(
-        ScenarioError, match=r"another module is called 'twice_there'; rename .*other"
-    ):
+    with pytest.raises(ScenarioError, match=r"another module is called 'twice_there'"):
         Scenario.load(tmp_path / "other/s.yaml")
 
 
