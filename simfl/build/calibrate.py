@@ -45,6 +45,8 @@ STEADY = 0.01
 _TOLD = 9.0
 """Twice the gain in log-likelihood from which a constant is told from none: three standard errors.
 """
+_ROUNDING = 1e-24
+"""Squares of relative errors that add up to less are none."""
 _OUTLIER = 0.02
 """Relative errors above this count less than by their square."""
 
@@ -166,7 +168,7 @@ def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
     if _varies(sizes) and len(sizes) > 2:
         _, plain = _fit(sizes[:, None], seconds)
         (constant, slowness), better = _fit(np.column_stack([np.ones_like(sizes), sizes]), seconds)
-        if len(sizes) * math.log(plain / max(better, 1e-300)) > _TOLD:
+        if len(sizes) * math.log(max(plain, _ROUNDING) / max(better, _ROUNDING)) > _TOLD:
             return constant, slowness
     return 0.0, float(np.median(seconds / sizes))
 

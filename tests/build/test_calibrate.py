@@ -1,5 +1,6 @@
 """`simfl calibrate`: known devices, measured with noise, are found again."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from simfl.build.calibrate import MANY, Device, calibrated, fleet, measurements
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.report.calibration_picture import picture
+from tests.tiny import PILOT
 
 Truth = dict[str, float]
 PHONE: Truth = {"compute": 80.0, "down": 8e6, "up": 2e6, "latency": 0.04, "constant": 0.3}
@@ -97,6 +99,14 @@ def test_trainings_that_scatter_show_no_constant_by_chance() -> None:
     assert sum(device.constant_s > 0 for device in devices) <= 1
     assert np.median([device.latency_s for device in devices]) == pytest.approx(0.04, rel=0.02)
     assert np.median([device.compute for device in devices]) == pytest.approx(80, rel=0.03)
+
+
+@pytest.mark.parametrize("n", [3, 30])
+def test_trainings_that_take_as_long_as_they_should_to_the_last_digit(n: int) -> None:
+    table = pd.read_csv(io.StringIO(PILOT))
+    longer = pd.concat([table] * n).assign(group="devices")
+    [device] = calibrated(longer)
+    assert (device.constant_s, device.compute) == (0.0, pytest.approx(100))
 
 
 def test_a_latency_that_leaves_no_time_to_move_bytes() -> None:
