@@ -58,7 +58,7 @@ def is_locked(folder: Path) -> bool:
     """
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:  # it is there, and another user's
         return True

@@ -112,12 +112,13 @@ def power(records: Records) -> Violations:
 
 
 def _while_polled(draw: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the least and the most power by phase: bytes may wait, and the device may be away."""
-    ways = ("download", "upload")
-    return {**draw, **dict.fromkeys(ways, 0.0)}, {
-        **draw,
-        **{way: max(draw[way], draw["idle"]) for way in ways},
-    }
+    """Return the least and the most power by phase: bytes also wait.
+
+    Meanwhile the device idles, or, once its update has left it, may be away.
+    """
+    down, up, idle = draw["download"], draw["upload"], draw["idle"]
+    low = {**draw, "download": min(down, idle), "upload": 0.0}
+    return low, {**draw, "download": max(down, idle), "upload": max(up, idle)}
 
 
 def _groups(records: Records) -> Iterable[Row]:
