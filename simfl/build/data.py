@@ -88,17 +88,24 @@ def _deal(
     try:
         with blaming(partition, "dealing", told_as=InputError):
             dealt = partition.deal(source, clients, seeds.stream("partition"))
-            for rows in dealt:
-                sound = isinstance(rows, np.ndarray) and (rows.dtype.kind in "iu" or not len(rows))
-                expect(sound, "arrays of rows, whole numbers", rows)
-                inside = not len(rows) or (rows.min() >= 0 and rows.max() < len(corpus.train))
-                expect(inside, f"rows from 0 to {len(corpus.train) - 1}", rows)
+            _check_rows(dealt, len(corpus.train))
     except InputError as error:
         raise Unfit("partition", str(error)) from error
     if len(dealt) != clients:
         told = f"partition {partition.name!r} dealt {len(dealt)} parts for {clients}"
         raise Unfit("partition", told)
     return dealt
+
+
+def _check_rows(dealt: list[Ids], samples: int) -> None:
+    """Raise `Unexpected` unless these are rows of so many samples."""
+    for rows in dealt:
+        if not isinstance(rows, np.ndarray) or (rows.dtype.kind not in "iu" and len(rows)):
+            expect(False, "arrays of rows, whole numbers", rows)
+    everybody = np.concatenate(dealt) if dealt else np.zeros(0)
+    if len(everybody):
+        low, high = everybody.min(), everybody.max()
+        expect(low >= 0 and high < samples, f"rows from 0 to {samples - 1}", f"{low} to {high}")
 
 
 def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -> ClientData:

@@ -81,9 +81,9 @@ def as_text(cells: Iterable[Any]) -> NDArray[np.str_]:
 def _tested(name: str, column: NDArray[Any], file: Path) -> Flags:
     """Return `(n,)` which samples are for testing."""
     test = for_testing(column)
-    said = np.unique([str(cell).strip() for cell in column])
-    if not test.any() and any(value.lower() not in FALSE for value in said):
-        told = ", ".join(repr(str(value)) for value in said[:3])
+    said = [] if test.any() else sorted({str(cell).strip() for cell in column})
+    if any(value.lower() not in FALSE for value in said):
+        told = ", ".join(map(repr, said[:3]))
         raise InputError(
             f"{file}: no cell of column {name!r} says 1, true, yes or test; it holds {told}"
         )
