@@ -205,7 +205,7 @@ class RunResult(RunFiles):
 
     @property
     def idle_energy_j(self) -> float:
-        """Joules of all devices online that took no part (until it has finished, up to the last round)."""
+        """Joules of all devices online that took no part (up to the last round, as `end_s`)."""
         if self.finished:
             return float(self.summary["totals"]["idle_energy_j"])
         return math.fsum(self.column("idle_energy_j"))
