@@ -348,6 +348,16 @@ class EndsEarly(Synchronous):
         yield server.timeline.timeout(1)
 
 
+class YieldsSeconds(Synchronous):
+    """Waits for a number."""
+
+    def run(self, server):
+        if not Mended.yes:
+            server.open_round()
+            yield 3.0
+        yield from super().run(server)
+
+
 class NoGenerator(RoundPolicy):
     """Runs at once."""
 

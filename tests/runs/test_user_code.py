@@ -109,6 +109,7 @@ CASES = [
     ("training.lr_schedule", "FaultySchedule", "text", "of zero or more, got '1.0'"),
     ("training.lr_schedule", "FaultySchedule", "none", "of zero or more, got None"),
     ("rounds.policy", "EndsEarly", None, "in round 1: expected rounds until .*an end before"),
+    ("rounds.policy", "YieldsSeconds", None, "in round 1: expected events to wait for, got 3.0"),
     ("rounds.policy", "Raises", None, "in round 1: LookupError: nobody home .*faulty.py:"),
 ]
 

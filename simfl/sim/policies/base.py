@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from simfl.components.workloads.base import Workload
 from simfl.core.circumstances import Circumstances
-from simfl.core.guard import blaming, expect
+from simfl.core.guard import blaming, expect, users_own
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
 from simfl.sim.server.deadlines import Deadline
@@ -160,5 +160,25 @@ def _run(policy: RoundPolicy, server: Server) -> Process:
     with blaming(policy, lambda: f"in round {server.state.round}", passing=simpy.Interrupt):
         process = policy.run(server)
         expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
-        yield from process
+        yield from _watched(process) if users_own([policy]) else process
         expect(server.finished, "rounds until `server.finished`", "an end before that")
+
+
+def _watched(process: Process) -> Process:
+    """Do as `process` does, as long as it yields events: SimPy would blame nobody for others."""
+    step: Callable[[], simpy.Event] = partial(next, process)
+    while True:
+        try:
+            event = step()
+        except StopIteration:
+            return
+        expect(isinstance(event, simpy.Event), "events to wait for", f"{event!r}")
+        try:
+            value = yield event
+        except GeneratorExit:
+            process.close()
+            raise
+        except BaseException as error:
+            step = partial(process.throw, error)
+        else:
+            step = partial(process.send, value)
