@@ -9,9 +9,10 @@ import pytest
 from typing_extensions import override
 
 from simfl.build.data import federate
-from simfl.components.datasets.base import Corpus, Dataset
+from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
-from simfl.components.partitions.base import Partition, Source
+from simfl.components.partitions.base import Partition, Source, partitions
+from simfl.components.partitions.natural import Natural
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError, ScenarioError
@@ -119,3 +120,25 @@ def test_what_a_partition_can_not_deal_is_told_with_its_place(tmp_path: Path) ->
     with pytest.raises(ScenarioError, match=r"s.yaml:3:14: data.partition: .* has 2 clients"):
         run(Scenario.load(scenario), tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
+
+
+def test_test_samples_of_clients_that_are_left_out_are_left_out(tmp_path: Path) -> None:
+    rows = [f"{who % 2},{who},{who},{part}" for who in range(4) for part in ("train", "test", "1")]
+    (tmp_path / "t.csv").write_text("\n".join(["label,a,who,part", *rows]))
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who", "test": "part"}
+    dataset, first = datasets.parse(named), Natural(clients="first")
+    for devices in (1, 3, 4):
+        data, test = federate(dataset, first, devices, 0.0, 0.2, None, Seeds(0))
+        assert isinstance(data, Partitioned)
+        assert sorted(set(test.x[:, 0])) == sorted(set(data.x[:, 0].tolist()))
+        assert len(test) == 2 * devices
+
+
+def test_other_partitions_test_on_all_samples_whoever_holds_them(tmp_path: Path) -> None:
+    rows = [f"{who % 2},{who},{who},{part}" for who in range(30) for part in ("train", "test")]
+    (tmp_path / "t.csv").write_text("\n".join(["label,a,who,part", *rows]))
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who", "test": "part"}
+    for partition in ({"name": "skewness", "xi": "80%"}, {"name": "shards", "per_client": 2}):
+        dealing = partitions.parse(partition)
+        _, test = federate(datasets.parse(named), dealing, 7, 0.0, 0.2, None, Seeds(0))
+        assert len(test) == 30

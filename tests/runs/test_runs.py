@@ -13,7 +13,7 @@ from simfl import Options, RunResult, Scenario, UpdateFilter, run
 from simfl.components.filters.base import Stage, Update
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
-from simfl.errors import InputError
+from simfl.errors import InputError, ScenarioError
 from simfl.runs.check import check
 from simfl.runs.forks import fork
 from tests.tiny import TINY, RunTiny
@@ -344,3 +344,13 @@ def test_a_run_ends_once_so_much_energy_is_spent(run_tiny: RunTiny) -> None:
         fork(result.folder, 5.0, ["rounds.stop.energy=30 J"])
     with pytest.raises(InputError, match=r"rounds\.stop\.energy: no group .* `power`"):
         run_tiny({"rounds": changes["rounds"]})
+
+
+def test_energy_alone_does_not_end_a_run_whose_work_takes_none() -> None:
+    """Equal devices never wait for each other: it went on for ever."""
+    fleet = {**TINY["fleet"], "power": {"idle": "1 W"}}
+    ends = {"energy": "1 kJ"}
+    with pytest.raises(ScenarioError, match=r"rounds\.stop: needs more than energy"):
+        Scenario.from_dict({**TINY, "fleet": fleet, "rounds": {"clients": 4, "stop": ends}})
+    both = {"clients": 4, "stop": {**ends, "rounds": 3}}
+    assert Scenario.from_dict({**TINY, "fleet": fleet, "rounds": both}).rounds.stop.rounds == 3

@@ -5,7 +5,7 @@ from typing import get_args
 
 from simfl.core.evaluation import Evaluation
 from simfl.core.rows import ClientRow, Outcome, RoundRow, header, round_row
-from simfl.sim.device import Errand
+from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.idle_energy import IdleEnergy
 from simfl.sim.server.participation import Participation

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simfl.sim.device import Errand
+from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.state import RunState
 
@@ -51,7 +51,7 @@ class IdleEnergy:
         watts = group.power.idle
         if group.batteries is not None and errand.ended_s is not None:  # it waits no longer
             empty_s = group.batteries.empty_since_s(errand.device - group.first, now_s)
-            errand.free_s = min(errand.free_s, empty_s)
+            errand.free_s = min(errand.free_s, max(empty_s, errand.started_s))
         ended_s = now_s if errand.ended_s is None else errand.ended_s
         if errand.end == "arrived":  # behind polling, perhaps after the device had left
             ended_s = min(ended_s, errand.free_s)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import simpy
 
 from simfl.core.work import WorkOrder
-from simfl.sim.device import Errand
+from simfl.sim.errand import Errand
 
 
 @dataclass(slots=True)

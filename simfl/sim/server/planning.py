@@ -10,7 +10,7 @@ from simfl.core.guard import blaming, expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
-from simfl.sim.device import Errand
+from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Direction, Links
 from simfl.sim.server.participation import Participation

@@ -8,7 +8,8 @@ import numpy as np
 import simpy
 
 from simfl.components.selectors.base import Probe, View
-from simfl.sim.device import DeviceProcess, Errand, call_off
+from simfl.sim.device import DeviceProcess, call_off
+from simfl.sim.errand import Errand
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.candidates import Candidates
 from simfl.sim.server.planning import Planner

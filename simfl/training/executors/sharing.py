@@ -69,11 +69,12 @@ def send(channel: Connection, value: object) -> None:
         fd = _filled(large, places) if large else None
     except OSError:  # no descriptor is left, or no memory
         payload, places, fd = pickle.dumps(value, pickle.HIGHEST_PROTOCOL), [], None
-    channel.send((payload, places))
-    if fd is not None:
-        try:
+    try:
+        channel.send((payload, places))
+        if fd is not None:
             send_handle(channel, fd, 0)  # the process is named on Windows only
-        finally:
+    finally:
+        if fd is not None:  # whoever it was sent to may be dead
             os.close(fd)
 
 

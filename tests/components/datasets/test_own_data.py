@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from simfl import Scenario, run
-from simfl.build.data import federate
 from simfl.components.datasets.base import datasets
-from simfl.components.partitions.base import partitions
-from simfl.components.partitions.natural import Natural
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
-from simfl.training.data import Partitioned
 from tests.components.datasets import own_files
 from tests.tiny import TINY
 
@@ -292,28 +288,6 @@ def test_a_folder_that_has_changed_is_looked_at_again(tmp_path):
     put("eel")
     assert parsed.load(None, Seeds(0)).classes == 3
     assert parsed.shape()[1] == 3
-
-
-def test_test_samples_of_clients_that_are_left_out_are_left_out(tmp_path):
-    rows = [f"{who % 2},{who},{who},{part}" for who in range(4) for part in ("train", "test", "1")]
-    (tmp_path / "t.csv").write_text("\n".join(["label,a,who,part", *rows]))
-    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who", "test": "part"}
-    dataset, first = datasets.parse(named), Natural(clients="first")
-    for devices in (1, 3, 4):
-        data, test = federate(dataset, first, devices, 0.0, 0.2, None, Seeds(0))
-        assert isinstance(data, Partitioned)
-        assert sorted(set(test.x[:, 0])) == sorted(set(data.x[:, 0].tolist()))
-        assert len(test) == 2 * devices
-
-
-def test_other_partitions_test_on_all_samples_whoever_holds_them(tmp_path):
-    rows = [f"{who % 2},{who},{who},{part}" for who in range(30) for part in ("train", "test")]
-    (tmp_path / "t.csv").write_text("\n".join(["label,a,who,part", *rows]))
-    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "client": "who", "test": "part"}
-    for partition in ({"name": "skewness", "xi": "80%"}, {"name": "shards", "per_client": 2}):
-        dealing = partitions.parse(partition)
-        _, test = federate(datasets.parse(named), dealing, 7, 0.0, 0.2, None, Seeds(0))
-        assert len(test) == 30
 
 
 def test_empty_cells_are_told(tmp_path):

@@ -8,7 +8,6 @@ import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +17,11 @@ from simfl.core.processes import started
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.training.data import Partitioned
-from simfl.training.executors import patience, processes, sharing
+from simfl.training.executors import patience, processes
 from simfl.training.executors.groups import even_parts, lane_groups
 from simfl.training.executors.inline import Inline
 from simfl.training.executors.processes import Processes
-from simfl.training.executors.sharing import pack, unpack
+from simfl.training.executors.sharing import pack
 from simfl.training.executors.worker import Worker
 from tests.training.executors.results import same_sum, weigh
 from tests.training.learning_stubs import Logistic, initial, make_orders, make_task, worker_pids
@@ -210,21 +209,6 @@ def test_no_orphans_when_the_parent_is_interrupted_or_killed(tmp_path, ending):
     assert not any(alive(pid) for pid in pids)
 
 
-def test_large_tensors_travel_by_file_descriptor():
-    big, small = torch.arange(100_000.0).view(100, 1000), torch.arange(3)
-    payload, fds = pack({"big": big.t(), "small": small})
-    assert len(payload) < 5000
-    assert len(fds) == 1
-    copy = unpack(payload, fds)
-    again = unpack(payload, fds)
-    assert torch.equal(copy["big"], big.t())
-    assert torch.equal(copy["small"], small)
-    copy["big"][0, 0] = 7  # one memory, seen by all
-    assert again["big"][0, 0] == 7
-    for fd in fds:
-        os.close(fd)
-
-
 def test_lane_groups_balance_work_and_keep_every_order():
     rng = np.random.default_rng(0)
     for workers in (1, 2, 3, 8):
@@ -327,31 +311,3 @@ def test_out_of_memory_is_tried_again_in_halves(how):
     with pytest.raises(RunError, match="client 0 does not fit into memory"):
         executor.train(OrderBatch({0: base}, orders))
     executor.close()
-
-
-def test_large_arrays_of_a_message_lie_in_memory_that_is_mapped(monkeypatch):
-    monkeypatch.setattr(sharing, "MAPPED_BYTES", 1000)
-    one, other = multiprocessing.Pipe()
-    rng = np.random.default_rng(0)
-    large = [
-        rng.normal(size=n).astype(kind) for n, kind in ((1001, "f4"), (333, "f8"), (501, "i2"))
-    ]
-    message: dict[str, Any] = {
-        "large": large,
-        "small": np.arange(3),
-        "turned": rng.normal(size=(40, 30)).T,
-        "text": "x",
-    }
-    with one, other:
-        before = len(os.listdir("/proc/self/fd"))
-        for value in (message, "nothing large"):
-            sharing.send(one, value)
-            found = sharing.receive(other)
-            if value is message:
-                for array, sent in zip(found["large"], large, strict=True):
-                    assert array.dtype == sent.dtype
-                    assert np.array_equal(array, sent)
-                    array[0] = 7  # may be written to, and the sender's stays
-                    assert sent[0] != 7
-                assert np.array_equal(found["turned"], message["turned"])
-        assert len(os.listdir("/proc/self/fd")) <= before + 1

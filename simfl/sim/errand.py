@@ -1,0 +1,56 @@
+"""An errand: what a device is sent to do, and what became of it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from simfl.sim.networks.base import Direction
+
+Phase = Literal["download", "compute", "upload"]
+End = Literal["arrived", "late", "offline"]
+
+
+@dataclass(slots=True)
+class Errand:
+    """What a device is sent to do, and what became of it.
+
+    Attributes:
+        device: who.
+        download_bytes: to fetch first (None: it has the model already).
+        units: sample-units to compute.
+        upload_bytes: to send back.
+        before_upload: called once the computing is done; may change `upload_bytes`.
+        ends_s: when each phase ended, by name; missing if it did not.
+        moved: bytes really moved, by direction.
+        spent_s: seconds really spent, by phase.
+        polled_s: seconds it idled until what it fetched was asked for, or what it sent looked for.
+        done_units: sample-units really computed.
+        end: how it ended, None while under way.
+        ended_s: when.
+        free_s: when its device, having delivered, leaves or is given something else to do.
+    """
+
+    device: int
+    download_bytes: int | None
+    units: float
+    upload_bytes: int
+    before_upload: Callable[[], None] | None = None
+    started_s: float = 0.0
+    ends_s: dict[Phase, float] = field(default_factory=dict)
+    moved: dict[Direction, int] = field(default_factory=lambda: {"down": 0, "up": 0})
+    spent_s: dict[Phase, float] = field(default_factory=dict)
+    polled_s: float = 0.0
+    done_units: float = 0.0
+    end: End | None = None
+    ended_s: float | None = None
+    free_s: float = math.inf
+
+    def waited_s(self, now_s: float) -> float:
+        """Return how long the device has waited online since it ended, until `now_s` or `free_s`.
+
+        Until it ends it is in one of the phases, polls (`polled_s`), or is away.
+        """
+        if self.end != "arrived" or self.ended_s is None:
+            return 0.0
+        return max(min(now_s, self.free_s) - self.ended_s, 0.0)

@@ -1,0 +1,66 @@
+"""Large tensors and arrays travel in memory that processes share."""
+
+import multiprocessing
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simfl.training.executors import sharing
+from simfl.training.executors.sharing import pack, unpack
+
+
+def test_large_tensors_travel_by_file_descriptor():
+    big, small = torch.arange(100_000.0).view(100, 1000), torch.arange(3)
+    payload, fds = pack({"big": big.t(), "small": small})
+    assert len(payload) < 5000
+    assert len(fds) == 1
+    copy = unpack(payload, fds)
+    again = unpack(payload, fds)
+    assert torch.equal(copy["big"], big.t())
+    assert torch.equal(copy["small"], small)
+    copy["big"][0, 0] = 7  # one memory, seen by all
+    assert again["big"][0, 0] == 7
+    for fd in fds:
+        os.close(fd)
+
+
+def test_large_arrays_of_a_message_lie_in_memory_that_is_mapped(monkeypatch):
+    monkeypatch.setattr(sharing, "MAPPED_BYTES", 1000)
+    one, other = multiprocessing.Pipe()
+    rng = np.random.default_rng(0)
+    large = [
+        rng.normal(size=n).astype(kind) for n, kind in ((1001, "f4"), (333, "f8"), (501, "i2"))
+    ]
+    message: dict[str, Any] = {
+        "large": large,
+        "small": np.arange(3),
+        "turned": rng.normal(size=(40, 30)).T,
+        "text": "x",
+    }
+    with one, other:
+        before = len(os.listdir("/proc/self/fd"))
+        for value in (message, "nothing large"):
+            sharing.send(one, value)
+            found = sharing.receive(other)
+            if value is message:
+                for array, sent in zip(found["large"], large, strict=True):
+                    assert array.dtype == sent.dtype
+                    assert np.array_equal(array, sent)
+                    array[0] = 7  # may be written to, and the sender's stays
+                    assert sent[0] != 7
+                assert np.array_equal(found["turned"], message["turned"])
+        assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+def test_nothing_stays_open_if_nobody_is_there_to_receive(monkeypatch):
+    monkeypatch.setattr(sharing, "MAPPED_BYTES", 1000)
+    one, other = multiprocessing.Pipe()
+    other.close()
+    with one:
+        before = len(os.listdir("/proc/self/fd"))
+        with pytest.raises(OSError, match="pipe"):
+            sharing.send(one, np.zeros(10_000))
+        assert len(os.listdir("/proc/self/fd")) == before
