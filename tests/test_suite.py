@@ -1,0 +1,16 @@
+"""The suite itself: no folder of tests is passed over."""
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+
+def test_every_folder_of_tests_is_looked_into(pytestconfig: pytest.Config) -> None:
+    """Pytest passes over folders called build unless it is told otherwise."""
+    here = Path(__file__).parent
+    folders = {file.parent for file in here.rglob("test_*.py")} - {here}
+    names = {part for folder in folders for part in folder.relative_to(here).parts}
+    patterns = pytestconfig.getini("norecursedirs")
+    assert "build" in names
+    assert not [name for name in names if any(fnmatch(name, p) for p in patterns)]
