@@ -45,6 +45,7 @@ class LocalTraining:
         proximal: FedProx's mu: the gradient gains ``mu * (w - w_base)``.
         lr_epochs: the scenario's nominal local epochs, for schedules by epoch.
         augmentation: how images are changed (None: not at all).
+        shuffle: whether passes over all samples are drawn anew each time.
     """
 
     batch_size: int
@@ -54,6 +55,7 @@ class LocalTraining:
     proximal: float = 0.0
     lr_epochs: int = 1
     augmentation: Augmentation | None = None
+    shuffle: bool = True
     _rates: dict[tuple[int, range, int], Floats] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -72,6 +72,11 @@ class Training(Part):
     epochs: Count | None = Field(None, description="passes over its data (1 unless `steps`)")
     steps: Count | None = Field(None, description="mini-batches, instead of epochs")
     batch_size: Count = Field(32, description="samples; a short last batch is kept")
+    shuffle: bool = Field(
+        True,
+        description="draw mini-batches anew in each epoch; false: the same in all epochs and "
+        "rounds, of the samples as a client holds them (a coreset's are drawn anew all the same)",
+    )
     optimizer: Annotated[Optimizer, optimizers] = Field(
         default_factory=optimizers.make, description="what it does with a gradient"
     )
@@ -122,6 +127,7 @@ class Training(Part):
             proximal=self.proximal,
             lr_epochs=self.epochs or 1,
             augmentation=self.augmentation.of_images(border),
+            shuffle=self.shuffle,
         )
 
 

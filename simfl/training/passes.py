@@ -116,9 +116,10 @@ def _passes(
     sizes, total = _sizes(n, training.batch_size, passes, steps)
     shuffled = np.empty((passes, n), dtype=np.int64)
     shuffled[:] = rows if weights is None else np.arange(n)
-    generator(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
-    used = shuffled.ravel()[:total]
     full = purpose is Purpose.BATCHES
+    if training.shuffle or not full:
+        generator(order.seed, purpose).permuted(shuffled, axis=1, out=shuffled)
+    used = shuffled.ravel()[:total]
     return Segment(
         used if weights is None else rows[used],
         sizes,

@@ -50,6 +50,17 @@ def test_passes_are_reshuffled_and_follow_from_the_seed():
     assert len(huge.rows) == 100
 
 
+def test_unshuffled_passes_are_the_rows_as_they_lie_but_for_coresets():
+    rows, training = np.array([7, 3, 9, 1]), LocalTraining(3, Sgd(lr=0.1), shuffle=False)
+    for seed in (5, 6):
+        segment = full_segment(order(Plan(full_epochs=2), seed=seed), rows, training)
+        assert segment.rows.tolist() == [7, 3, 9, 1, 7, 3, 9, 1]
+        assert segment.sizes.tolist() == [3, 1, 3, 1]
+    plan, many = Plan(coreset_epochs=2, coreset_size=50), np.arange(50)
+    drawn = coreset_segment(order(plan), many, np.ones(50), training, done=0)
+    assert not np.array_equal(drawn.rows[:50], drawn.rows[50:])
+
+
 def test_coreset_batches_carry_their_weights():
     plan = Plan(full_epochs=2, coreset_epochs=3, coreset_size=5)
     rows, weights = np.array([4, 9, 11, 30, 31]), np.array([1.0, 2, 3, 4, 5])
