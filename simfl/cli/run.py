@@ -117,8 +117,7 @@ def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
     """Say in a line per variant how often fewer clients took part than were asked for."""
     groups: dict[str, list[tuple[int, int]]] = {}
     for result in results:
-        counts = result.summary["short_rounds"], result.summary["rounds"]
-        groups.setdefault(result.variant, []).append(counts)
+        groups.setdefault(result.variant, []).append((result.short_rounds, result.n_rounds))
     for variant, counted in groups.items():
         short, rounds = (sum(numbers) for numbers in zip(*counted, strict=True))
         if short:

@@ -8,9 +8,9 @@ from typing import Literal
 from simfl.core.units import parse_share
 from simfl.errors import InputError, nearest
 from simfl.runs.find import by_variant
+from simfl.runs.measures import TERMINAL_ROUNDS
 from simfl.runs.result import RunResult
 from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
-from simfl.runs.summary import TERMINAL_ROUNDS
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
 """What a number is of: says how it is written."""

@@ -13,7 +13,7 @@ from simfl.core.rows import Outcome, RoundRow, header
 from simfl.core.types import Floats, Ids
 from simfl.core.units import parse_share
 from simfl.runs.files import RunFiles
-from simfl.runs.summary import TERMINAL_ROUNDS, gini
+from simfl.runs.measures import RoundTimes, gini, normalised_times, terminal_accuracy
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
@@ -121,10 +121,11 @@ class RunResult(RunFiles):
 
     @property
     def terminal_accuracy(self) -> float:
-        """Mean over the evaluations of the last `TERMINAL_ROUNDS` rounds (FedACS, section VI)."""
-        rounds = self.column("round")[self.evaluated]
-        last = self._accuracies[rounds > self.n_rounds - TERMINAL_ROUNDS]
-        return float(last.mean()) if len(last) else math.nan
+        """Mean over the evaluations of the last 50 rounds (NaN: there was none)."""
+        rounds = self.column("round")[self.evaluated].tolist()
+        judged = zip(rounds, self._accuracies.tolist(), strict=True)
+        accuracy = terminal_accuracy(judged, self.n_rounds)
+        return math.nan if accuracy is None else accuracy
 
     def reached(self, accuracy: float | str) -> Reached | None:
         """Return when an evaluation first gave `accuracy`, such as "30%"; None: it never did."""
@@ -168,16 +169,12 @@ class RunResult(RunFiles):
     @property
     def total_bytes(self) -> int:
         """Bytes moved in all, probes included (up to the last whole round, as `end_s`)."""
-        if self.finished:
-            return int(sum(self.summary["totals"][name] for name in MOVED))
-        return int(self.moved[-1]) if self.n_rounds else 0
+        return int(self._total(*MOVED))
 
     @property
     def wasted_bytes(self) -> int:
         """Bytes of participations that came to nothing (up to the last whole round, as `end_s`)."""
-        if self.finished:
-            return int(self.summary["totals"]["wasted_bytes"])
-        return int(self.column("wasted_bytes").sum())
+        return int(self._total("wasted_bytes"))
 
     @property
     def wasted_share(self) -> float:
@@ -199,16 +196,19 @@ class RunResult(RunFiles):
     @property
     def total_energy_j(self) -> float:
         """Joules of devices at work (0: without power; up to the last whole round, as `end_s`)."""
-        if self.finished:
-            return float(self.summary["totals"]["energy_j"])
-        return math.fsum(self.column("energy_j"))
+        return self._total("energy_j")
 
     @property
     def idle_energy_j(self) -> float:
         """Joules of all devices online that took no part (up to the last round, as `end_s`)."""
+        return self._total("idle_energy_j")
+
+    def _total(self, *columns: str) -> float:
+        """Return what `columns` come to at the end (of the last whole round, as `end_s`)."""
         if self.finished:
-            return float(self.summary["totals"]["idle_energy_j"])
-        return math.fsum(self.column("idle_energy_j"))
+            told: float = sum(self.summary["totals"][name] for name in columns)
+            return told
+        return math.fsum(self.rounds[list(columns)].fillna(0).to_numpy().ravel())
 
     @cached_property
     def deadline_s(self) -> float:
@@ -222,11 +222,10 @@ class RunResult(RunFiles):
 
         NaN: no round had a deadline.
         """
-        timed = self.rounds[self.rounds["deadline_s"].notna()]
-        if not len(timed):
-            return math.nan
-        times = (timed["last_arrival_s"] - timed["start_s"]).fillna(0.0) / timed["deadline_s"]
-        return float(times.mean())
+        timed = self.rounds[self.rounds["deadline_s"] > 0][list(RoundTimes._fields)]
+        rows = timed.astype(object).where(timed.notna(), None).itertuples(index=False, name=None)
+        times = normalised_times([RoundTimes(*row) for row in rows])
+        return math.nan if times is None else times.last_arrival
 
     @cached_property
     def durations_s(self) -> Floats:

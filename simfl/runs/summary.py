@@ -6,8 +6,13 @@ from typing import Any
 
 from simfl.core.rows import ClientRow, RoundRow
 from simfl.runs.eventlog import finite
-
-TERMINAL_ROUNDS = 50
+from simfl.runs.measures import (
+    TERMINAL_ROUNDS,
+    RoundTimes,
+    gini,
+    normalised_times,
+    terminal_accuracy,
+)
 
 MEANINGS: dict[str, str] = {
     "name": "of the scenario",
@@ -65,8 +70,7 @@ class Summary:
         self.last: dict[str, Any] | None = None
         self.best: float | None = None
         self._judged: deque[tuple[int, float]] = deque(maxlen=TERMINAL_ROUNDS)
-        self._paper: list[float] = []
-        self._wall: list[float] = []
+        self._timed: list[RoundTimes] = []
         self._clients = clients
         self._participants: Counter[int] = Counter()
 
@@ -111,16 +115,9 @@ class Summary:
         self.short_rounds += row.missing > 0
         self.idle_energy_j += row.idle_energy_j
         if row.deadline_s:
-            last = row.start_s if row.last_arrival_s is None else row.last_arrival_s
-            self._paper.append((last - row.start_s) / row.deadline_s)
-            self._wall.append((row.end_s - row.start_s) / row.deadline_s)
-
-    def _terminal(self) -> float | None:
-        """Return the mean accuracy over the last `TERMINAL_ROUNDS` rounds (FedACS, section VI)."""
-        last = [
-            accuracy for round_, accuracy in self._judged if round_ > self.rounds - TERMINAL_ROUNDS
-        ]
-        return sum(last) / len(last) if last else None
+            self._timed.append(
+                RoundTimes(row.start_s, row.last_arrival_s, row.end_s, row.deadline_s)
+            )
 
     def as_dict(self, end_s: float) -> dict[str, Any]:
         """Return the summary of a run that ended at `end_s`, ready for JSON."""
@@ -130,7 +127,7 @@ class Summary:
             "short_rounds": self.short_rounds,
             "final_accuracy": None if self.last is None else self.last["accuracy"],
             "best_accuracy": self.best,
-            "terminal_accuracy": self._terminal(),
+            "terminal_accuracy": terminal_accuracy(self._judged, self.rounds),
             "last_evaluation": self.last,
             "targets": self.targets,
             "totals": {
@@ -144,28 +141,6 @@ class Summary:
         }
         for reason, count in sorted(self.refused.items()):
             result[f"refused_{reason}"] = count
-        if self._paper:
-            result["normalised_round_time"] = {
-                "last_arrival": sum(self._paper) / len(self._paper),
-                "round_end": sum(self._wall) / len(self._wall),
-            }
+        if (normalised := normalised_times(self._timed)) is not None:
+            result["normalised_round_time"] = normalised._asdict()
         return result
-
-
-def gini(counts: Sequence[int], clients: int) -> float:
-    """Return the Gini coefficient of how often `clients` clients took part, in [0, 1).
-
-    0 if all took part equally often; `counts` may leave out those who never did.
-
-    >>> gini([2, 2, 2, 2], 4)
-    0.0
-    >>> gini([8], 4)
-    0.75
-    """
-    if not (total := sum(counts)):
-        return 0.0
-    ranked = enumerate(sorted(counts), start=clients - len(counts) + 1)
-    return (
-        2 * sum(rank * count for rank, count in ranked) / (clients * total)
-        - (clients + 1) / clients
-    )

@@ -16,9 +16,9 @@ from simfl.report.axes import TIME_UNITS, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.words import Standing
 from simfl.runs.find import by_variant, find_runs
+from simfl.runs.measures import gini
 from simfl.runs.result import OUTCOMES
 from simfl.runs.statistics import Figure, Times, paired_ratio
-from simfl.runs.summary import gini
 from tests.made_runs import made_run, reaches
 
 
