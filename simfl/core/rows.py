@@ -5,12 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, make_dataclass
 from functools import cache
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Outcome = Literal["arrived", "late", "offline", "skipped", "filtered", "discarded", "unfinished"]
 """arrived in time; late: cut off or too late; offline: the device left; skipped: nothing useful
 fits its time; filtered: it kept its update back and sent a status, or the server threw the update
 away; discarded: its update was not finite; unfinished: the run ended first."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(slots=True)
@@ -127,6 +129,12 @@ class ClientRow:
 def header(row: type) -> list[str]:
     """Return the column names of a table, in order."""
     return [column.name for column in fields(row)]
+
+
+COUNTED = tuple(outcome for outcome in OUTCOMES if outcome in header(RoundRow))
+"""Outcomes that have a column of `RoundRow`, which counts them."""
+MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
+"""Columns of `RoundRow` that add up to all bytes moved."""
 
 
 class Columns:

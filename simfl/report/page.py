@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simfl.core.files import write_output
+from simfl.core.rows import OUTCOMES
 from simfl.report import formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
@@ -26,7 +27,7 @@ from simfl.report.tables import Cell, Table, mean_cell
 from simfl.report.words import all_targets, headline
 from simfl.runs.compare import target_text
 from simfl.runs.find import by_variant
-from simfl.runs.result import OUTCOMES, RunResult
+from simfl.runs.result import RunResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from simfl.core.rows import COUNTED, MOVED
 from simfl.errors import InputError, RunError
 from simfl.report.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
 from simfl.runs.compare import target_text
 from simfl.runs.eventlog import decode
 from simfl.runs.folder import TRACE, event_lines, write_atomically
-from simfl.runs.result import MOVED, RunResult
+from simfl.runs.result import RunResult
 
 SLICES = 100_000
 """So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""
@@ -41,7 +42,7 @@ _TOLD = (
     "round", "outcome", "samples", "steps", "coreset_size", "staleness", "download_bytes",
     "upload_bytes", "energy_j",
 )  # fmt: skip
-_ROUND = ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded", "accuracy")
+_ROUND = ("selected", *COUNTED, "accuracy")
 
 
 def write_trace(run: RunResult) -> Path:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from simfl.build.builder import Builder
 from simfl.coordinators.replaying import ReplayingCoordinator
+from simfl.core.rows import MOVED
 from simfl.errors import InputError
 from simfl.runs import checkpoint
 from simfl.runs.eventlog import decode
@@ -237,11 +238,10 @@ def _refuse_another_past(
 def _ended_before(scenario: Scenario, past: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the stopping rules that were met before the fork."""
     stop, rounds = scenario.rounds.stop, [e for e in past if e["event"] == "round_end"]
-    sizes = ("download_bytes", "upload_bytes", "probe_bytes")
     reached = {
         "rounds": len(rounds),
         "time": past[-1]["t"] if past else 0.0,
-        "bytes": sum(row[size] for row in rounds for size in sizes),
+        "bytes": sum(row[size] for row in rounds for size in MOVED),
         "energy": sum(row["energy_j"] for row in rounds),
         "accuracy": max(
             (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0

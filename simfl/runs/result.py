@@ -4,19 +4,16 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.rows import Outcome, RoundRow, header
+from simfl.core.rows import MOVED, RoundRow, header
 from simfl.core.types import Floats, Ids
 from simfl.core.units import parse_share
 from simfl.runs.files import RunFiles
 from simfl.runs.measures import RoundTimes, gini, normalised_times, terminal_accuracy
-
-OUTCOMES: tuple[str, ...] = get_args(Outcome)
-MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
-from simfl.core.rows import ClientRow, RoundRow
+from simfl.core.rows import MOVED, ClientRow, RoundRow
 from simfl.runs.eventlog import finite
 from simfl.runs.measures import (
     TERMINAL_ROUNDS,
@@ -130,10 +130,7 @@ class Summary:
             "terminal_accuracy": terminal_accuracy(self._judged, self.rounds),
             "last_evaluation": self.last,
             "targets": self.targets,
-            "totals": {
-                name: self.totals[name]
-                for name in ("download_bytes", "upload_bytes", "probe_bytes", "wasted_bytes")
-            }
+            "totals": {name: self.totals[name] for name in (*MOVED, "wasted_bytes")}
             | {"energy_j": self.energy_j, "idle_energy_j": self.idle_energy_j},
             "participations": dict(sorted(self.outcomes.items())),
             "distinct_participants": len(self._participants),

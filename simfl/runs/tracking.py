@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simfl.components.trackers.base import Record, Step, TrackedRun, Tracker
-from simfl.core.rows import RoundRow, header
-from simfl.runs.result import MOVED, RunResult
+from simfl.core.rows import MOVED, RoundRow, header
+from simfl.runs.result import RunResult
 from simfl.scenario.place import flat
 from simfl.sim.timeline import Listener
 

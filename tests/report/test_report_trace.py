@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simfl.core.rows import MOVED
 from simfl.report.timeline import SERVER, trace
-from simfl.runs.result import MOVED, RunResult
+from simfl.runs.result import RunResult
 
 COUNTERS = ("accuracy", "bytes moved")
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from simfl.core.rows import OUTCOMES
 from simfl.report import formats
 from simfl.report.axes import linear
 from simfl.report.charts.base import Drawing, Groups, all_runs, bars
 from simfl.report.svg import Plot
-from simfl.runs.result import OUTCOMES, RunResult
+from simfl.runs.result import RunResult
 
 COLUMNS = 240
 """So many columns still have gaps between them."""

@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import Any
 
+from simfl.core.rows import COUNTED
 from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SUMMARY
 from simfl.runs.laws.base import Violation, Violations
 from simfl.runs.laws.clock import duration
@@ -64,7 +65,7 @@ def _counted(number: int, row: Row, segment: Sequence[Row]) -> Violations:
     """Compare the counts in a round's row with what was booked in it."""
     counts = Counter(part["outcome"] for part in of_kind(segment, "participation"))
     counts["selected"] = sum(len(set(e["clients"])) for e in of_kind(segment, "selected"))
-    for name in ("selected", "arrived", "late", "offline", "skipped", "filtered", "discarded"):
+    for name in ("selected", *COUNTED):
         if row[name] != counts[name]:
             yield Violation(ROUNDS, number, f"{name} is {row[name]}, {counts[name]} were booked")
 

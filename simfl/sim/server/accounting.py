@@ -1,17 +1,14 @@
 """The accounts that every byte and joule ends up in; nothing else writes rows."""
 
 from collections.abc import Mapping
-from typing import get_args
 
 from simfl.core.evaluation import Evaluation
-from simfl.core.rows import ClientRow, Outcome, RoundRow, header, round_row
+from simfl.core.rows import COUNTED, ClientRow, Outcome, round_row
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.idle_energy import IdleEnergy
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.state import RunState
-
-_COUNTED = set(get_args(Outcome)) & set(header(RoundRow))
 
 
 class Accounting:
@@ -86,7 +83,7 @@ class Accounting:
     def _add(self, client: ClientRow) -> None:
         """Add a participation to the round's row."""
         row, moved = self.row, client.download_bytes + client.upload_bytes
-        if client.outcome in _COUNTED:
+        if client.outcome in COUNTED:
             setattr(row, client.outcome, getattr(row, client.outcome) + 1)
         row.download_bytes += client.download_bytes
         row.upload_bytes += client.upload_bytes
