@@ -50,7 +50,7 @@ def _limits(scenario: Scenario, server: Server) -> Iterator[Objection]:
 def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
     """Yield the fleet, if everybody leaves before anything is done, and does it again and again."""
     # Rounds that nothing arrives in count, where there are any.
-    waits = scenario.rounds.policy.needs_updates
+    waits = scenario.rounds.policy.awaits_updates
     ends = ("time",) if waits else ("rounds", "time", "bytes")
     if _ends_by(scenario, ends) or not all(group.on_offline == "abort" for group in scenario.fleet):
         return

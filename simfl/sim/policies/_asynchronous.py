@@ -21,7 +21,7 @@ class Asynchronous(RoundPolicy, ABC):
     one work under way, but there may be several updates in the buffer.
     """
 
-    needs_updates = True
+    awaits_updates = True
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients are at work at once; default rounds.clients"

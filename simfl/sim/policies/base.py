@@ -47,7 +47,7 @@ class RoundPolicy(Component, ABC):
 
     has_quorum: ClassVar[bool] = False
     """Whether it waits for `rounds.min_clients` to be available before a round begins."""
-    needs_updates: ClassVar[bool] = False
+    awaits_updates: ClassVar[bool] = False
     """Whether its rounds end only once updates have come."""
 
     server_time: Duration = Field(
@@ -85,7 +85,7 @@ class RoundPolicy(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        withheld = self.needs_updates and circumstances.withheld_by
+        withheld = self.awaits_updates and circumstances.withheld_by
         if withheld and "time" not in circumstances.ends_by:
             yield (
                 f"policy {self.name!r} needs `rounds.stop` to name a time: filter {withheld!r} may "

@@ -28,7 +28,7 @@ class Tiered(RoundPolicy):
     tiers there, or with `fedbuff`, to which the updates of a slow tier are stale.
     """
 
-    needs_updates = True
+    awaits_updates = True
 
     tiers: int = Field(5, ge=1, description="how many (TiFL and FedAT: 5)")
     clients_per_tier: Annotated[int, Field(ge=1)] | None = Field(
