@@ -310,7 +310,7 @@ class TrainingCoordinator(BaseCoordinator):
 
         Work for a probe, whose bytes are those of a model, has no corrections.
         """
-        if not self._aggregator.corrects or any(order.issue < 0 for order in orders):
+        if not self._aggregator.corrects or any(order.for_probe for order in orders):
             return None
         with blaming(self._aggregator, "correcting gradients"):
             corrections = {order.key: self._aggregator.correction(order.client) for order in orders}

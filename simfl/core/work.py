@@ -78,7 +78,8 @@ class WorkOrder:
 
     Attributes:
         client: index of the client, 0-based.
-        issue: how many orders this client was given before this one in this run.
+        issue: how many orders this client was given before this one in this run; below zero: it
+            answers a selector's question.
         round: the server's round (or model version count) when the order was issued, 1-based.
         base: version of the global model it starts from (0 is the initial model).
         plan: how much it trains.
@@ -96,6 +97,11 @@ class WorkOrder:
     def key(self) -> tuple[int, int]:
         """Canonical order of results, whatever computed them."""
         return (self.client, self.issue)
+
+    @property
+    def for_probe(self) -> bool:
+        """Whether it answers a selector's question, and its update is part of no model."""
+        return self.issue < 0
 
 
 @dataclass(frozen=True, slots=True)
