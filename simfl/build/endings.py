@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from simfl.components.selectors.base import Selector
+from simfl.core.registry import overrides
 from simfl.scenario.checks import Objection
 from simfl.scenario.scenario import Scenario
 from simfl.sim.server.server import Server
@@ -93,7 +94,7 @@ def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:
         group.link_jitter or group.compute_jitter for group in scenario.fleet
     )
     # A client that was probed has the model already, and need not download it.
-    probes = type(scenario.selection).probe is not Selector.probe
+    probes = overrides(scenario.selection, Selector.probe)
     if varies or probes or scenario.training.workload.name not in whole:
         return 0.0
     return float(server.nominal_round_s().min())

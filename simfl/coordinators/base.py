@@ -13,6 +13,7 @@ from simfl.components.partitions.describe import gemd
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
 from simfl.core.guard import blaming, expect
+from simfl.core.registry import overrides
 from simfl.core.seeds import Seeds
 from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Coordinator
@@ -80,7 +81,7 @@ class BaseCoordinator(Coordinator):
 
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
-        if type(self._selector).probe is Selector.probe:
+        if not overrides(self._selector, Selector.probe):
             return None  # as most do, without streams of random numbers for nothing
         rng = self._seeds.stream("probe", *moment(view), len(reports))
         with blaming(self._selector, f"asking clients in round {view.round}"):

@@ -82,6 +82,11 @@ class Component(BaseModel):
             setattr(self, key, value)
 
 
+def overrides(component: Component, method: Callable[..., Any]) -> bool:
+    """Return whether the class of `component` has its own form of a base class's `method`."""
+    return getattr(type(component), method.__name__) is not method
+
+
 def nested(message: str, model: type[BaseModel], error: ValidationError) -> PydanticCustomError:
     """Return the error that carries what is wrong with the options of a `model`."""
     errors = error.errors(include_url=False)

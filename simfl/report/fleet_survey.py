@@ -18,6 +18,7 @@ from simfl.build.builder import Builder
 from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
+from simfl.core.registry import overrides
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
@@ -74,7 +75,7 @@ def survey(builder: Builder) -> FleetFacts:
         asked,
         limit_s,
         selector.name,
-        _asking_s(timeline, server, asked) if type(selector).probe is not Selector.probe else 0.0,
+        _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,
         expected_order(np.minimum(columns["round"][able], enforced_s), asked, wanted),
         columns,
         [(group.name, group.first) for group in fleet.groups],

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from simfl.components.datasets.base import Dataset
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.guard import blaming
-from simfl.core.registry import Component
+from simfl.core.registry import Component, overrides
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.document import Document
@@ -161,7 +161,7 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
         targets=dataset.targets,
         awaits_accuracy=scenario.rounds.stop.accuracy is not None
         or bool(scenario.evaluation.targets),
-        deals_itself=type(dataset).lazy is not Dataset.lazy,
+        deals_itself=overrides(dataset, Dataset.lazy),
         input_of=dataset.shape,
         **more,
     )

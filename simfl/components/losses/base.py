@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from simfl.components.targets import Targets, unfit
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.registry import Component, Registry, overrides
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +32,7 @@ class Loss(Component, ABC):
     @property
     def has_accuracy(self) -> bool:
         """Whether answers can be right, see `hits`."""
-        return type(self).hits is not Loss.hits
+        return overrides(self, Loss.hits)
 
     def error_of(self, mean: float) -> float:
         """Return the error, in the unit of the targets, of a model of such a mean loss."""
