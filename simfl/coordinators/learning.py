@@ -54,7 +54,7 @@ class UpdatePath:
 
     def received(self, result: WorkResult, base: Params) -> WorkResult:
         """Return `result`, which began at the model `base`, as the server receives it."""
-        if self.compressor.name == "none":
+        if self.compressor.lossless:
             return result
         order = result.order
         received = self.send(order.client, result.params - base, order.seed)

@@ -218,7 +218,7 @@ class TrainingCoordinator(BaseCoordinator):
         singly = (
             self._selector.needs_updates
             or "gradient" in self._selector.wants
-            or self._path.compressor.name != "none"
+            or not self._path.compressor.lossless
             or self._path.filter.stage != "none"
             or any(a.staleness or a.order.key in self._early for a in arrived)
         )

@@ -40,6 +40,12 @@ class CompressorContract(ComponentContract):
         if not self.grows:
             assert np.abs(decoded).max() <= 1.001 * np.abs(update).max(), "it has grown"
 
+    def test_lossless_means_as_it_is(self) -> None:
+        """Where it says that it is lossless, an update arrives bit for bit."""
+        if self.create().lossless:
+            update = np.random.default_rng(0).normal(size=300).astype(np.float32)
+            assert np.array_equal(self.compress(update), update)
+
     def test_nothing_stays_nothing(self) -> None:
         """An update of zeros arrives as such."""
         zeros = np.zeros(20, dtype=np.float32)

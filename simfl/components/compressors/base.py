@@ -21,6 +21,11 @@ class Compressor(Component, ABC):
         "2014; Karimireddy et al., 2019)",
     )
 
+    @property
+    def lossless(self) -> bool:
+        """Whether updates arrive bit for bit as they are; `compress` is not even called then."""
+        return False
+
     @abstractmethod
     def compress(self, update: Update, rng: Rng) -> Update:
         """Return what the server decodes, `(p,)`.
