@@ -41,6 +41,7 @@ class Component(BaseModel):
     )
 
     name: ClassVar[str] = ""
+    """The name that its class is registered by; of an object that a scenario names, that name."""
     experimental: ClassVar[bool] = False
     """Whether its options and results may still change from one version to the next."""
 
@@ -52,21 +53,21 @@ class Component(BaseModel):
         """
         yield from ()
 
-    def __getstate__(self) -> dict[Any, Any]:
-        return {**super().__getstate__(), "name": type(self).name}
-
-    def __setstate__(self, state: dict[Any, Any]) -> None:
-        # Another process may have found the class by import, not by the name that it has here.
-        type(self).name = state["name"]
-        super().__setstate__({key: value for key, value in state.items() if key != "name"})
+    def _called(self, name: str) -> Self:
+        """Have the name that a scenario has for it, and keep it in copies; return it."""
+        if name != self.name:
+            self.__dict__["name"] = name  # the object's own: another may go by another name
+        return self
 
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
         options = {
             name: option.fresh() if isinstance(option, Component) else option
             for name, option in self.__dict__.items()
+            if name in type(self).model_fields
         }
-        return cast(Self, type(self).model_construct(self.model_fields_set, **options))
+        copy = cast(Self, type(self).model_construct(self.model_fields_set, **options))
+        return copy._called(self.name)
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything `load_state_dict` needs: arrays, numbers, strings and containers.
@@ -118,8 +119,8 @@ class Registry(Generic[C]):
             ``simfl.components.selectors``; its last word names the entry-point group under which
             plugins advertise modules or classes, e.g. ``simfl.selectors``.
         default: the member meant by a mapping without a `name`, and by nothing at all, if any.
-        adopt: (name, what is at ``module:attribute``) -> what stands for it among components of
-            this kind, where the kind has use for what is no component.
+        adopt: what is at ``module:attribute`` -> what stands for it among components of this kind,
+            where the kind has use for what is no component.
 
     Attributes:
         classes: name -> class, of those imported so far.
@@ -130,7 +131,7 @@ class Registry(Generic[C]):
         kind: str,
         package: str,
         default: str | None = None,
-        adopt: Callable[[str, object], object] = lambda _, named: named,
+        adopt: Callable[[object], object] = lambda named: named,
     ) -> None:
         self.kind = kind
         self.package = package
@@ -156,7 +157,8 @@ class Registry(Generic[C]):
                     f"{self.kind} {name!r} is registered twice: by {_home(known)} and by "
                     f"{_home(component)}"
                 )
-            component.name = name
+            if "name" not in vars(component):  # else it goes by several
+                component.name = name
             self.classes[name] = cast(type[C], component)
             return component
 
@@ -225,14 +227,11 @@ class Registry(Generic[C]):
             raise InputError(f"{self.kind} {name!r} {error}") from None
         except (Exception, SystemExit) as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
-        component = self._adopt(name, named)
+        component = self._adopt(named)
         if not (isinstance(component, type) and issubclass(component, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
         if inspect.isabstract(component):
             raise InputError(f"{self.kind} {name!r} is abstract; name a class that fills it in")
-        if component not in self._installed:
-            # Whatever it inherits or registered itself as: only so will another process find it.
-            component.name = name
         return cast(type[C], component)
 
     def parse(self, value: object) -> C:
@@ -264,9 +263,17 @@ class Registry(Generic[C]):
                 "component_name", "{message}", {"message": str(error)}
             ) from None
         try:
-            return component.model_validate(options)
+            return component.model_validate(options)._called(self.known_by(name, component))
         except ValidationError as error:
             raise nested(f"{self.kind} {name!r} has wrong options", component, error) from None
+
+    def known_by(self, name: str, component: type[C]) -> str:
+        """Return the name by which other processes find a class that was found by `name`.
+
+        At ``module:Class`` it is that, whatever the class inherits or registered itself as, but for
+        those that any process knows.
+        """
+        return component.name if ":" in name and component in self._installed else name
 
     def dump(self, component: C) -> dict[str, Any]:
         """Return `component` as the mapping that `parse` accepts, every option written out."""

@@ -67,16 +67,16 @@ class Description:
     options: Sequence[Option]
 
     @classmethod
-    def of(cls, component: type[Component], kind: str) -> "Description":
-        """Return the description of a component's class."""
+    def of(cls, component: type[Component], kind: str, name: str) -> "Description":
+        """Return the description of a component's class, as scenarios `name` it."""
         module = sys.modules[component.__module__]
         marked = "Experimental: options and results may still change.\n\n"
         return cls(
             kind,
-            component.name,
+            name,
             marked * component.experimental + _text(component),
             _text(module),
-            bibtex(plural(kind), component.name),
+            bibtex(plural(kind), name),
             component.__module__,
             options(component),
         )
@@ -95,7 +95,8 @@ class Description:
         if _is_devices(kind):
             return cls._of_device(name, device_class(name))
         members = registry(plural(kind))
-        return cls.of(members.get(name), members.kind)
+        component = members.get(name)
+        return cls.of(component, members.kind, members.known_by(name, component))
 
     @classmethod
     def _of_device(cls, name: str, device: DeviceClass) -> "Description":

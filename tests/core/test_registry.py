@@ -1,5 +1,6 @@
 """Components are found again by whoever reads a resolved scenario, in whatever process."""
 
+import pickle
 import sys
 from pathlib import Path
 from typing import ClassVar
@@ -52,8 +53,28 @@ def test_a_class_named_by_its_module_is_written_down_by_it(mine: str, kind: str)
 
 def test_a_built_in_class_keeps_its_name() -> None:
     selectors.load()
-    assert selectors.get("simfl.components.selectors.uniform:Uniform").name == "uniform"
-    assert selectors.get("uniform").name == "uniform"
+    assert selectors.parse("simfl.components.selectors.uniform:Uniform").name == "uniform"
+    assert selectors.parse("uniform").name == "uniform"
+
+
+def test_a_class_of_several_names_is_written_down_by_that_which_the_scenario_has(mine: str) -> None:
+    registered = type(selectors.parse(f"{mine}:Registered"))
+    selectors.register("by_another_name")(registered)
+    names = ["of_their_own", "by_another_name", f"{mine}:Registered"]
+    objects = [selectors.parse(name) for name in names]
+    assert registered.name == "of_their_own"
+    for name, selector in zip(names, objects, strict=True):
+        sent = pickle.loads(pickle.dumps(selector))
+        for one in (selector, selector.fresh(), selector.model_copy(), sent):
+            assert selectors.dump(one) == {"name": name, "charge_probes": True}
+            assert one == objects[0]
+
+
+def test_a_class_found_by_its_module_goes_on_by_its_name(mine: str) -> None:
+    """What one scenario calls it is nobody else's business."""
+    [registered] = [type(selectors.parse(f"{mine}:Registered"))]
+    assert selectors.parse("of_their_own").name == registered.name == "of_their_own"
+    assert registered().name == "of_their_own"
 
 
 def test_a_name_belongs_to_one_class(mine: str, tmp_path: Path) -> None:
@@ -87,8 +108,8 @@ def test_what_is_experimental_is_said_so() -> None:
 
     assert summary(Steady) == "Does something."
     assert summary(Trial) == "(experimental) Does something new."
-    assert "Experimental" in str(Description.of(Trial, "selector"))
-    assert "Experimental" not in str(Description.of(Steady, "selector"))
+    assert "Experimental" in str(Description.of(Trial, "selector", "trial"))
+    assert "Experimental" not in str(Description.of(Steady, "selector", "steady"))
 
 
 def test_an_abstract_class_is_no_component() -> None:

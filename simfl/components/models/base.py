@@ -92,21 +92,20 @@ def _found_by_name(options: dict[str, Any]) -> Model:
     return models.parse(options)
 
 
-def _adopt(name: str, named: object) -> object:
+def _adopt(named: object) -> object:
     """A plain `torch.nn.Module`, or a function that makes one, is as good as a `Model`."""
     if isinstance(named, type):
         from torch import nn
 
         if not issubclass(named, nn.Module):
             return named
-    return _module_model(name, named) if callable(named) else named
+    return _module_model(named) if callable(named) else named
 
 
 @cache
-def _module_model(name: str, factory: Callable[..., Any]) -> type[Model]:
+def _module_model(factory: Callable[..., Any]) -> type[Model]:
     facts = {
         "factory": staticmethod(factory),
-        "name": name,
         "__module__": factory.__module__,
         "__annotations__": {},
     }
