@@ -1,7 +1,7 @@
 """What a comparison says, in words: sections of rows for people, and how to read them."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,16 +147,20 @@ def legend(comparison: Comparison) -> list[str]:
             "÷ deadline: time to the last arrival of a round by its deadline, in the mean of all "
             "rounds."
         )
-    if compared:
-        methods = {cell.interval.method for cell in compared if cell.interval is not None}
-        how = f" with 95% intervals ({formats.listed(sorted(methods))})" if methods else ""
+    return lines + (_legend_of_ratios(compared, str(comparison.baseline)) if compared else [])
+
+
+def _legend_of_ratios(compared: Sequence[Figure | Ratio], baseline: str) -> list[str]:
+    """Return how comparisons with the `baseline` are to be read."""
+    methods = {cell.interval.method for cell in compared if cell.interval is not None}
+    how = f" with 95% intervals ({formats.listed(sorted(methods))})" if methods else ""
+    lines = [
+        f"Ratios compare seed by seed (geometric mean){how}; above 1: less is needed than "
+        f'{baseline} needs. "Not distinguishable": the interval holds 1.'
+    ]
+    if any(isinstance(cell, Ratio) and math.isfinite(cell.horizon) for cell in compared):
         lines.append(
-            f"Ratios compare seed by seed (geometric mean){how}; above 1: less is needed than "
-            f'{comparison.baseline} needs. "Not distinguishable": the interval holds 1.'
+            '"Within": some seed ended there without the target, so each counts at most so '
+            "much (restricted mean)."
         )
-        if any(isinstance(cell, Ratio) and math.isfinite(cell.horizon) for cell in compared):
-            lines.append(
-                '"Within": some seed ended there without the target, so each counts at most so '
-                "much (restricted mean)."
-            )
     return lines

@@ -15,38 +15,44 @@ WASTEFUL = 0.01
 
 def notes(groups: Groups) -> list[tuple[str, str]]:
     """Return what a reader must know before believing the numbers: a heading and a sentence."""
-    runs = all_runs(groups)
-    headed = []
-    if any(run.time_only for run in runs):
-        text = "nothing was trained, so there is no accuracy; only times, bytes and energy count."
-        headed.append(("Time only", text))
-    if any(run.oracle for run in runs):
-        names = [name for name, members in groups.items() if any(run.oracle for run in members)]
-        who = f" ({formats.listed(names)})" if len(groups) > 1 else ""
-        headed.append(
-            (
-                "Oracle selector",
-                f"it saw what no server can know, such as true speeds or labels{who}: an upper "
-                "bound, not a method.",
-            )
-        )
-    if open_ := [run for run in runs if not run.finished]:
-        which = formats.listed(
-            [f"{run.variant} seed {run.seed} (round {run.n_rounds})" for run in open_]
-        )
-        headed.append(("Not finished", f"{which}; `simfl resume` goes on where it stopped."))
-    headed += [("Diverged", text) for text in diverged(groups)]
-    headed += [("Looked at unequally", text) for text in seen_unequally(groups)]
-    headed += [("Rounds ran short", text) for text in _rounds_run_short(groups)]
-    headed += [("Never heard", text) for text in _never_heard(with_clients(groups))]
-    headed += [("Wasted", text) for text in _wasted(groups)]
-    issued = sum(run.summary["trainings"]["issued"] for run in runs if run.finished)
-    dropped = sum(run.summary["trainings"]["dropped"] for run in runs if run.finished)
-    if dropped and not all(run.time_only for run in runs):
-        headed.append(
-            ("Never trained", f"{dropped:,} of {issued:,} trainings were dropped before they cost.")
-        )
-    return headed
+    sentences = {
+        "Time only": _time_only(groups),
+        "Oracle selector": _oracle(groups),
+        "Not finished": _not_finished(groups),
+        "Diverged": diverged(groups),
+        "Looked at unequally": seen_unequally(groups),
+        "Rounds ran short": _rounds_run_short(groups),
+        "Never heard": _never_heard(with_clients(groups)),
+        "Wasted": _wasted(groups),
+        "Never trained": _never_trained(groups),
+    }
+    return [(heading, text) for heading, texts in sentences.items() for text in texts]
+
+
+def _time_only(groups: Groups) -> list[str]:
+    if not any(run.time_only for run in all_runs(groups)):
+        return []
+    return ["nothing was trained, so there is no accuracy; only times, bytes and energy count."]
+
+
+def _oracle(groups: Groups) -> list[str]:
+    names = [name for name, runs in groups.items() if any(run.oracle for run in runs)]
+    if not names:
+        return []
+    who = f" ({formats.listed(names)})" if len(groups) > 1 else ""
+    return [
+        f"it saw what no server can know, such as true speeds or labels{who}: an upper bound, not "
+        "a method."
+    ]
+
+
+def _not_finished(groups: Groups) -> list[str]:
+    which = [
+        f"{run.variant} seed {run.seed} (round {run.n_rounds})"
+        for run in all_runs(groups)
+        if not run.finished
+    ]
+    return [f"{formats.listed(which)}; `simfl resume` goes on where it stopped."] if which else []
 
 
 def _rounds_run_short(groups: Groups) -> list[str]:
@@ -98,6 +104,15 @@ def _wasted(groups: Groups) -> list[str]:
         f"of all bytes, so many came to nothing: {sentence}."
         for sentence in _worst_few(by_severity)
     ]
+
+
+def _never_trained(groups: Groups) -> list[str]:
+    runs = all_runs(groups)
+    trainings = [run.summary["trainings"] for run in runs if run.finished]
+    issued, dropped = (sum(counts[key] for counts in trainings) for key in ("issued", "dropped"))
+    if not dropped or all(run.time_only for run in runs):
+        return []
+    return [f"{dropped:,} of {issued:,} trainings were dropped before they cost."]
 
 
 def _worst_few(by_severity: list[tuple[float, str]]) -> list[str]:

@@ -110,17 +110,30 @@ def _is_tie(standing: Standing, first: Standing) -> bool:
 def race(ranked: Sequence[Standing], target: float) -> list[str]:
     """Say who got there when; who can't be told from the first is not said to be behind it."""
     first, text = ranked[0], target_text(target)
-    costs = (
-        f"after {formats.duration(first.time_s.middle)} of virtual time, "
-        f"{_rounds(first.rounds.middle)} and {formats.size(first.bytes.middle)} moved"
-        f"{_seeds(first.time_s)}"
-    )
     if math.isinf(first.time_s.middle):
         seeds, reached = first.time_s.seeds, first.time_s.seeds - first.time_s.missing
         leader = f"{first.name} did" if len(ranked) > 1 else "It was"
         return [f"{text} was not reached with most seeds; {leader} with {reached} of {seeds}."]
     if len(ranked) == 1:
-        return [f"Reached {text} {costs}."]
+        return [f"Reached {text} after {_costs(first)}."]
+    sentences, behind = _in_front(ranked, text)
+    sentences += _behind(behind)
+    if never := [standing.name for standing in ranked if standing.never]:
+        sentences.append(f"{formats.listed(never, FEW)} never did.")
+    return sentences
+
+
+def _costs(standing: Standing) -> str:
+    return (
+        f"{formats.duration(standing.time_s.middle)} of virtual time, "
+        f"{_rounds(standing.rounds.middle)} and {formats.size(standing.bytes.middle)} moved"
+        f"{_seeds(standing.time_s)}"
+    )
+
+
+def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[Standing]]:
+    """Say who got to the target `text` first; return of whom there is more to say, too."""
+    first, costs = ranked[0], _costs(ranked[0])
     others = [standing for standing in ranked[1:] if not standing.never]
     level = [
         standing
@@ -129,25 +142,26 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     ]
     if level:
         names = formats.listed([first.name, *(standing.name for standing in level)], FEW)
-        sentences = [f"{names} are not distinguishable in the time they took to reach {text}."]
-        sentences.append(f"{first.name} took {costs.removeprefix('after ')}.")
-    elif ties := [standing for standing in others if _is_tie(standing, first)]:
+        same = f"{names} are not distinguishable in the time they took to reach {text}."
+        return [same, f"{first.name} took {costs}."], others
+    if ties := [standing for standing in others if _is_tie(standing, first)]:
         names = formats.listed([first.name, *(standing.name for standing in ties)], FEW)
-        sentences = [f"{names} reached {text} equally soon, before all others: {costs}."]
-        if len(ties) == len(ranked) - 1:
-            sentences = [f"{names} reached {text} equally soon: {costs}."]
-        others = [standing for standing in others if standing not in ties]
+        before = "" if len(ties) == len(ranked) - 1 else ", before all others"
+        behind = [standing for standing in others if standing not in ties]
+        return [f"{names} reached {text} equally soon{before}: after {costs}."], behind
+    return [f"{first.name} reached {text} first: after {costs}."], others
+
+
+def _behind(standings: Sequence[Standing]) -> list[str]:
+    """Say what those took who were not first, and what their intervals mean."""
+    if not standings:
+        return []
+    taken = f"{formats.listed([_time_taken(standing) for standing in standings], FEW)}."
+    if any(standing.ratio and standing.ratio.interval is None for standing in standings):
+        why = "With one seed there is no interval: chance may have made the difference."
     else:
-        sentences = [f"{first.name} reached {text} first: {costs}."]
-    if others:
-        sentences.append(f"{formats.listed([_time_taken(standing) for standing in others], FEW)}.")
-    if any(standing.ratio is not None and standing.ratio.interval is None for standing in others):
-        sentences.append("With one seed there is no interval: chance may have made the difference.")
-    elif others:
-        sentences.append("In brackets: 95% intervals, paired by seed.")
-    if never := [standing.name for standing in ranked if standing.never]:
-        sentences.append(f"{formats.listed(never, FEW)} never did.")
-    return sentences
+        why = "In brackets: 95% intervals, paired by seed."
+    return [taken, why]
 
 
 def _time_taken(standing: Standing) -> str:
