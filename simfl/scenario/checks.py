@@ -169,6 +169,23 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
 
 def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield what concerns no component of its own."""
+    yield from _of_rounds(scenario, facts)
+    if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
+        yield (
+            ("evaluation", "on"),
+            f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
+        )
+    yield from _of_energy(scenario, facts)
+    yield from _of_augmentation(scenario, facts)
+    if all(not group.availability.ever_online for group in scenario.fleet):
+        yield ("fleet",), "no device is ever online"
+    if scenario.data.partition.pools_test and not scenario.data.test_share:
+        yield ("data", "test_share"), "must be above 0: there would be nothing to test on"
+    yield from _of_groups(scenario)
+
+
+def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield numbers of clients that there are not, and an end that never comes."""
     if facts.clients > facts.devices:
         yield (
             ("rounds", "clients"),
@@ -185,11 +202,10 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
             ("rounds", "stop"),
             "needs rounds, time, bytes or energy: under --time-only no accuracy is ever reached",
         )
-    if facts.trains and facts.deals_itself and scenario.evaluation.on == "train":
-        yield (
-            ("evaluation", "on"),
-            f"data set {facts.dataset!r} makes a client's samples only when it trains; use test",
-        )
+
+
+def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield an end by energy, where nothing takes any."""
     powers = [group.power for group in scenario.fleet if group.power is not None]
     if scenario.rounds.stop.energy is not None and not powers:
         yield ("rounds", "stop", "energy"), "no group of the fleet says what `power` it takes"
@@ -199,6 +215,10 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
             "needs more than energy: work takes no `power` in any group, and who never waits for "
             "others takes none at all",
         )
+
+
+def _of_augmentation(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
+    """Yield what the data set's samples do not allow."""
     if scenario.training.augmentation.of_images() is not None and len(facts.shape) != 3:
         yield ("training", "augmentation"), f"data set {facts.dataset!r} has no images"
     elif scenario.training.augmentation.crop and scenario.data.dataset.black is None:
@@ -206,11 +226,6 @@ def _of_the_whole(scenario: Experiment, facts: Circumstances) -> Iterator[Object
             ("training", "augmentation", "crop"),
             "images are normalised pixel by pixel, so that a crop has no border of one colour",
         )
-    if all(not group.availability.ever_online for group in scenario.fleet):
-        yield ("fleet",), "no device is ever online"
-    if scenario.data.partition.pools_test and not scenario.data.test_share:
-        yield ("data", "test_share"), "must be above 0: there would be nothing to test on"
-    yield from _of_groups(scenario)
 
 
 def _of_groups(scenario: Experiment) -> Iterator[Objection]:

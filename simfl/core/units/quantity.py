@@ -125,7 +125,21 @@ def _bare(dimension: Dimension) -> str:
 
 def _hint(number: str, unit: str, dimension: Dimension) -> str:
     """Say what is wrong with a unit that does not fit."""
-    fitting = ", ".join(dimension.units)
+    return (
+        _conversion(number, unit, dimension)
+        or _of_another_kind(unit, dimension)
+        or _other_spelling(unit)
+        or _near_miss(unit, dimension)
+        or f"; unknown unit {unit!r}, expected one of: {_fitting(dimension)}"
+    )
+
+
+def _fitting(dimension: Dimension) -> str:
+    return ", ".join(dimension.units)
+
+
+def _conversion(number: str, unit: str, dimension: Dimension) -> str:
+    """Say how to write what somebody may mean by a unit of something else, if that is known."""
     if dimension is DURATION and unit in ("m", "M"):
         return f"; {unit!r} may mean minutes, months or metres: write '{number} min' for minutes"
     if dimension is ENERGY and (charge := re.fullmatch("(m?)Ah", unit)):
@@ -133,14 +147,24 @@ def _hint(number: str, unit: str, dimension: Dimension) -> str:
             f"; {unit!r} is a charge: times the voltage it is an energy, such as {number} {unit} "
             f"x 3.85 V = {float(number) * 3.85:g} {charge[1]}Wh"
         )
-    if (known_unit := resolve(unit)) is not None:
-        for other in DIMENSIONS:
-            base = resolve(other.base)
-            if base is not None and base[1] == known_unit[1] and other is not dimension:
-                also = f" in {other.base}" if other.name == dimension.name else ""
-                return f", {other.name}{also}; units that fit: {fitting}"
-        meant = f"; did you mean '{unit}/s'?" if factor_of(f"{unit}/s", dimension) else ""
-        return f"{meant}; units that fit: {fitting}"
+    return ""
+
+
+def _of_another_kind(unit: str, dimension: Dimension) -> str:
+    """Say what a unit is of, if it is one."""
+    if (known_unit := resolve(unit)) is None:
+        return ""
+    for other in DIMENSIONS:
+        base = resolve(other.base)
+        if base is not None and base[1] == known_unit[1] and other is not dimension:
+            also = f" in {other.base}" if other.name == dimension.name else ""
+            return f", {other.name}{also}; units that fit: {_fitting(dimension)}"
+    meant = f"; did you mean '{unit}/s'?" if factor_of(f"{unit}/s", dimension) else ""
+    return f"{meant}; units that fit: {_fitting(dimension)}"
+
+
+def _other_spelling(unit: str) -> str:
+    """Say how bits, bytes and rates are written, if a unit is one of theirs elsewhere."""
     if match := _BITS_OR_BYTES.fullmatch(unit):
         prefix, per = (match[1] or "").replace("K", "k").replace("m", "M"), match[2] or ""
         per = "/s" if per == "ps" else per
@@ -149,6 +173,11 @@ def _hint(number: str, unit: str, dimension: Dimension) -> str:
         return f"; write '{per_second}'"
     if unit.startswith("KB"):
         return f"; {unit!r} is ambiguous: write 'kB' (1000 bytes) or 'KiB' (1024 bytes)"
+    return ""
+
+
+def _near_miss(unit: str, dimension: Dimension) -> str:
+    """Say which unit may be meant by one that is written out, or misspelt."""
     words = re.sub("kilo|mega|giga|tera", lambda word: _PREFIXES[word[0]], unit.lower())
     words = re.sub("bytes?", "B", words)
     if words != unit.lower() and factor_of(words, dimension) is not None:
@@ -158,7 +187,7 @@ def _hint(number: str, unit: str, dimension: Dimension) -> str:
     cutoff = 0.6 if len(unit) > 2 else 1.0
     if close := get_close_matches(unit.lower(), known, n=1, cutoff=cutoff):
         return f"; unknown unit {unit!r}, did you mean '{known[close[0]]}'?"
-    return f"; unknown unit {unit!r}, expected one of: {fitting}"
+    return ""
 
 
 _EITHER_RATE = Dimension(
