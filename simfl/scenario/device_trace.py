@@ -75,6 +75,8 @@ class DeviceTrace(Part):
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
+        if self._numbers:
+            return self  # validated once more, as part of its group
         if self.weights is not None and self.sample == "in_order":
             raise ValueError("`weights` need `sample: random`")
         dimensions = {key: _dimension(key, column) for key, column in self.columns.items()}

@@ -135,7 +135,7 @@ class Group(Part):
         if traces and "count" not in value:
             try:
                 first = DeviceTrace.model_validate(traces[0], context=info.context)
-                filled["count"] = first.rows
+                filled["count"], filled["trace"] = first.rows, [first, *traces[1:]]  # read once
             except ValidationError:
                 filled["count"] = 1  # told of the trace itself
         return filled
