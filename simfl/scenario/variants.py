@@ -41,8 +41,24 @@ class Run(NamedTuple):
     factors: dict[str, Any]
 
 
-_Todo = tuple[str, tuple[str | None, Point]]
-"""A name, and which variant at which point of the sweep it is."""
+class _Todo(NamedTuple):
+    """What is to be run, with every seed.
+
+    Attributes:
+        name: what it is called.
+        own: which variant it is (None: there are none).
+        point: of the sweep.
+    """
+
+    name: str
+    own: str | None
+    point: Point
+
+    @property
+    def factors(self) -> dict[str, Any]:
+        """See `Run.factors`."""
+        swept = {factor.path: factor.value for factor in self.point}
+        return {"variant": self.own, **swept} if self.own is not None and swept else swept
 
 
 def expand(
@@ -70,40 +86,44 @@ def expand(
     if base.tune is not None and not base.variants:  # else a variant may have what it names
         try_out(_document(base), base.tune)
     if not base.variants and base.sweep is None:
-        _chosen([(DEFAULT, (None, ()))], only)
+        _chosen([_Todo(DEFAULT, None, ())], only)
         return _runs(DEFAULT, base, seeds, {})
     document = _document(base)
-    swept = [()] if base.sweep is None else points(base.sweep, base.seed)
-    _refuse_what_is_swept(document, swept)
-    todo = [
-        (_named(own, point), (own, combination))
-        for own in base.variants or [None]
-        for point, combination in zip(names(swept, document.place), swept, strict=True)
-    ]
     runs: list[Run] = []
     failures: list[str] = []
-    for name, (own, combination) in _chosen(todo, only):
-        scenario, problems = _changed(document, own, combination)
-        failures.extend(f"{problem} (in variant {name!r})" for problem in problems)
+    for todo in _chosen(_combinations(base, document), only):
+        scenario, problems = _changed(document, todo)
+        failures.extend(f"{problem} (in variant {todo.name!r})" for problem in problems)
         if scenario is not None:
-            factors = {factor.path: factor.value for factor in combination}
-            owner = {"variant": own} if own is not None and factors else {}
-            runs.extend(_runs(name, scenario, seeds, owner | factors))
+            runs.extend(_runs(todo.name, scenario, seeds, todo.factors))
     if failures:
         told = failures if base.sweep is None else _once_per_line(failures)
         raise ScenarioError("\n".join(dict.fromkeys(told)))
     return runs
 
 
-def _changed(
-    document: Document, own: str | None, combination: Point
-) -> tuple[Scenario | None, list[str]]:
+def _combinations(base: Scenario, document: Document) -> list[_Todo]:
+    """Return every variant at every point of the sweep, in order.
+
+    Raises:
+        ScenarioError: what is swept is changed by `Document.set` too.
+    """
+    swept = [()] if base.sweep is None else points(base.sweep, base.seed)
+    _refuse_what_is_swept(document, swept)
+    return [
+        _Todo(_named(own, name), own, point)
+        for own in base.variants or [None]
+        for name, point in zip(names(swept, document.place), swept, strict=True)
+    ]
+
+
+def _changed(document: Document, todo: _Todo) -> tuple[Scenario | None, list[str]]:
     """Return a variant's scenario at a point of the sweep, and what is wrong with it, line by line.
 
     It is None if anything is.
     """
     try:
-        changed = variant(document, own, combination)
+        changed = variant(document, todo.own, todo.point)
     except ScenarioError as error:
         return None, [str(error)]
     scenario, problems = check(changed)
@@ -117,7 +137,7 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> None:
         ScenarioError: a path leads nowhere, or a value does not fit, each with its place.
         InputError: there is no such variant.
     """
-    _chosen([(own, (own, ())) for own in document.data.get("variants") or {}], name and [name])
+    _chosen([_Todo(own, own, ()) for own in document.data.get("variants") or {}], name and [name])
     changed = variant(document, name)
     for path, choice in tune.parameters.items():
         first = choice.min if isinstance(choice, Range) else choice[0]
@@ -175,15 +195,11 @@ def _chosen(todo: Sequence[_Todo], only: Sequence[str] | None) -> Sequence[_Todo
     Raises:
         InputError: there is no such variant.
     """
-    known = {name for name, _ in todo} | {own for _, (own, _) in todo if own is not None}
+    known = {item.name for item in todo} | {item.own for item in todo if item.own is not None}
     for name in only or ():
         if name not in known:
             raise InputError(f"--variant: there is no variant {name!r}{nearest(name, known)}")
-    return [
-        (name, (own, point))
-        for name, (own, point) in todo
-        if only is None or name in only or own in only
-    ]
+    return [item for item in todo if only is None or item.name in only or item.own in only]
 
 
 def variant(document: Document, name: str | None, point: Point = ()) -> Document:
