@@ -161,6 +161,8 @@ def _print_json(tuning: "Tuning") -> None:
 
     from simfl.runs.eventlog import finite
 
-    rows = finite([asdict(trial) for trial in tuning.trials])
+    rows = [{**asdict(trial), "value": tuning.value(trial)} for trial in tuning.trials]
+    for row in rows:
+        del row["cost"]
     best = None if tuning.best is None else tuning.best.name
-    typer.echo(json.dumps({"best": best, "trials": rows}, indent=2))
+    typer.echo(json.dumps({"best": best, "trials": finite(rows)}, indent=2))

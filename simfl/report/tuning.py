@@ -77,10 +77,10 @@ def answer(tuning: Tuning) -> list[str]:
 
 def value_text(tuning: Tuning, trial: Trial) -> str:
     """Return a trial's objective for people."""
-    if not math.isfinite(trial.value):
+    if not math.isfinite(trial.cost):
         return formats.NOTHING
     name, _ = parse_objective(tuning.spec.objective)
-    return _formatter(name)(1 - trial.value if name == "accuracy" else trial.value)
+    return _formatter(name)(tuning.value(trial))
 
 
 def over_limits(tuning: Tuning, trial: Trial) -> list[str]:
@@ -98,13 +98,13 @@ def _formatter(name: str) -> Callable[[float], str]:
 
 def _table(tuning: Tuning) -> Table:
     rows = []
-    for trial in sorted(tuning.trials, key=lambda t: (t.state != "done", t.value, t.name)):
+    for trial in sorted(tuning.trials, key=lambda t: (t.state != "done", t.cost, t.name)):
         taken = [trial.taken.get(name, math.nan) for name in tuning.limits]
         rows.append(
             [
                 Cell(trial.name),
                 Cell(trial.state, "text"),
-                Cell(value_text(tuning, trial), sort=trial.value),
+                Cell(value_text(tuning, trial), sort=tuning.value(trial)),
                 Cell(str(trial.seeds), sort=trial.seeds),
                 *(
                     Cell(_formatter(name)(value), sort=value)
@@ -126,13 +126,13 @@ def _parameter(value: Any) -> Cell:
 
 
 def _with_values(tuning: Tuning) -> list[tuple[int, Trial]]:
-    return [(n, trial) for n, trial in enumerate(tuning.trials) if math.isfinite(trial.value)]
+    return [(n, trial) for n, trial in enumerate(tuning.trials) if math.isfinite(trial.cost)]
 
 
 def _objective_axis(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
     name, _ = parse_objective(tuning.spec.objective)
-    label = "1 - accuracy" if name == "accuracy" else tuning.spec.objective
-    return scale(label, np.array([trial.value for _, trial in shown]), UNITS.get(name, ()))
+    values = np.array([tuning.value(trial) for _, trial in shown])
+    return scale(tuning.spec.objective, values, UNITS.get(name, ()))
 
 
 def _history(tuning: Tuning) -> Drawing | None:
@@ -141,12 +141,14 @@ def _history(tuning: Tuning) -> Drawing | None:
         return None
     x = linear("trial", -0.5, len(tuning.trials) - 0.5, whole=True)
     plot = Plot("objective by trial", x, _objective_axis(tuning, shown))
-    best, path = math.inf, list[tuple[float, float]]()
+    best, path = None, list[tuple[float, float]]()
     for number, trial in shown:
-        if trial.state == "done" and trial.value < best:
-            path += [(float(number), best)] * math.isfinite(best) + [(float(number), trial.value)]
-            best = trial.value
-    path += [(len(tuning.trials) - 0.5, best)] * math.isfinite(best)
+        if trial.state == "done" and (best is None or trial.cost < best.cost):
+            before = [] if best is None else [(float(number), tuning.value(best))]
+            path += [*before, (float(number), tuning.value(trial))]
+            best = trial
+    if best is not None:
+        path.append((len(tuning.trials) - 0.5, tuning.value(best)))
     plot.line([at for at, _ in path], [value for _, value in path], "line c0", "the best so far")
     _dots(plot, tuning, [(float(number), trial) for number, trial in shown])
     left = len(tuning.trials) - len(shown)
@@ -178,4 +180,4 @@ def _dots(plot: Plot, tuning: Tuning, dots: Sequence[tuple[float, Trial]]) -> No
     for at, trial in dots:
         chosen = ", ".join(f"{p} {as_written(v)}" for p, v in trial.parameters.items())
         tip = f"{trial.name}: {value_text(tuning, trial)}, {trial.state}; {chosen}"
-        plot.dot(at, trial.value, STATES.get(trial.state, ("o-offline", ""))[0], tip)
+        plot.dot(at, tuning.value(trial), STATES.get(trial.state, ("o-offline", ""))[0], tip)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simfl.runs.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
-from simfl.scenario.tune import Tune
+from simfl.scenario.tune import Tune, parse_objective
 
 State = Literal["done", "given up", "never", "over a limit", "refused"]
 """given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
@@ -31,9 +31,9 @@ class Trial:
         name: of its folder.
         parameters: path -> value, as written.
         state: what became of it.
-        value: the objective's median over seeds (infinite: most never got there, or it was given
-            up before; NaN: it was refused).
-        taken: limited quantities: their medians over the seeds that were run.
+        cost: the objective's median over seeds, the lower the better; of accuracy what it lacks of
+            1 (infinite: most never got there, or it was given up before; NaN: it was refused).
+        taken: limited quantities: their medians over seeds (given up: not known).
         seeds: how many were run.
         why: it was refused.
     """
@@ -41,7 +41,7 @@ class Trial:
     name: str
     parameters: Mapping[str, Any]
     state: State
-    value: float = math.nan
+    cost: float = math.nan
     taken: Mapping[str, float] = field(default_factory=dict)
     seeds: int = 0
     why: str = ""
@@ -73,6 +73,11 @@ class Tuning:
         """What may be taken at most, by name."""
         return {name: float(most) for name, most in self.spec.under if most is not None}
 
+    def value(self, trial: Trial) -> float:
+        """Return a trial's objective (infinite or NaN as its `cost`)."""
+        name, _ = parse_objective(self.spec.objective)
+        return 1 - trial.cost if METRICS[name] is ACCURACY else trial.cost
+
     def as_csv(self) -> str:
         """Return a line per trial, with a column per parameter and limit."""
         buffer = io.StringIO()
@@ -82,7 +87,7 @@ class Tuning:
         for trial in self.trials:
             taken = [trial.taken.get(name, "") for name in self.limits]
             chosen = [trial.parameters[path] for path in self.spec.parameters]
-            value = trial.value if math.isfinite(trial.value) else ""
+            value = self.value(trial) if math.isfinite(trial.cost) else ""
             writer.writerow([trial.name, trial.state, value, trial.seeds, *taken, *chosen])
         return buffer.getvalue()
 
@@ -90,4 +95,4 @@ class Tuning:
 def best_of(trials: Sequence[Trial]) -> Trial | None:
     """Return the best of those within all limits (None: there is none)."""
     done = [trial for trial in trials if trial.state == "done"]
-    return min(done, key=lambda trial: trial.value) if done else None
+    return min(done, key=lambda trial: trial.cost) if done else None

@@ -5,8 +5,9 @@ same fleets, outages and initial models.  Trials come one after the other, and e
 those before, so to resume is to replay: the sampler asks for the same trials again, and finds their
 runs.
 
-A trial is given up as soon as it can't be the best: a run ends at the target, and once it has taken
-as much as the best trial's median; the last seeds are left out where the others have decided.
+A trial is given up as soon as it can't be the best: a run ends at the target, and where nothing is
+limited once it has taken as much as the best trial's median; the last seeds are left out where the
+others have decided.
 """
 
 import json
@@ -104,9 +105,10 @@ def _tuned(
             tell(tuning)
         trial, gap = tried[key]
         for name, most in tuning.limits.items():
-            asked.set_constraint(name, trial.taken.get(name, math.inf) - most)
+            unknown = math.inf if trial.state == "refused" else most
+            asked.set_constraint(name, trial.taken.get(name, unknown) - most)
         if trial.state in ("done", "over a limit"):
-            asking.tell(asked, trial.value)
+            asking.tell(asked, trial.cost)
         else:
             asked.report(gap, 1)
             asking.tell(asked, state=optuna.trial.TrialState.PRUNED)
@@ -215,6 +217,7 @@ class _Study:
         return trial
 
     def _tried(self, name: str, parameters: Mapping[str, Any]) -> Trial:
+        self.gap = 1.0
         try:
             todo = self._jobs(name, parameters)
         except ScenarioError as error:
@@ -224,22 +227,18 @@ class _Study:
         if not self._is_hopeless(runs, len(todo)):
             runs += self._run(todo[decisive:])
         self.gap = 1 - median(max(run.best_accuracy, 0.0) for run in runs)
-        unknown = [math.inf] * (len(todo) - len(runs))
-        values = [*map(self._value, runs), *unknown]
-        taken = {
-            limit: median(METRICS[limit].of(run) for run in runs)
-            for limit, most in self.spec.under
-            if most is not None
-        }
-        value = median(values)
-        state = self._state(value, taken, bool(unknown))
-        return Trial(name, parameters, state, value, taken, len(runs))
+        cost = median(map(self._cost, runs)) if len(runs) == len(todo) else math.inf
+        if math.isinf(cost):
+            state: State = "given up" if best_of(self._trials) else "never"
+            return Trial(name, parameters, state, cost, seeds=len(runs))
+        taken = {limit: median(map(METRICS[limit].of, runs)) for limit in self._limits}
+        within = all(taken[limit] <= most for limit, most in self._limits.items())
+        state = "done" if within else "over a limit"
+        return Trial(name, parameters, state, cost, taken, len(runs))
 
-    def _state(self, value: float, taken: Mapping[str, float], unknown: bool) -> State:
-        if unknown or math.isinf(value):
-            return "given up" if best_of(self._trials) else "never"
-        limits = dict(self.spec.under)
-        return "done" if all(taken[k] <= limits[k] for k in taken) else "over a limit"
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {name: float(most) for name, most in self.spec.under if most is not None}
 
     def _jobs(self, name: str, parameters: Mapping[str, Any]) -> list[Job]:
         """Return the runs of a trial.
@@ -282,9 +281,11 @@ class _Study:
         stop = scenario.rounds.stop
         ends: dict[str, Any] = {"accuracy": self.target}
         best = best_of(self._trials)
-        if best is not None and self.metric_name in ("time", "rounds", "bytes"):
+        # What is limited can't be told of a run that was cut off.
+        capped = self.metric_name in ("time", "rounds", "bytes") and not self._limits
+        if best is not None and capped:
             # The mean of the two in the middle is below the best only if the higher is below twice.
-            most = best.value * (1 if seeds % 2 else 2)
+            most = best.cost * (1 if seeds % 2 else 2)
             cap = math.ceil(most) if self.metric_name == "rounds" else most
             limit = getattr(stop, self.metric_name)
             ends[self.metric_name] = cap if limit is None else min(limit, cap)
@@ -298,7 +299,7 @@ class _Study:
             todo, self._options, self._overwrite, go_on=not self._overwrite, tell_reuse=False
         )
 
-    def _value(self, run: RunResult) -> float:
+    def _cost(self, run: RunResult) -> float:
         metric = METRICS[self.metric_name]
         if metric is ACCURACY:
             return 1 - run.final_accuracy
@@ -310,6 +311,6 @@ class _Study:
     def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""
         best = best_of(self._trials)
-        known = sorted(map(self._value, runs))
+        known = sorted(map(self._cost, runs))
         least = median([*[0.0] * (seeds - len(known)), *known])
-        return math.isinf(least) or (best is not None and least >= best.value)
+        return math.isinf(least) or (best is not None and least >= best.cost)

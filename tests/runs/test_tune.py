@@ -63,7 +63,7 @@ class TestWhatIsBest:
         best = tuning.best
         assert best is not None
         assert best.parameters["fleet.uplink"] == "1 Mbit/s"
-        assert best.value == min(trial.value for trial in tuning.trials)
+        assert best.cost == min(trial.cost for trial in tuning.trials)
 
     @pytest.mark.slow
     def test_a_value_is_the_median_of_the_runs_in_the_trials_folder(self, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ class TestWhatIsBest:
             assert runs[0].provenance["factors"] == trial.parameters
             if trial.state == "done":
                 assert [run.seed for run in runs] == [0, 1, 2]
-                assert trial.value == median(run.end_s for run in runs)
+                assert trial.cost == median(run.end_s for run in runs)
 
     def test_nothing_is_tried_twice_and_in_the_end_there_is_nothing_left(
         self, tmp_path: Path
@@ -96,8 +96,8 @@ class TestWhatIsBest:
             scenario = Scenario.from_dict(LEARNS, overrides=[f"rounds.clients={clients}"])
             reached = [r.reached(0.6) for r in run(scenario, tmp_path / str(clients))]
             medians[clients] = median(float("inf") if r is None else r.time_s for r in reached)
-        assert best.value == min(medians.values())
-        assert medians[best.parameters["rounds.clients"]] == best.value
+        assert best.cost == min(medians.values())
+        assert medians[best.parameters["rounds.clients"]] == best.cost
 
     @pytest.mark.slow
     def test_what_is_over_a_limit_is_not_best(self, tmp_path: Path) -> None:
@@ -124,7 +124,23 @@ class TestWhatIsBest:
         tuning = tune(document(spec, seeds=[0]), tmp_path)
         finals = [find_runs([tmp_path / t.name])[0].final_accuracy for t in tuning.trials]
         assert tuning.best is not None
-        assert 1 - tuning.best.value == max(finals)
+        assert tuning.value(tuning.best) == max(finals)
+        told = list(csv.DictReader(io.StringIO(tuning.as_csv())))
+        assert [float(row["accuracy"]) for row in told] == pytest.approx(finals)
+
+    def test_a_limit_holds_against_runs_that_were_not_cut_off(self, tmp_path: Path) -> None:
+        spec = {
+            **TO_TARGET,
+            "parameters": {"rounds.clients": [4, 8, 12]},
+            "trials": 3,
+            "under": {"never_heard": "50%"},
+        }
+        tuning = tune(document(spec, seeds=[0]), tmp_path, Options(jobs=1))
+        assert {trial.parameters["rounds.clients"] for trial in tuning.trials} == {4, 8, 12}
+        for trial in tuning.trials:
+            [run] = find_runs([tmp_path / trial.name])
+            assert run.reached(0.6) is not None or run.n_rounds == 12
+            assert trial.taken == pytest.approx({"never_heard": (run.participations == 0).mean()})
 
 
 class TestResuming:
