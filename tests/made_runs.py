@@ -29,8 +29,9 @@ def made_run(
     (folder / "provenance.json").write_text(json.dumps({"variant": variant, "seed": seed}))
     numbers = dict.fromkeys(header(RoundRow), 0)
     rounds = [
-        numbers | {"deadline_s": "", "last_arrival_s": "", "gemd": "", "train_loss": ""} | {
-            "round": n, "start_s": (n - 1) * round_s, "end_s": n * round_s, "accuracy": accuracy,
+        numbers | {"deadline_s": "", "gemd": "", "train_loss": ""} | {
+            "round": n, "start_s": (n - 1) * round_s, "end_s": n * round_s,
+            "last_arrival_s": n * round_s, "accuracy": accuracy,
             "loss": 1 - accuracy, "download_bytes": 1000, "upload_bytes": 1000, "energy_j": 2.0,
         }
         for n, accuracy in enumerate(accuracies, start=1)
@@ -58,6 +59,7 @@ def made_run(
                 "probe_bytes": 0, "wasted_bytes": 0, "energy_j": 2.0 * len(rounds),
                 "idle_energy_j": 0.0,
             },
+            "participation_gini": abs(len(rounds) % 2 / len(rounds)) / 2 if rounds else 0.0,
             "trainings": {"issued": len(rounds), "computed": len(rounds), "dropped": 0},
         }  # fmt: skip
         (folder / "summary.json").write_text(json.dumps(summary))

@@ -24,7 +24,7 @@ from simfl.runs.compare import (
     Metric,
     Unit,
 )
-from simfl.runs.find import by_variant
+from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
 
 GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))

@@ -145,7 +145,7 @@ def legend(comparison: Comparison) -> list[str]:
     if Column(NORMALISED) in comparison.columns:
         lines.append(
             "÷ deadline: time to the last arrival of a round by its deadline, in the mean of all "
-            "rounds."
+            "rounds that have one."
         )
     return lines + (_legend_of_ratios(compared, str(comparison.baseline)) if compared else [])
 

@@ -53,7 +53,7 @@ class Devices:
             run.part("samples")[first].astype(np.int64),
             np.bincount(index, minlength=len(ids)),
             {name: count(run.part("outcome") == name) for name in run.outcomes},
-            count(_last_of_rounds(run)),
+            count(run.last_counted[run.last_counted >= 0]),
             time_s,
         )
 
@@ -63,10 +63,15 @@ class Devices:
         return self.asked - self.outcomes.get("arrived", np.zeros_like(self.asked))
 
     @property
+    def heard(self) -> NDArray[np.bool_]:
+        """`(m,)` whose update counted at least once."""
+        return np.asarray(self.asked > self.lost)
+
+    @property
     def never(self) -> NDArray[np.bool_]:
         """`(m,)` whose participations all came to nothing, not only because the run ended."""
         unfinished = self.outcomes.get("unfinished", np.zeros_like(self.asked))
-        return np.asarray((self.lost == self.asked) & (self.asked > unfinished))
+        return np.asarray(~self.heard & (self.asked > unfinished))
 
     @property
     def samples_lost(self) -> float:
@@ -82,17 +87,13 @@ class Devices:
     def __str__(self) -> str:
         text = f"{len(self.ids):,} of {formats.plural(self.fleet, 'device')} were asked"
         never = int(self.never.sum())
-        if not never:
+        at_work = int((~self.heard & ~self.never).sum())
+        if not never and not at_work:
             return f"{text}; each of them was heard at least once."
-        return (
-            f"{text}; {never:,} of them were never heard, and they hold "
-            f"{formats.percent(self.samples_lost)} of the samples of those asked."
-        )
-
-
-def _last_of_rounds(run: RunResult) -> Ids:
-    """Return the rows of those whose update was the last that counted of those sent in a round."""
-    used = np.flatnonzero(run.used)
-    rows = used[np.lexsort((run.part("upload_end_s")[used], run.part("round")[used]))]
-    rounds = run.part("round")[rows]
-    return np.asarray(rows[np.append(rounds[1:] != rounds[:-1], np.full(min(len(rows), 1), True))])
+        parts = []
+        if never:
+            lost = f"hold {formats.percent(self.samples_lost)} of the samples of those asked"
+            parts.append(f"{never:,} of them were never heard, and they {lost}")
+        if at_work:
+            parts.append(f"{at_work:,} not heard yet were still at work when the run ended")
+        return f"{text}; {'; '.join(parts)}."

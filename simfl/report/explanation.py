@@ -83,16 +83,14 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
 
 
 def _what_if(explanation: Explanation) -> Iterator[str]:
-    cases = explanation.counterfactuals
+    cases = explanation.what_if.cases
     of_all = cases[0].why_not if len(cases) > 1 and len({c.why_not for c in cases}) == 1 else ""
     if why_none := explanation.why_none or of_all:
         yield f"What would have shortened it: not computed: {why_none}."
         return
     yield "What would have shortened it:"
     before = float(explanation.run.column("end_s")[-1])
-    known = sorted(
-        (c for c in explanation.counterfactuals if not c.why_not), key=lambda c: c.time_s
-    )
+    known = sorted((case for case in cases if not case.why_not), key=lambda case: case.time_s)
     rows = [
         [
             case.change.name,
@@ -102,12 +100,10 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
         ]
         for case in known
     ]
-    as_it_was = 1 - explanation.outcomes.get("arrived", 0) / (
-        sum(explanation.outcomes.values()) or 1
-    )
-    rows.append(["as it was", formats.duration(before), "", f"{formats.percent(as_it_was)} lost"])
+    lost = f"{formats.percent(explanation.what_if.lost)} lost"
+    rows.append(["as it was", formats.duration(before), "", lost])
     yield from _columns(rows, "<>>>")
-    for case in explanation.counterfactuals:
+    for case in cases:
         if case.why_not:
             yield f"  left out: {case.change.name}: {case.why_not}"
     if known:

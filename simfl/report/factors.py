@@ -9,7 +9,7 @@ from simfl.report import formats
 from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import NAMES, TEXT, figure_text
-from simfl.report.tables import Cell, Table, leading_number
+from simfl.report.tables import Cell, Table, magnitude
 from simfl.runs.compare import (
     ACCURACY,
     BYTES,
@@ -73,7 +73,7 @@ def factors(groups: Groups) -> Factors | None:
 
 def _order(level: str) -> tuple[bool, float, str]:
     """Put levels that are numbers first, by size; what is no number by name."""
-    number = leading_number(level)
+    number = magnitude(level)
     return number is None, number or 0.0, level
 
 
@@ -105,7 +105,7 @@ def _table(
     for name, runs in comparison.groups.items():
         own = {path: as_written(value) for path, value in runs[0].factors.items()}
         cells = [
-            Cell(level, sort=leading_number(level))
+            Cell(level, sort=magnitude(level))
             for level in (own.get(path, formats.NOTHING) for path in levels)
         ]
         for column in columns:

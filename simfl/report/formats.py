@@ -84,10 +84,12 @@ def count(number: float) -> str:
 def times(ratio: float) -> str:
     """Return how many times as much.
 
-    >>> times(0.614), times(8.997), times(130.2)
-    ('0.61×', '9.0×', '130×')
+    >>> times(0.0123), times(0.614), times(8.997), times(54.3), times(130.2)
+    ('0.0123×', '0.61×', '9.00×', '54.3×', '130×')
     """
-    digits = 2 if ratio < 1 else 1 if ratio < 99.95 else 0
+    if 0 < ratio < 0.0995:
+        return f"{ratio:.3g}×"
+    digits = 2 if ratio < 9.995 else 1 if ratio < 99.95 else 0
     return f"{ratio:,.{digits}f}×"
 
 

@@ -26,7 +26,7 @@ from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
 from simfl.report.words import all_targets, headline
 from simfl.runs.compare import target_text
-from simfl.runs.find import by_variant
+from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
         cells = [
             Cell(name),
             mean_cell([float(len(d.ids)) for d in devices], formats.count),
-            mean_cell([float((~d.never).sum()) for d in devices], formats.count),
+            mean_cell([float(d.heard.sum()) for d in devices], formats.count),
             mean_cell([float(d.never.sum()) for d in devices], formats.count),
             mean_cell([d.samples_lost for d in devices], formats.percent),
             mean_cell([run.gini for run in members], formats.ratio),

@@ -23,7 +23,7 @@ from simfl.report.measures import (
     of_metric,
     on_grid,
 )
-from simfl.runs.find import by_variant
+from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
 from simfl.runs.statistics import mean_interval
 

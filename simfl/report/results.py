@@ -1,11 +1,10 @@
 """The table of results on a page: who reached what when, and what it cost; a row per variant."""
 
-import math
 from dataclasses import replace
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs, colour
-from simfl.report.comparison import TEXT, figure_text, legend, name_of
+from simfl.report.comparison import cell_text, legend, name_of
 from simfl.report.tables import Cell, Table
 from simfl.runs.compare import (
     ACCURACY,
@@ -72,11 +71,11 @@ def _heading_above(column: Column) -> str:
 
 
 def _cells(comparison: Comparison, column: Column) -> list[Cell]:
-    text, winner = TEXT[column.metric.unit], _winner(comparison, column)
+    winner = _winner(comparison, column)
     cells = []
     for name in comparison.groups:
         figure = comparison.figure(name, column)
-        written = figure_text(figure, text, target=column.target is not None)
+        written = cell_text(column, comparison.cell(name, column))
         css = "best" if name == winner else "none" if written == formats.NOTHING else ""
         value, sign, more = written.partition(" ± " if " ± " in written else ", ")
         cells.append(Cell(value, css, figure.middle, more=f"{sign.strip(', ')} {more}".strip()))
@@ -87,8 +86,10 @@ def _winner(comparison: Comparison, column: Column) -> str | None:
     """Return who is better than everybody else by more than chance explains, if anybody is."""
     if len(comparison.groups) < 2 or (column.target is None and column.metric is not ACCURACY):
         return None
-    sign = -1 if column.target is None else 1
-    middles = {name: sign * comparison.figure(name, column).middle for name in comparison.groups}
-    best = min(middles, key=lambda name: (math.isnan(middles[name]), middles[name]))
-    others = [name for name in comparison.groups if name != best]
-    return best if all(comparison.differ(best, name, column) for name in others) else None
+    missing = {name: comparison.figure(name, column).missing for name in comparison.groups}
+    surest = [name for name in missing if missing[name] == min(missing.values())]
+    for name in surest:
+        others = [other for other in comparison.groups if other != name]
+        if all(comparison.beats(name, other, column) for other in others):
+            return name
+    return None

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from simfl.core.units import DIMENSIONS, parse_quantity
+from simfl.errors import UnitError
 from simfl.report import formats
 
 
@@ -56,6 +58,22 @@ def leading_number(value: Any) -> float | None:
         except (ValueError, IndexError):
             return None
     return None
+
+
+def magnitude(value: Any) -> float | None:
+    """Return by what a value of a scenario is sorted among others: 60 of `1 min`.
+
+    None: it is no number, and has no unit.
+    """
+    number = leading_number(value)
+    if number is None or not isinstance(value, str):
+        return number
+    for dimension in DIMENSIONS:
+        try:
+            return parse_quantity(value, dimension)
+        except UnitError:
+            continue
+    return number
 
 
 def mean_cell(values: Sequence[float], text: Callable[[float], str]) -> Cell:

@@ -173,7 +173,7 @@ class _Trace:
 
     def _visit(self, client: int) -> Visit:
         """Return what `client` is doing; who was not sent any work answers a probe."""
-        if client in self._visits:
+        if client in self._working:  # an update of its own may wait to be aggregated meanwhile
             return self._visits[client][-1]
         return self._probes.setdefault(client, Visit(self._asked_s, self._asked_s))
 

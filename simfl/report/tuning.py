@@ -13,7 +13,7 @@ from simfl.report.charts.base import Drawing, scale
 from simfl.report.comparison import TEXT
 from simfl.report.page import asset, render
 from simfl.report.svg import Plot
-from simfl.report.tables import Cell, Table, leading_number
+from simfl.report.tables import Cell, Table, leading_number, magnitude
 from simfl.runs.folder import write_atomically
 from simfl.runs.trials import METRICS, Trial, Tuning
 from simfl.scenario.place import as_written
@@ -119,7 +119,7 @@ def _table(tuning: Tuning) -> Table:
 
 
 def _parameter(value: Any) -> Cell:
-    return Cell(as_written(value), sort=leading_number(value))
+    return Cell(as_written(value), sort=magnitude(value))
 
 
 # Charts ------------------------------------------------------------------------------------------
@@ -144,8 +144,9 @@ def _history(tuning: Tuning) -> Drawing | None:
     best, path = None, list[tuple[float, float]]()
     for number, trial in shown:
         if trial.state == "done" and (best is None or trial.cost < best.cost):
-            before = [] if best is None else [(float(number), tuning.value(best))]
-            path += [*before, (float(number), tuning.value(trial))]
+            if best is not None:
+                path.append((float(number), tuning.value(best)))
+            path.append((float(number), tuning.value(trial)))
             best = trial
     if best is not None:
         path.append((len(tuning.trials) - 0.5, tuning.value(best)))

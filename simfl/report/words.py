@@ -75,7 +75,8 @@ def headline(groups: Groups) -> list[str]:
     """Return the answer, as one or two sentences."""
     runs = all_runs(groups)
     if not any(run.n_rounds for run in runs):
-        return ["No round has ended yet."]
+        ended = all(run.finished for run in runs)
+        return ["No round ended." if ended else "No round has ended yet."]
     if not any(len(run.evaluated) for run in runs):
         return _durations(groups)
     targets = all_targets(groups)
@@ -83,10 +84,15 @@ def headline(groups: Groups) -> list[str]:
     missed = [target_text(target) for target in targets if target not in met]
     sentences = race(standings(groups, met[-1]), met[-1]) if met else []
     if missed or not met:
-        nobody = "Nobody" if len(groups) > 1 else "It never"
-        never = f"{nobody} reached {formats.listed(missed)}; the " if missed else "The "
+        never = f"{_nobody(groups)} {formats.listed(missed)}; the " if missed else "The "
         sentences.append(f"{never}best accuracy was {_best_accuracy(groups)}.")
     return sentences
+
+
+def _nobody(groups: Groups) -> str:
+    if all(run.finished for run in all_runs(groups)):
+        return "Nobody reached" if len(groups) > 1 else "It never reached"
+    return "Nobody has yet reached" if len(groups) > 1 else "It has not yet reached"
 
 
 def _best_accuracy(groups: Groups) -> str:
@@ -111,9 +117,12 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     """Say who got there when; who can't be told from the first is not said to be behind it."""
     first, text = ranked[0], target_text(target)
     if math.isinf(first.time_s.middle):
-        seeds, reached = first.time_s.seeds, first.time_s.seeds - first.time_s.missing
-        leader = f"{first.name} did" if len(ranked) > 1 else "It was"
-        return [f"{text} was not reached with most seeds; {leader} with {reached} of {seeds}."]
+        missing, seeds = first.time_s.missing, first.time_s.seeds
+        ties = [s.name for s in ranked if (s.time_s.missing, s.time_s.seeds) == (missing, seeds)]
+        leader = f"{formats.listed(ties, FEW)} did" if len(ranked) > 1 else "It was"
+        each = " each" if len(ties) > 1 else ""
+        reached = f"{seeds - missing} of {seeds}{each}"
+        return [f"{text} was not reached with most seeds; {leader} with {reached}."]
     if len(ranked) == 1:
         return [f"Reached {text} after {_costs(first)}."]
     sentences, behind = _in_front(ranked, text)
@@ -135,11 +144,12 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
     """Say who got to the target `text` first; return of whom there is more to say, too."""
     first, costs = ranked[0], _costs(ranked[0])
     others = [standing for standing in ranked[1:] if not standing.never]
-    level = [
-        standing
-        for standing in others
-        if (ratio := standing.ratio) and ratio.interval and not ratio.distinguishable
-    ]
+    compared = [s for s in others if s.ratio is not None and s.ratio.interval is not None]
+    ahead = [s.name for s in compared if s.ratio and s.ratio.interval and s.ratio.interval.high < 1]
+    if ahead:
+        how = f"{first.name} reached {text} first on the whole, after {costs}"
+        return [f"{how}; seed by seed {formats.listed(ahead, FEW)} took less."], others
+    level = [s for s in compared if s.ratio and not s.ratio.distinguishable]
     if level:
         names = formats.listed([first.name, *(standing.name for standing in level)], FEW)
         same = f"{names} are not distinguishable in the time they took to reach {text}."

@@ -63,9 +63,8 @@ class Anatomy:
             )
         paths = _Paths(run)
         ends = [0, *(min(end, paths.end) for end in paths.round_ends)]
-        rows = [
-            paths.walk(*spans) for spans in zip(ends, ends[1:], paths.round_starts, strict=False)
-        ]
+        rounds = zip(ends, ends[1:], paths.round_starts, run.last_counted.tolist(), strict=False)
+        rows = [paths.walk(*one) for one in rounds]
         tail = paths.pause(ends[-1], paths.end, WAIT)
         phases = np.array([*(row for row, _ in rows), tail], dtype=np.int64)
         return cls(phases, np.array([client for _, client in rows], dtype=np.int64))
@@ -99,29 +98,26 @@ class _Paths:
         self._clients = run.part("client")
         ended = np.flatnonzero(np.isfinite(steps[-1]))
         self._ended = {int(self._steps[-1, i]): int(i) for i in ended}
-        used = ended[run.used[ended]]
-        self._used = used[np.argsort(self._steps[-1, used], kind="stable")]
-        self._arrivals = self._steps[-1, self._used]
         polls = [poll for poll in _polls(run) if poll[1] > poll[0]]
         self._poll_starts = {stop: start for start, stop in polls}
         self._polls = _union(polls)
 
-    def walk(self, start: int, end: int, opened: int) -> tuple[list[int], int]:
+    def walk(self, start: int, end: int, opened: int, last: int) -> tuple[list[int], int]:
         """Return the nanoseconds of each phase between `start` and `end`, and the critical client.
 
         Args:
             start: when the round before ended.
             end: when this one ended.
             opened: when it began.
+            last: the participation whose update counted last in it (-1: none did).
         """
-        place = int(np.searchsorted(self._arrivals, end, side="right")) - 1
-        if place < 0 or self._arrivals[place] <= start:
+        if last < 0 or self._steps[-1, last] <= start:
             before = self.pause(start, max(start, min(opened, end)), IDLE)
             after = self.pause(max(start, min(opened, end)), end, WAIT)
             return [a + b for a, b in zip(before, after, strict=True)], NOBODY
-        part: int | None = int(self._used[place])
-        client = int(self._clients[part])
-        at = int(self._arrivals[place])
+        part: int | None = last
+        client = int(self._clients[last])
+        at = min(int(self._steps[-1, last]), end)
         phases = self.pause(at, end, WAIT)
         while part is not None:
             cuts = np.clip(self._steps[:, part], start, at).tolist()

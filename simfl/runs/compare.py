@@ -7,7 +7,7 @@ from typing import Literal
 
 from simfl.core.units import parse_share
 from simfl.errors import InputError, nearest
-from simfl.runs.find import by_variant
+from simfl.runs.grouping import by_variant
 from simfl.runs.measures import TERMINAL_ROUNDS
 from simfl.runs.result import RunResult
 from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
@@ -25,16 +25,18 @@ class Metric:
         unit: says how its values are written.
         of: of a whole run (NaN: it has none); for a cost also what it had taken at its end.
         cost: which attribute of `Reached` it is, if it can be asked of a target.
+        worst: what a run that has none counts as: negative where more is better.
     """
 
     name: str
     unit: Unit
     of: Callable[[RunResult], float]
     cost: str = ""
+    worst: float = math.inf
 
 
-ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy)
-TERMINAL = Metric("terminal_accuracy", "share", lambda run: run.terminal_accuracy)
+ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy, worst=-math.inf)
+TERMINAL = Metric("terminal_accuracy", "share", lambda run: run.terminal_accuracy, worst=-math.inf)
 TIME = Metric("time_s", "time", lambda run: run.end_s, "time_s")
 ROUNDS = Metric("rounds", "count", lambda run: run.n_rounds, "round")
 BYTES = Metric("bytes", "bytes", lambda run: run.total_bytes, "bytes")
@@ -97,6 +99,8 @@ class Comparison:
         if column.ideal is not None:
             return self._improvement(variant, column)
         if column.versus is None:
+            if target is not None and not any(len(r.evaluated) for r in self.groups[variant]):
+                return None
             return figure(self.groups[variant], metric, target)
         if target is None:
             return paired_difference(
@@ -108,16 +112,18 @@ class Comparison:
         """Return what a variant itself has in a column."""
         return figure(self.groups[variant], column.metric, column.target)
 
-    def differ(self, a: str, b: str, column: Column) -> bool:
-        """Whether two variants differ in a column by more than chance explains."""
+    def beats(self, a: str, b: str, column: Column) -> bool:
+        """Whether a variant is better than another, seed by seed, by more than chance explains.
+
+        The column's is an accuracy, of which more is better, or what a target costs.
+        """
         if column.target is not None:
             ratio = self.ratio(a, b, column.metric, column.target)
-            return ratio is not None and ratio.distinguishable
+            return ratio is not None and ratio.interval is not None and ratio.interval.high < 1
         difference = paired_difference(
             self._values(a, column.metric), self._values(b, column.metric)
         )
-        bounds = difference.interval
-        return bounds is not None and not bounds.low <= 0 <= bounds.high
+        return difference.interval is not None and difference.interval.low > 0
 
     def ratio(self, a: str, b: str, metric: Metric, target: float) -> Ratio | None:
         """Return how many times as much of `metric` `a` needs to reach `target` as `b`."""
@@ -163,7 +169,7 @@ def compare(
     if targets is None:
         accuracies = sorted({target for run in results for target in run.targets})
     else:
-        accuracies = [parse_share(target) for target in targets]
+        accuracies = sorted({parse_share(target) for target in targets})
     columns = [Column(metric) for metric in _totals(results)]
     costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
     for target in accuracies:
@@ -188,7 +194,7 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
         evaluated = any(len(run.evaluated) for run in results)
         judged = [*(judged if evaluated else []), *(Metric(e, "number", _error(e)) for e in errors)]
     own = dict.fromkeys(name for run in results for name in run.metrics)
-    judged += [Metric(name, "number", _of_the_scenario(name)) for name in own]
+    judged += [Metric(n, "number", _of_the_scenario(n), worst=-math.inf) for n in own]
     metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
     if any(run.total_energy_j for run in results):
         metrics.append(ENERGY)
@@ -213,7 +219,7 @@ def _of_the_scenario(name: str) -> Callable[[RunResult], float]:
 def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Figure:
     """Return one number over the seeds of a variant."""
     if target is None:
-        return Figure.of([metric.of(run) for run in runs])
+        return Figure.of([metric.of(run) for run in runs], metric.worst)
     reached = [run.reached(target) for run in runs]
     return Figure.of([None if at is None else getattr(at, metric.cost) for at in reached])
 

@@ -8,7 +8,7 @@ looks at losses or updates), nothing is computed, since a change would reach wha
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,7 +64,21 @@ class Counterfactual:
     why_not: str = ""
 
 
-def counterfactuals(run: RunResult, options: Options | None = None) -> list[Counterfactual]:
+@dataclass(frozen=True)
+class WhatIf:
+    """What each change that could matter would have made of a run.
+
+    Attributes:
+        cases: a change each.
+        lost: share of participations that came to nothing in as many rounds of the run's own clock,
+            unchanged (NaN: not known).
+    """
+
+    cases: Sequence[Counterfactual] = ()
+    lost: float = math.nan
+
+
+def counterfactuals(run: RunResult, options: Options | None = None) -> WhatIf:
     """Return what each change that could matter would have made of a run.
 
     Args:
@@ -72,9 +86,10 @@ def counterfactuals(run: RunResult, options: Options | None = None) -> list[Coun
         options: where its data lie.
     """
     clock = _Clock(run, options or Options())
-    if why := clock.differs():
-        return [Counterfactual(change, why_not=why) for change in changes(run)]
-    return [clock.with_(change) for change in changes(run)]
+    why, lost = clock.unchanged()
+    if why:
+        return WhatIf([Counterfactual(change, why_not=why) for change in changes(run)])
+    return WhatIf([clock.with_(change) for change in changes(run)], lost)
 
 
 class _Clock:
@@ -91,20 +106,21 @@ class _Clock:
             *(f"rounds.stop.{k}={json.dumps(v)}" for k, v in stop.items())
         )
 
-    def differs(self) -> str:
-        """Return why the clock alone says nothing of this run, if it does not."""
+    def unchanged(self) -> tuple[str, float]:
+        """Return why the clock alone says nothing of this run, if so, and what it loses."""
         if self._run.provenance.get("forks"):
-            return "it is a fork: its rules were others before"
+            return "it is a fork: its rules were others before", math.nan
         try:
-            again = self._ends(self._document)[0]
+            again, lost = self._ends(self._document)
         except SimflError as error:
-            return _first_line(error)
+            return _first_line(error), math.nan
         if again != self._run.column("end_s").tolist():
-            return (
+            why = (
                 "without training its clock takes another course: who is chosen, or what is "
                 "sent, depends on what was learnt"
             )
-        return ""
+            return why, math.nan
+        return "", lost
 
     def with_(self, change: Change) -> Counterfactual:
         """Return what comes of a change."""

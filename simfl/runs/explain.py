@@ -1,14 +1,15 @@
 """Why a run took as long as it did, and what would have shortened it: what `simfl explain` does."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from simfl.errors import InputError
 from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
-from simfl.runs.counterfactuals import CHEAP, Counterfactual, counterfactuals
+from simfl.runs.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
 
@@ -26,7 +27,7 @@ class Explanation:
         after_last_ns: how many of them came after the last round.
         critical: clients that rounds waited for last, most often first, and how many rounds each.
         outcomes: participations by what became of them.
-        counterfactuals: what would have shortened it.
+        what_if: what would have shortened it.
         why_none: why nothing of that was computed ("": it was).
     """
 
@@ -38,7 +39,7 @@ class Explanation:
     after_last_ns: int
     critical: Sequence[tuple[int, int]]
     outcomes: Mapping[str, int]
-    counterfactuals: Sequence[Counterfactual] = ()
+    what_if: WhatIf = field(default_factory=WhatIf)
     why_none: str = ""
 
     @property
@@ -58,7 +59,8 @@ class Explanation:
             "after_last_round_ns": self.after_last_ns,
             "critical_clients": [{"client": c, "rounds": n} for c, n in self.critical],
             "participations": dict(self.outcomes),
-            "shortened_by": [_plain(case) for case in self.counterfactuals],
+            "shortened_by": [_plain(case) for case in self.what_if.cases],
+            "lost_share_unchanged": None if math.isnan(self.what_if.lost) else self.what_if.lost,
             "why_not_computed": self.why_none,
         }
 
@@ -96,9 +98,8 @@ def explain(
     anatomy = Anatomy.of(run)
     if round_ is not None:
         return _of_round(run, anatomy, round_)
-    why, tried = _why_none(run, what_if), list[Counterfactual]()
-    if not why:
-        tried = counterfactuals(run, options)
+    why = _why_none(run, what_if)
+    tried = WhatIf() if why else counterfactuals(run, options)
     totals = anatomy.phases_ns.sum(axis=0).tolist()
     return Explanation(
         run,

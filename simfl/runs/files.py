@@ -91,8 +91,13 @@ class RunFiles:
     @cached_property
     def judged_late(self) -> bool:
         """Whether the last row's evaluation was made when the run ended, not with its round."""
-        written = read_table(self.folder / ROUNDS, RoundRow)["loss"]
-        return bool(len(written) and (self.rounds["loss"].notna() & written.isna()).iloc[-1])
+        written = read_table(self.folder / ROUNDS, RoundRow)
+        last = self.summary.get("last_evaluation") if self.finished and len(written) else None
+        return (
+            last is not None
+            and last["round"] == written["round"].iloc[-1]
+            and bool(written[["loss", "accuracy"]].iloc[-1].isna().all())
+        )
 
     @cached_property
     def clients(self) -> "pd.DataFrame":

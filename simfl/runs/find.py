@@ -1,7 +1,6 @@
-"""Finding runs below folders, and telling them apart."""
+"""Finding runs below folders."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from simfl.errors import InputError
@@ -39,27 +38,3 @@ def run_folders(path: Path) -> list[Path]:
     """Return `path` if it is a run's folder, else those below it, in order."""
     below = (file.parent for file in path.rglob(PROVENANCE))
     return [path] if is_run(path) else sorted(folder for folder in below if is_run(folder))
-
-
-def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
-    """Return runs by variant, in the order in which variants first come; seeds inside.
-
-    Runs of several scenarios are told apart by the scenario's name, and runs of the same variant
-    and seed, which can't all be repetitions of one thing, by where they are.
-    """
-    results = list(results)
-    several = len({run.name for run in results}) > 1
-    names = [f"{run.name}/{run.variant}" if several else run.variant for run in results]
-    runs_by_seed = Counter(zip(names, (run.seed for run in results), strict=True))
-    repeated = {name for (name, _), count in runs_by_seed.items() if count > 1}
-    groups: dict[str, list[RunResult]] = {}
-    for name, run in zip(names, results, strict=True):
-        where = f" in {_place(run)}" if name in repeated else ""
-        groups.setdefault(name + where, []).append(run)
-    return groups
-
-
-def _place(run: RunResult) -> Path:
-    """Return the folder that holds a run's variants, or the run's own if it was put elsewhere."""
-    usual = Path(run.variant) / f"seed-{run.seed}"
-    return run.folder.parent.parent if run.folder.parts[-2:] == usual.parts else run.folder

@@ -152,13 +152,23 @@ class RunResult(RunFiles):
         return np.asarray(self.clients["outcome"] == "arrived", dtype=np.bool_)
 
     @cached_property
+    def last_counted(self) -> Ids:
+        """`(rounds,)` the row of the update that counted last in each round (-1: none did)."""
+        ends_s = self.part("upload_end_s")
+        used = np.flatnonzero(self.used)
+        used = used[np.argsort(ends_s[used], kind="stable")]
+        at = np.searchsorted(ends_s[used], self.column("last_arrival_s"), side="right") - 1
+        known = np.isfinite(self.column("last_arrival_s")) & (at >= 0)
+        return np.where(known, used[at] if len(used) else -1, -1)
+
+    @cached_property
     def bytes_by_purpose(self) -> dict[str, float]:
         """Bytes moved: models and updates, each used or wasted, and probes."""
         down, up, used = self.part("download_bytes"), self.part("upload_bytes"), self.used
         return {
             "models, used": float(down[used].sum()),
             "updates, used": float(up[used].sum()),
-            "probes": float(np.nansum(self.column("probe_bytes"))),
+            "probes": self._total("probe_bytes"),
             "models, wasted": float(down[~used].sum()),
             "updates, wasted": float(up[~used].sum()),
         }
@@ -183,11 +193,9 @@ class RunResult(RunFiles):
         """Joules spent by devices at work: on updates that counted, on others, on probes."""
         spent = self.part("energy_j")
         used, wasted = math.fsum(spent[self.used]), math.fsum(spent[~self.used])
-        unfinished = math.fsum(spent[self.part("outcome") == "unfinished"])
-        # A round's row has everything, probes too, but not what was cut off after the last one.
-        rest = math.fsum(self.column("energy_j")) - (used + wasted - unfinished)
-        probed = bool(np.nan_to_num(self.column("probe_bytes")).any())
-        probes = rest if rest > 1e-9 * (used + wasted) and probed else 0.0
+        rest = self.total_energy_j - (used + wasted)
+        probed = rest > 1e-9 * (used + wasted) and self._total("probe_bytes") > 0
+        probes = rest if probed else 0.0
         return {"used": used, "wasted": wasted, "probes": probes}
 
     @property
@@ -237,9 +245,10 @@ class RunResult(RunFiles):
 
     @cached_property
     def gini(self) -> float:
-        """Gini coefficient of `participations` (NaN: nobody was heard)."""
-        counts = self.participations[self.participations > 0].tolist()
-        return gini(counts, self.devices) if counts else math.nan
+        """Gini coefficient of `participations` (0: nobody was heard)."""
+        if self.finished:
+            return float(self.summary["participation_gini"])
+        return gini(self.participations[self.participations > 0].tolist(), self.devices)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Figure:
         mean: over all seeds (NaN: some seed lacks it, for a mean over those that got there would
             favour a variant for failing on the seeds that are hard).
         std: sample standard deviation over the seeds that have it (NaN with fewer than two).
-        median: over all seeds, one that lacks it counting as later than all others (infinite: at
+        median: over all seeds, one that lacks it counting as worse than all others (infinite: at
             least half of them do; NaN: no seeds).
         missing: seeds without it, e.g. that never reached the target.
         seeds: how many seeds there are.
@@ -97,14 +97,19 @@ class Figure:
         return self.median if self.missing else self.mean
 
     @classmethod
-    def of(cls, values: Sequence[float | None]) -> "Figure":
-        """Return the figure of one value per seed, None or NaN where there is none."""
+    def of(cls, values: Sequence[float | None], worst: float = math.inf) -> "Figure":
+        """Return the figure of one value per seed, None or NaN where there is none.
+
+        Args:
+            values: by seed.
+            worst: what one that lacks it counts as in the median: negative where more is better.
+        """
         known = [value for value in values if value is not None and not math.isnan(value)]
         missing = len(values) - len(known)
         return cls(
             math.fsum(known) / len(known) if known and not missing else math.nan,
             float(np.std(known, ddof=1)) if len(known) > 1 else math.nan,
-            median([*known, *[math.inf] * missing]) if values else math.nan,
+            median([*known, *[worst] * missing]) if values else math.nan,
             missing,
             len(values),
             None if missing else mean_interval(known),
@@ -151,13 +156,13 @@ class Ratio:
 def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
     """Return the ratio of two variants over the seeds that both have; None: there is none.
 
-    Costs must be above zero.
+    Costs must be above zero, and one of them below the horizon: else nothing is known.
     """
     seeds = sorted(numerator.reached.keys() & denominator.reached.keys())
     both = [(times, seed) for times in (numerator, denominator) for seed in seeds]
     horizon = min((t.followed[s] for t, s in both if t.reached[s] is None), default=math.inf)
     costs = np.array([min(_or_never(t.reached[s]), horizon) for t, s in both])
-    if not seeds or not (costs > 0).all():
+    if not seeds or not (costs > 0).all() or (costs == horizon).all():
         return None
     above, below = np.log(costs).reshape(2, -1)
     logs = above - below

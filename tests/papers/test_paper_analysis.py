@@ -65,4 +65,4 @@ def test_what_stands_out_has_the_numbers_of_the_results() -> None:
         }
     )
     assert "(3 seeds)" in told
-    assert "uniform selection: Oort by 4.0×; these are not: FedCor, FedGP" in told
+    assert "uniform selection: Oort by 4.00×; these are not: FedCor, FedGP" in told

@@ -8,7 +8,8 @@ import pytest
 
 from simfl.report import write_report
 from simfl.report.factors import factors
-from simfl.runs.find import by_variant
+from simfl.report.tables import magnitude
+from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
 from simfl.runs.run import run
@@ -46,6 +47,13 @@ def test_what_does_not_vary_is_no_factor_and_levels_are_in_order(swept: list[Run
     assert [[cell.text for cell in row[:2]] for row in found.table.rows] == [
         ["10", "oort"], ["5", "oort"], ["10", '{"name": "uniform"}'], ["5", '{"name": "uniform"}']
     ]  # fmt: skip
+
+
+def test_levels_with_units_are_in_the_order_of_their_size() -> None:
+    levels = ["1 min", "2 s", "500 ms", "30", "10", "70%", "uniform"]
+    ordered = sorted(levels, key=lambda level: (magnitude(level) is None, magnitude(level) or 0))
+    assert ordered == ["500 ms", "2 s", "10", "30", "1 min", "70%", "uniform"]
+    assert sorted(["2 Mbit/s", "800 kbit/s"], key=magnitude) == ["800 kbit/s", "2 Mbit/s"]
 
 
 def test_the_numbers_are_those_of_the_runs(swept: list[RunResult]) -> None:

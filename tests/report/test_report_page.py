@@ -13,7 +13,7 @@ import pytest
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.runs.anatomy import PHASES, Anatomy
-from simfl.runs.find import by_variant
+from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
 from tests.made_runs import made_run
 

@@ -13,8 +13,10 @@ from simfl.core.rows import OUTCOMES
 from simfl.report import formats, measures, words
 from simfl.report.axes import TIME_UNITS, linear, logarithmic
 from simfl.report.charts import curves
+from simfl.report.results import results
 from simfl.report.words import Standing
-from simfl.runs.find import by_variant, find_runs
+from simfl.runs.find import find_runs
+from simfl.runs.grouping import by_variant
 from simfl.runs.measures import gini
 from simfl.runs.statistics import Figure, Times, paired_ratio
 from tests.made_runs import made_run, reaches
@@ -136,8 +138,8 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
         (
             [standing("a", 60), standing("b", 120, first=(60,)), standing("c", None, first=(60,))],
             "a reached 70% first: after 1 min of virtual time, 3 rounds and 1 kB moved. "
-            "b took 2 min (2.0× as long). With one seed there is no interval: chance may have made "
-            "the difference. c never did.",
+            "b took 2 min (2.00× as long). With one seed there is no interval: chance may have "
+            "made the difference. c never did.",
         ),
         (
             [
@@ -146,27 +148,44 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
                 standing("c", None, 10, 40, first=(50, 60, 70)),
             ],
             "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
-            "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. b took 2 min (2.0× as "
-            "long [2.0×, 2.0×]) and c took 40.0 s with 2 of 3 seeds (1.0× as long [0.00×, 248×], "
-            "never counting as 10 min). In brackets: 95% intervals, paired by seed.",
+            "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. b took 2 min (2.00× as "
+            "long [2.00×, 2.00×]) and c took 40.0 s with 2 of 3 seeds (1.05× as long [0.00441×, "
+            "248×], never counting as 10 min). In brackets: 95% intervals, paired by seed.",
         ),
         (
             [standing("a", 50, 60, 70), standing("c", None, None, 40, first=(50, 60, 70))],
             "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
             "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. c got there with 1 of "
-            "3 seeds (4.1× as long [0.06×, 285×], never counting as 10 min). In brackets: 95% "
+            "3 seeds (4.09× as long [0.0589×, 285×], never counting as 10 min). In brackets: 95% "
             "intervals, paired by seed.",
         ),
         (
             [standing("a", 60), standing("b", 60, first=(60,)), standing("c", 120, first=(60,))],
             "a and b reached 70% equally soon, before all others: after 1 min of virtual time, 3 "
-            "rounds and 1 kB moved. c took 2 min (2.0× as long). With one seed there is no "
+            "rounds and 1 kB moved. c took 2 min (2.00× as long). With one seed there is no "
             "interval: chance may have made the difference.",
         ),
         (
             [standing("a", 60), standing("b", 60, first=(60,))],
             "a and b reached 70% equally soon: after 1 min of virtual time, 3 rounds and 1 kB "
             "moved.",
+        ),
+        (
+            [
+                standing("a", *[100.0] * 30),
+                standing("b", *[50.0] * 28, 900.0, 900.0, first=(100.0,) * 30),
+            ],
+            "a reached 70% first on the whole, after 1 min 40 s of virtual time, 3 rounds and 1 kB "
+            "moved, in the mean of 30 seeds; seed by seed b took less. b took 1 min 47 s (0.61× as "
+            "long [0.50×, 0.81×]). In brackets: 95% intervals, paired by seed.",
+        ),
+        (
+            [
+                standing("a", 60, None, None),
+                standing("b", None, 70, None, first=(60, 60)),
+                standing("c", None, None, None, first=(60, 60)),
+            ],
+            "70% was not reached with most seeds; a and b did with 1 of 3 each.",
         ),
         (
             [standing("a", 60, None), standing("b", None, None, first=(60, 60))],
@@ -188,6 +207,24 @@ def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
     assert words.headline(groups) == ["The best accuracy was 80.0% (steady, mean of 2 seeds)."]
     alone = {"lucky": [run for run in groups["lucky"] if run.seed == 1]}
     assert words.headline(alone) == ["The best accuracy was 90.0%."]
+
+
+def test_green_is_who_is_better_seed_by_seed_and_got_there_as_surely(tmp_path: Path) -> None:
+    """By means `a` is ahead, seed by seed `b`; `c` is behind both."""
+    times = {"a": [20] * 8, "b": [10, 10, 10, 10, 10, 10, 10, 95], "c": [40] * 8}
+    for name, rounds in times.items():
+        for seed, round_ in enumerate(rounds):
+            made_run(tmp_path, name, seed, reaches(round_, 99))
+    tables, _ = results(by_variant(find_runs([tmp_path])))
+    column = tables[0].heads.index("time")
+    assert {row[0].text: row[column].css for row in tables[0].rows} == dict.fromkeys("abc", "")
+    best = {**times, "b": [10] * 8}
+    for name, rounds in best.items():
+        for seed, round_ in enumerate(rounds):
+            made_run(tmp_path / "clear", name, seed, reaches(round_, 99))
+    tables, _ = results(by_variant(find_runs([tmp_path / "clear"])))
+    column = tables[0].heads.index("time")
+    assert [row[0].text for row in tables[0].rows if row[column].css == "best"] == ["b"]
 
 
 def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Where virtual time went: phases add up exactly, critical paths are those one can see by hand."""
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,7 +48,7 @@ def test_a_synchronous_round_is_its_last_client(tmp_path: Path) -> None:
     assert anatomy.critical() == [(1, 2), (0, 1)]
 
 
-def edited(result: RunResult, table: str, **columns: list[float]) -> RunResult:
+def edited(result: RunResult, table: str, **columns: Sequence[float | str]) -> RunResult:
     path = result.folder / f"{table}.csv"
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -79,6 +80,27 @@ def test_waiting_before_and_after_is_told_apart(tmp_path: Path) -> None:
     ]
 
 
+def test_an_update_that_comes_while_the_server_is_busy_counts_in_the_next_round(
+    tmp_path: Path,
+) -> None:
+    """Round 1 waited for client 0; client 1 came before its end, but after its last update."""
+    result = made_run(tmp_path, "v", 0, [0.1, 0.2])
+    result = edited(
+        result,
+        "clients",
+        selected_s=[0, 0],
+        download_end_s=[1, 1],
+        compute_end_s=[3, 5],
+        upload_end_s=[4, 9],
+        client=[0, 1],
+    )
+    result = edited(result, "rounds", last_arrival_s=[4, 9])
+    anatomy = Anatomy.of(result)
+    assert seconds(anatomy)[0] == {"download": 1, "compute": 2, "upload": 1, "wait": 6}
+    assert anatomy.clients.tolist() == [0, NOBODY]
+    assert result.last_counted.tolist() == [0, 1]
+
+
 def test_the_path_goes_on_through_whose_end_let_a_client_be_sent_out(tmp_path: Path) -> None:
     result = made_run(tmp_path, "v", 0, [0.1, 0.2])
     result = edited(
@@ -90,7 +112,7 @@ def test_the_path_goes_on_through_whose_end_let_a_client_be_sent_out(tmp_path: P
         upload_end_s=[4, 20],
         client=[1, 0],
     )
-    result = edited(result, "rounds", start_s=[0, 0], end_s=[2, 20])
+    result = edited(result, "rounds", start_s=[0, 0], end_s=[2, 20], last_arrival_s=["", 20])
     assert seconds(Anatomy.of(result)) == [
         {"wait": 2},  # nobody arrived by then
         {"download": 1, "compute": 11, "upload": 6},

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from simfl.errors import InputError
-from simfl.report.comparison import sections
+from simfl.report.comparison import cell_text, sections
 from simfl.report.comparison_forms import WIDTH, render
 from simfl.runs.compare import Cell, Comparison, compare
+from simfl.runs.grouping import by_variant
 from simfl.runs.statistics import Figure, Ratio
 from tests.made_runs import made_run, reaches
 
@@ -60,7 +61,7 @@ def test_ratios_are_told_as_ratios(three: Comparison) -> None:
     """They were told in seconds."""
     for form in ("table", "markdown"):
         text = " ".join(render(three, form).split())
-        assert "2.1×" in text
+        assert "2.08×" in text
         assert "one seed, no interval" in text
         assert " 2.1 s" not in text
         assert "deadline" not in text  # there was none
@@ -179,6 +180,35 @@ def test_the_same_seed_in_two_places_is_not_two_seeds(tmp_path: Path) -> None:
         f"wait in {tmp_path / 'five'}": 1,
         f"wait in {tmp_path / 'ten'}": 1,
     }
+
+
+def test_seeds_of_different_experiments_are_not_one_variant(tmp_path: Path) -> None:
+    for seed, clients in enumerate([5, 5, 10]):
+        rounds = {"clients": clients, "stop": {"rounds": 4}}
+        made_run(tmp_path, "wait", seed, reaches(2, 4, 0.7), rounds=rounds)
+    timed = made_run(tmp_path, "wait", 3, [], rounds={"clients": 10, "stop": {"rounds": 4}})
+    provenance = {"variant": "wait", "seed": 3, "time_only": True}
+    (timed.folder / "provenance.json").write_text(json.dumps(provenance))
+    groups = by_variant(_runs(tmp_path))
+    assert {name: [run.seed for run in runs] for name, runs in groups.items()} == {
+        "wait (trained, rounds.clients 5)": [0, 1],
+        "wait (trained, rounds.clients 10)": [2],
+        "wait (time only, rounds.clients 10)": [3],
+    }
+
+
+def test_what_was_never_measured_is_not_said_to_be_never_reached(tmp_path: Path) -> None:
+    made_run(tmp_path, "judged", 0, [0.1, 0.2], targets=(0.65,))
+    made_run(tmp_path, "timed", 0, [], targets=(0.65,))
+    comparison = compare(_runs(tmp_path))
+    [column] = [c for c in comparison.columns if c.key == "time_s_to_65%"]
+    texts = [cell_text(column, comparison.cell(name, column)) for name in ("judged", "timed")]
+    assert texts == ["never", "–"]
+
+
+def test_targets_are_told_once_each_lowest_first(tmp_path: Path) -> None:
+    made_run(tmp_path, "a", 0, [0.1, 0.9])
+    assert compare(_runs(tmp_path), ["70%", 0.4, "40%"]).targets == [0.4, 0.7]
 
 
 def test_the_legend_is_of_what_is_there(tmp_path: Path) -> None:

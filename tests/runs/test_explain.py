@@ -23,11 +23,11 @@ def made(top: Path, **changes: Any) -> RunResult:
 
 
 def known(told: Explanation) -> dict[str, float]:
-    return {c.change.name: c.time_s for c in told.counterfactuals if not c.why_not}
+    return {c.change.name: c.time_s for c in told.what_if.cases if not c.why_not}
 
 
 def why_not(told: Explanation) -> dict[str, str]:
-    return {c.change.name: c.why_not for c in told.counterfactuals if c.why_not}
+    return {c.change.name: c.why_not for c in told.what_if.cases if c.why_not}
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_what_is_told_is_what_a_run_with_that_change_takes(tmp_path: Path) -> No
         "links twice as fast",
         "links without limits",
     }
-    for one in told.counterfactuals:
+    for one in told.what_if.cases:
         changed = Scenario.from_dict(TINY, overrides=one.change.sets)
         again = run(changed, tmp_path / one.change.name, Options(time_only=True))[0]
         assert again.end_s == one.time_s < told.end_s

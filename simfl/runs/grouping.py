@@ -1,0 +1,80 @@
+"""Telling runs apart: by variant, by scenario, by where they are."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simfl.runs.folder import SCENARIO
+from simfl.runs.result import RunResult
+from simfl.runs.reuse import read_now
+from simfl.scenario.place import as_written, flat
+from simfl.scenario.yaml import read_yaml
+
+_SEED = re.compile(r"^seed: .*$", re.MULTILINE)
+_TIME_ONLY = "time only"
+_SHOWN = 2
+"""Differences between scenarios that a name tells."""
+
+
+def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
+    """Return runs by variant, in the order in which variants first come; seeds inside.
+
+    Runs of several scenarios are told apart by the scenario's name, runs of one variant whose
+    scenarios differ in more than the seed by what they differ in, and runs of the same variant and
+    seed, which can't all be repetitions of one thing, by where they are.
+    """
+    results = list(results)
+    several = len({run.name for run in results}) > 1
+    names = [f"{run.name}/{run.variant}" if several else run.variant for run in results]
+    by_name: dict[str, list[RunResult]] = {}
+    for name, run in zip(names, results, strict=True):
+        by_name.setdefault(name, []).append(run)
+    more = {name: _differences(runs) for name, runs in by_name.items()}
+    paired = list(zip(names, results, strict=True))
+    names = [name + more[name].get(_made(run), "") for name, run in paired]
+    runs_by_seed = Counter(zip(names, (run.seed for run in results), strict=True))
+    repeated = {name for (name, _), count in runs_by_seed.items() if count > 1}
+    groups: dict[str, list[RunResult]] = {}
+    for name, run in zip(names, results, strict=True):
+        where = f" in {_place(run)}" if name in repeated else ""
+        groups.setdefault(name + where, []).append(run)
+    return groups
+
+
+def _made(run: RunResult) -> tuple[bool, str]:
+    """Return what all seeds of a variant share: whether they trained, and their scenario."""
+    return run.time_only, _SEED.sub("", run.scenario_text)
+
+
+def _differences(runs: Sequence[RunResult]) -> dict[tuple[bool, str], str]:
+    """Return what to say of each way in which `runs` were made, where there are several."""
+    ways = {_made(run): run for run in runs}
+    if len(ways) < 2:
+        return {}
+    facts = {way: _facts(run) for way, run in ways.items()}
+    paths = dict.fromkeys(path for known in facts.values() for path in known)
+    differing = [p for p in paths if len({as_written(f.get(p)) for f in facts.values()}) > 1]
+    return {way: _told(known, differing) for way, known in facts.items()}
+
+
+def _facts(run: RunResult) -> dict[str, Any]:
+    """Return the scenario of a run by path, with the defaults of options that are newer."""
+    written, _ = read_yaml(read_now(run.folder), SCENARIO, lines=False)
+    return {_TIME_ONLY: run.time_only, **{p: v for p, v in flat(written).items() if p != "seed"}}
+
+
+def _told(facts: Mapping[str, Any], differing: Sequence[str]) -> str:
+    parts = [f"{path} {as_written(facts.get(path))}" for path in differing if path != _TIME_ONLY]
+    if len(parts) > _SHOWN:
+        parts = [*parts[:_SHOWN], f"and {len(parts) - _SHOWN} more"]
+    if _TIME_ONLY in differing:
+        parts = [_TIME_ONLY if facts[_TIME_ONLY] else "trained", *parts]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _place(run: RunResult) -> Path:
+    """Return the folder that holds a run's variants, or the run's own if it was put elsewhere."""
+    usual = Path(run.variant) / f"seed-{run.seed}"
+    return run.folder.parent.parent if run.folder.parts[-2:] == usual.parts else run.folder
