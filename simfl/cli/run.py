@@ -98,7 +98,8 @@ def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
     if as_json:
         import json
 
-        typer.echo(json.dumps([{"folder": str(r.folder), **r.summary} for r in results], indent=2))
+        told = [{"folder": str(r.folder), "variant": r.variant, **r.summary} for r in results]
+        typer.echo(json.dumps(told, indent=2))
     elif not quiet:
         typer.echo(render(compare(results), "table").rstrip())
         saved = sum(result.summary["trainings"]["dropped"] for result in results)

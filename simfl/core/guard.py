@@ -217,7 +217,8 @@ def _place(raised: TracebackType | None, owner: type) -> str | None:
         own = None
     for frame in reversed(traceback.extract_tb(raised)):
         file = frame.filename
-        foreign = file.startswith((_SIMFL, "<", *_LIBRARIES))
+        # Compiled libraries name files that are not there.
+        foreign = file.startswith((_SIMFL, *_LIBRARIES)) or not Path(file).is_file()
         if file == own or not foreign:
             return f"{file}:{frame.lineno}"
     return None

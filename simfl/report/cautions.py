@@ -1,9 +1,13 @@
 """What makes numbers of runs other than they look: told beside them, on the page and in tables."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from simfl.core.rows import COUNTED
 from simfl.report import formats
 from simfl.report.charts.base import Groups
+from simfl.runs.result import RunResult
 
 
 def diverged(groups: Groups) -> list[str]:
@@ -21,6 +25,24 @@ def diverged(groups: Groups) -> list[str]:
         if what:
             told.append(f"{name}: training diverged, {' and '.join(what)}")
     return [f"{line}; a smaller learning rate may help." for line in told]
+
+
+def unheard(groups: Groups) -> list[str]:
+    """Say of whom no update ever counted: what was learnt is nothing."""
+    told = []
+    for name, runs in groups.items():
+        outcomes = _outcomes(runs)
+        if outcomes and "arrived" not in outcomes:
+            rounds = formats.plural(sum(run.n_rounds for run in runs), "round")
+            listed = formats.listed([f"{n:,} {outcome}" for outcome, n in outcomes.items()])
+            told.append(f"{name}: no update ever counted in {rounds} ({listed}).")
+    return told
+
+
+def _outcomes(runs: Sequence[RunResult]) -> dict[str, int]:
+    """Return how often rounds saw each outcome, of those that they count."""
+    counts = {name: int(sum(np.nansum(run.column(name)) for run in runs)) for name in COUNTED}
+    return {name: n for name, n in counts.items() if n}
 
 
 def seen_unequally(groups: Groups) -> list[str]:

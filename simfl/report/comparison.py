@@ -58,7 +58,13 @@ def _section(comparison: Comparison, columns: list[Column]) -> Section:
     first, seeded = columns[0], any(len(runs) > 1 for runs in comparison.groups.values())
     rows = []
     for variant, runs in comparison.groups.items():
-        cells = [cell_text(column, comparison.cell(variant, column)) for column in columns]
+        cells = [
+            # Against itself there is nothing to say.
+            formats.NOTHING
+            if column.versus == variant and column.ideal is None
+            else cell_text(column, comparison.cell(variant, column))
+            for column in columns
+        ]
         rows.append([variant, *([str(len(runs))] if seeded else []), *cells])
     heads = ["variant", *(["seeds"] if seeded else []), *(_head(column) for column in columns)]
     title = "whole runs" if first.target is None else f"to {target_text(first.target)}"

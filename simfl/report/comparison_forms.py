@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.cautions import diverged, seen_unequally
+from simfl.report.cautions import diverged, seen_unequally, unheard
 from simfl.report.comparison import Section, legend, sections
 from simfl.runs.compare import Cell, Comparison
 from simfl.runs.eventlog import finite
@@ -25,7 +25,8 @@ def render(comparison: Comparison, form: str) -> str:
 def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
-    return [*legend(comparison), *diverged(groups), *map(_sentence, seen_unequally(groups))]
+    cautions = [*diverged(groups), *unheard(groups), *map(_sentence, seen_unequally(groups))]
+    return [*legend(comparison), *cautions]
 
 
 def _sentence(text: str) -> str:

@@ -158,7 +158,9 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
         names = formats.listed([first.name, *(standing.name for standing in ties)], FEW)
         before = "" if len(ties) == len(ranked) - 1 else ", before all others"
         behind = [standing for standing in others if standing not in ties]
-        return [f"{names} reached {text} equally soon{before}: after {costs}."], behind
+        alike = all((tie.rounds, tie.bytes) == (first.rounds, first.bytes) for tie in ties)
+        after = costs if alike else f"{formats.duration(first.time_s.middle)} of virtual time"
+        return [f"{names} reached {text} equally soon{before}: after {after}."], behind
     return [f"{first.name} reached {text} first: after {costs}."], others
 
 

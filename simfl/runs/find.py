@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simfl.errors import InputError
-from simfl.runs.folder import PROVENANCE, is_run
+from simfl.runs.folder import PROVENANCE, is_run, read_json
 from simfl.runs.result import RunResult
 
 
@@ -20,7 +20,9 @@ def load(folder: str | Path) -> RunResult:
 
 
 def find_runs(paths: Sequence[Path]) -> list[RunResult]:
-    """Return the runs in and below `paths`, finished or not, in order of path, each once.
+    """Return the runs in and below `paths`, finished or not, each once.
+
+    They come in the order of `paths`, below each as `run_folders` has them.
 
     Raises:
         InputError: there is none below one of them.
@@ -35,6 +37,18 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
 
 
 def run_folders(path: Path) -> list[Path]:
-    """Return `path` if it is a run's folder, else those below it, in order."""
+    """Return `path` if it is a run's folder, else those below it.
+
+    The runs of a study come in the order in which its variants are written, and by seed.
+    """
     below = (file.parent for file in path.rglob(PROVENANCE))
-    return [path] if is_run(path) else sorted(folder for folder in below if is_run(folder))
+    return [path] if is_run(path) else sorted(filter(is_run, below), key=_order)
+
+
+def _order(folder: Path) -> tuple[Path, int, Path, int, Path]:
+    try:
+        written = read_json(folder / PROVENANCE)
+    except InputError:  # told when it is asked for
+        written = {}
+    place, seed = (n if isinstance(n := written.get(k), int) else 0 for k in ("place", "seed"))
+    return folder.parent.parent, place, folder.parent, seed, folder

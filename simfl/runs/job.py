@@ -18,12 +18,14 @@ class Job:
         scenario: complete.
         folder: of the run.
         factors: what was swept: a path -> its value.
+        place: which of all variants it is, in the order written: that in which they are shown.
     """
 
     variant: str
     scenario: Scenario
     folder: Path
     factors: Mapping[str, Any] = field(default_factory=dict)
+    place: int = 0
 
     @property
     def title(self) -> str:
@@ -55,7 +57,8 @@ def jobs(
         ScenarioError: everything that is wrong with it or with one of its variants.
     """
     todo = []
-    for variant, seed, variant_scenario, factors in expand(scenario, seeds, variants):
-        top = Path("runs") / variant_scenario.name if out is None else out
-        todo.append(Job(variant, variant_scenario, top / variant / f"seed-{seed}", factors))
+    for one in expand(scenario, seeds, variants):
+        top = Path("runs") / one.scenario.name if out is None else out
+        folder = top / one.variant / f"seed-{one.seed}"
+        todo.append(Job(one.variant, one.scenario, folder, one.factors, one.place))
     return todo

@@ -25,6 +25,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "variant": job.variant,
         "seed": job.scenario.seed,
         "factors": job.factors,
+        "place": job.place,
         "assumed": [
             str(assumption)
             for assumption in assumptions(job.scenario)

@@ -204,6 +204,11 @@ class RunResult(RunFiles):
         return self._total("energy_j")
 
     @property
+    def powered(self) -> bool:
+        """Whether it is known what some devices draw; without it all cost 0 J."""
+        return any(group.get("power") is not None for group in self.scenario.get("fleet", []))
+
+    @property
     def idle_energy_j(self) -> float:
         """Joules of all devices online that took no part (up to the last round, as `end_s`)."""
         return self._total("idle_energy_j")
@@ -265,7 +270,7 @@ class RunResult(RunFiles):
             "virtual time (s)": self.end_s,
             "bytes": self.total_bytes,
             "wasted share": self.wasted_share,
-            "energy (J)": self.total_energy_j,
+            "energy (J)": self.total_energy_j if self.powered else math.nan,
             "finished": self.finished,
         }
 

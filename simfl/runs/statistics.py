@@ -108,12 +108,20 @@ class Figure:
         missing = len(values) - len(known)
         return cls(
             math.fsum(known) / len(known) if known and not missing else math.nan,
-            float(np.std(known, ddof=1)) if len(known) > 1 else math.nan,
+            _deviation(known),
             median([*known, *[worst] * missing]) if values else math.nan,
             missing,
             len(values),
             None if missing else mean_interval(known),
         )
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """Return the sample standard deviation, 0 where it is but rounding."""
+    if len(values) < 2:
+        return math.nan
+    deviation = float(np.std(values, ddof=1))
+    return deviation if deviation > 1e-12 * max(map(abs, values)) else 0.0
 
 
 @dataclass(frozen=True)

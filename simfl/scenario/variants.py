@@ -33,12 +33,14 @@ class Run(NamedTuple):
         scenario: complete.
         factors: what was swept: a path -> its value, as written; and `variant`, where there are
             variants too.
+        place: which of all variants and points it is, 0-based, in the order written.
     """
 
     variant: str
     seed: int
     scenario: Scenario
     factors: dict[str, Any]
+    place: int = 0
 
 
 class _Todo(NamedTuple):
@@ -48,11 +50,13 @@ class _Todo(NamedTuple):
         name: what it is called.
         own: which variant it is (None: there are none).
         point: of the sweep.
+        place: among all that there are.
     """
 
     name: str
     own: str | None
     point: Point
+    place: int = 0
 
     @property
     def factors(self) -> dict[str, Any]:
@@ -87,7 +91,7 @@ def expand(
         try_out(_document(base), base.tune)
     if not base.variants and base.sweep is None:
         _chosen([_Todo(DEFAULT, None, ())], only)
-        return _runs(DEFAULT, base, seeds, {})
+        return _runs(_Todo(DEFAULT, None, ()), base, seeds)
     document = _document(base)
     runs: list[Run] = []
     failures: list[str] = []
@@ -95,7 +99,7 @@ def expand(
         scenario, problems = _changed(document, todo)
         failures.extend(f"{problem} (in variant {todo.name!r})" for problem in problems)
         if scenario is not None:
-            runs.extend(_runs(todo.name, scenario, seeds, todo.factors))
+            runs.extend(_runs(todo, scenario, seeds))
     if failures:
         told = failures if base.sweep is None else _once_per_line(failures)
         raise ScenarioError("\n".join(dict.fromkeys(told)))
@@ -110,11 +114,12 @@ def _combinations(base: Scenario, document: Document) -> list[_Todo]:
     """
     swept = [()] if base.sweep is None else points(base.sweep, base.seed)
     _refuse_what_is_swept(document, swept)
-    return [
+    todo = [
         _Todo(_named(own, name), own, point)
         for own in base.variants or [None]
         for name, point in zip(names(swept, document.place), swept, strict=True)
     ]
+    return [item._replace(place=place) for place, item in enumerate(todo)]
 
 
 def _changed(document: Document, todo: _Todo) -> tuple[Scenario | None, list[str]]:
@@ -248,11 +253,7 @@ def _checked(seeds: Sequence[int]) -> Sequence[int]:
     return seeds
 
 
-def _runs(
-    name: str, scenario: Scenario, seeds: Sequence[int], factors: dict[str, Any]
-) -> list[Run]:
+def _runs(todo: _Todo, scenario: Scenario, seeds: Sequence[int]) -> list[Run]:
     single: dict[str, Any] = {"variants": {}, "sweep": None, "tune": None, "seeds": ()}
-    return [
-        Run(name, seed, scenario.model_copy(update={"seed": seed, **single}), factors)
-        for seed in seeds
-    ]
+    complete = [scenario.model_copy(update={"seed": seed, **single}) for seed in seeds]
+    return [Run(todo.name, own.seed, own, todo.factors, todo.place) for own in complete]

@@ -62,6 +62,7 @@ def test_one_folder(finished: list[Path], capsys: pytest.CaptureFixture[str]) ->
     assert err == ""
     (found,) = json.loads(out)
     assert found.pop("folder") == str(finished[0])
+    assert found.pop("variant") == "default"
     assert found == json.loads(before["summary.json"])
     assert contents(finished[0]) == before
 

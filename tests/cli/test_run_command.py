@@ -94,7 +94,7 @@ class TestOutput:
         assert [one["folder"] for one in found] == [f"o/default/seed-{s}" for s in (0, 1)]
         for one in found:
             summary = json.loads((Path(one.pop("folder")) / "summary.json").read_text())
-            assert one == summary
+            assert one == {"variant": "default", **summary}
         assert found[0]["time_only"] is True
         assert found[0]["final_accuracy"] is None
         assert found[0]["trainings"]["computed"] == 0

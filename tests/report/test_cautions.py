@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simfl import Scenario, load, run
-from simfl.report.cautions import diverged, seen_unequally
+from simfl.report.cautions import diverged, seen_unequally, unheard
 from simfl.report.comparison_forms import render
 from simfl.report.notes import notes
 from simfl.runs.compare import compare
@@ -23,6 +23,16 @@ def test_a_run_that_diverged_is_read_and_told(tmp_path: Path) -> None:
 
 def test_a_run_that_did_not_diverge_is_not(run_tiny: RunTiny) -> None:
     assert diverged({"tiny": [run_tiny()]}) == []
+    assert unheard({"tiny": [run_tiny()]}) == []
+
+
+def test_a_run_in_which_no_update_counted_says_so(run_tiny: RunTiny) -> None:
+    hasty = run_tiny({"rounds.policy": {"name": "synchronous", "deadline": "1 ms"}})
+    [told] = unheard({"default": [hasty]})
+    assert told.startswith(f"default: no update ever counted in {hasty.n_rounds} rounds (")
+    assert told.endswith(" late).")
+    assert ("Never counted", told) in notes({"default": [hasty]})
+    assert told in " ".join(render(compare([hasty]), "markdown").split())
 
 
 def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) -> None:

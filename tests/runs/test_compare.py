@@ -15,8 +15,12 @@ from simfl.report.comparison import cell_text, sections
 from simfl.report.comparison_forms import WIDTH, render
 from simfl.runs.compare import Cell, Comparison, compare
 from simfl.runs.grouping import by_variant
+from simfl.runs.options import Options
+from simfl.runs.run import run
 from simfl.runs.statistics import Figure, Ratio
+from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
+from tests.tiny import TINY
 
 
 @pytest.fixture
@@ -204,6 +208,21 @@ def test_what_was_never_measured_is_not_said_to_be_never_reached(tmp_path: Path)
     [column] = [c for c in comparison.columns if c.key == "time_s_to_65%"]
     texts = [cell_text(column, comparison.cell(name, column)) for name in ("judged", "timed")]
     assert texts == ["never", "–"]
+
+
+def test_variants_stay_in_the_order_in_which_the_scenario_has_them(tmp_path: Path) -> None:
+    scenario = Scenario.from_dict(
+        {**TINY, "seeds": [2, 10], "variants": {name: {} for name in ("zebra", "ant", "bee")}}
+    )
+    run(scenario, tmp_path, Options(time_only=True), variants=["ant", "zebra"])
+    run(scenario, tmp_path, Options(time_only=True), variants=["bee"])
+    found = [(one.variant, one.seed) for one in _runs(tmp_path)]
+    assert found == [(name, seed) for name in ("zebra", "ant", "bee") for seed in (2, 10)]
+
+
+def test_rounding_is_no_deviation() -> None:
+    assert Figure.of([0.1 + 0.2, 0.3]).std == 0
+    assert Figure.of([1e-30, 3e-30]).std > 0
 
 
 def test_targets_are_told_once_each_lowest_first(tmp_path: Path) -> None:
