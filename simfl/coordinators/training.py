@@ -12,6 +12,7 @@ from typing_extensions import override
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
+from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.evaluation import Evaluation
 from simfl.core.guard import blaming, check_vector, expect, names, read_only, users_own
@@ -57,7 +58,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._asked: dict[_Key, int] = {}  # which model a selection's question is about
         self._nominal = nominal
         self._path = path
-        self._early: dict[_Key, tuple[WorkOrder, WorkResult | None]] = {}
+        self._early = EarlyResults(self._execute)
 
     @property
     def model(self) -> Params:
@@ -178,23 +179,23 @@ class TrainingCoordinator(BaseCoordinator):
     def keeps(self, order: WorkOrder) -> bool:
         """Trains now, for the decision needs the update."""
         [result] = self.ledger.collect([order])
-        self._early[order.key] = order, result
+        self._early.keep(order, result)
         return self._path.keeps(result.params - self._models[order.base], order)
 
     @override
     def drop(self, order: WorkOrder) -> None:
         """What a filter had to see was computed, and is now forgotten."""
-        if self._early.pop(order.key, None) is None:
+        if not self._early.forget(order):
             super().drop(order)
 
     @override
     def replay_early(self, order: WorkOrder) -> None:
         super().replay_early(order)
-        self._early[order.key] = order, None
+        self._early.keep(order, None)
 
     @override
     def replay(self, orders: Iterable[WorkOrder]) -> None:
-        super().replay([o for o in orders if self._early.pop(o.key, None) is None])
+        super().replay([order for order in orders if not self._early.forget(order)])
 
     @override
     def adopt(self, rules: Self, same: Container[str]) -> None:
@@ -220,7 +221,7 @@ class TrainingCoordinator(BaseCoordinator):
             or "gradient" in self._selector.wants
             or not self._path.compressor.lossless
             or self._path.filter.stage != "none"
-            or any(a.staleness or a.order.key in self._early for a in arrived)
+            or any(a.staleness or a.order in self._early for a in arrived)
         )
         if not worth or singly or self._weights(arrived) is None:
             return None
@@ -242,12 +243,10 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
         """Return the results of `orders`, those computed early included, in canonical order."""
-        early = [self._early.pop(order.key) for order in orders if order.key in self._early]
-        lost = [order for order, result in early if result is None]  # by an interruption
-        known = [result for _, result in early if result is not None] + list(self._execute(lost))
-        taken = {result.order.key for result in known}
+        early = self._early.take(orders)
+        taken = {result.order.key for result in early}
         fresh = self.ledger.collect(order for order in orders if order.key not in taken)
-        return sorted([*known, *fresh], key=lambda result: result.order.key)
+        return sorted([*early, *fresh], key=lambda result: result.order.key)
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
@@ -287,8 +286,7 @@ class TrainingCoordinator(BaseCoordinator):
             self._selector.observe(outcome)
 
     def _forget_old_models(self) -> None:
-        early = [order for order, _ in self._early.values()]
-        needed = {order.base for order in [*self.ledger.open, *early]}
+        needed = {order.base for order in [*self.ledger.open, *self._early.orders]}
         needed |= {self.version, *self._asked.values()}
         self._models = {v: params for v, params in self._models.items() if v in needed}
 
