@@ -9,7 +9,6 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.page import asset, page, render
-from simfl.runs.eventlog import PACKED
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
@@ -20,6 +19,7 @@ from simfl.runs.folder import (
     is_finished,
     is_run,
 )
+from simfl.runs.growing_file import PACKED
 from simfl.runs.lock import is_locked
 from simfl.runs.result import RunResult
 

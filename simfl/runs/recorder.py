@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
-from simfl.runs.eventlog import PACKED, GrowingFile, encode, encode_row
+from simfl.runs.eventlog import encode, encode_row
 from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, read_json
+from simfl.runs.growing_file import PACKED, GrowingFile
 
 LOGS = {
     "full": None,

@@ -8,7 +8,6 @@ from typing import Any
 
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
 from simfl.errors import InputError
-from simfl.runs.eventlog import PACKED
 from simfl.runs.folder import (
     CHECKPOINT,
     CLIENTS,
@@ -26,6 +25,7 @@ from simfl.runs.folder import (
     write_atomically,
     write_json,
 )
+from simfl.runs.growing_file import PACKED
 from simfl.runs.lock import LOCK, locked
 from simfl.scenario.place import flat
 from simfl.scenario.scenario import Scenario

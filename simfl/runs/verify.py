@@ -11,7 +11,7 @@ from typing import Any
 
 from simfl.coordinators.base import MODEL
 from simfl.errors import InputError, RunError
-from simfl.runs.eventlog import decode, lines_of
+from simfl.runs.eventlog import decode
 from simfl.runs.folder import (
     CLIENTS,
     PROVENANCE,
@@ -21,6 +21,7 @@ from simfl.runs.folder import (
     is_finished,
     is_run,
 )
+from simfl.runs.growing_file import lines_of
 from simfl.runs.options import Options
 from simfl.runs.run import resume
 
