@@ -18,7 +18,7 @@ from simfl.scenario.part import Name, Part
 from simfl.scenario.rounds import Rounds
 from simfl.scenario.sweep import Sweep
 from simfl.scenario.tune import Tune
-from simfl.scenario.yaml import to_yaml
+from simfl.scenario.yaml_writer import to_yaml
 from simfl.sim.networks.base import Network, networks
 
 CORRELATED = ("compute", "downlink", "uplink", "latency", "memory", "battery", "samples")

@@ -1,12 +1,12 @@
-"""YAML 1.2 text <-> plain data, and where each piece of it stands.
+"""YAML 1.2 text -> plain data, and where each piece of it stands.
 
 PyYAML splits text into events (by its C parser where there is one); what they mean is decided
-here, by the core schema of YAML 1.2: `on`, `off`, `yes` and `no` are text, `0o17` is octal,
-`1:30` is text.  Whatever a stranger's file holds, reading it takes about a second at most.
+here, by the core schema (`yaml_schema`).  Whatever a stranger's file holds, reading it takes about
+a second at most.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import yaml
@@ -14,6 +14,7 @@ from yaml import events
 
 from simfl.errors import ScenarioError
 from simfl.scenario.place import Location, Marks, Place, dotted
+from simfl.scenario.yaml_schema import CORE, TAG, VALUE
 
 PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Turns text into events; both parsers find the same."""
@@ -26,17 +27,6 @@ _MOST_VALUES = 50_000
 _DEEPEST = 50
 _LONGEST_NUMBER = 100
 
-_CORE = {
-    "null": re.compile(r"null|Null|NULL|~|"),
-    "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
-    "int": re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
-    "float": re.compile(
-        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
-    ),
-}
-"""How plain text of each type looks (https://yaml.org/spec/1.2.2/#103-core-schema)."""
-_TAG = "tag:yaml.org,2002:"
 _FORBIDDEN = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
@@ -197,7 +187,7 @@ class _Builder:
         data = self._mapping(path) if is_mapping else self._list(path)
         self._open.remove(index)
         self._next += 1  # past its end
-        if event.tag not in (None, "!", _TAG + ("map" if is_mapping else "seq")):
+        if event.tag not in (None, "!", TAG + ("map" if is_mapping else "seq")):
             return self._problem(event, path, f"unknown YAML tag {event.tag}")
         return data
 
@@ -227,7 +217,7 @@ class _Builder:
 
     def _wrong_key(self, key: Any, path: Location, before: Mapping[str, Any]) -> str:
         """Return what is wrong with a key of the mapping at `path`; "" if nothing is."""
-        if not isinstance(key, events.ScalarEvent) or key.tag not in (None, "!", _TAG + "str"):
+        if not isinstance(key, events.ScalarEvent) or key.tag not in (None, "!", TAG + "str"):
             return "expected text as a key"
         if key.value == "<<" and key.implicit[0]:
             return "merge keys (<<) are no YAML 1.2; write the keys out"
@@ -246,20 +236,20 @@ class _Builder:
             self._next += 1
 
     def _scalar(self, event: Any, path: Location) -> Any:
-        text, kind = event.value, str(event.tag).removeprefix(_TAG)
+        text, kind = event.value, str(event.tag).removeprefix(TAG)
         if event.tag in (None, "!"):
             bare = event.tag is None and event.implicit[0]  # neither tagged nor quoted
-            looks = _CORE.items() if bare else ()
+            looks = CORE.items() if bare else ()
             kind = next((kind for kind, look in looks if look.fullmatch(text)), "str")
         if kind == "str":
             return text
-        if kind not in _CORE:
+        if kind not in CORE:
             return self._problem(event, path, f"unknown YAML tag {event.tag}")
-        if not _CORE[kind].fullmatch(text):
+        if not CORE[kind].fullmatch(text):
             return self._problem(event, path, f"{text[:60]!r} is no {kind}")
         if len(text) > _LONGEST_NUMBER:
             return self._problem(event, path, f"a number of more than {_LONGEST_NUMBER} digits")
-        value = _VALUE[kind](text)
+        value = VALUE[kind](text)
         if value != value:
             return self._problem(event, path, "NaN is no number a scenario can use")
         return value
@@ -269,44 +259,3 @@ class _Builder:
         self._problems.append(f"{self.place(event.start_mark)}: {where}{message}")
         if len(self._problems) >= MOST_PROBLEMS:
             raise ScenarioError("\n".join(self._problems))
-
-
-_VALUE: Mapping[str, Callable[[str], Any]] = {
-    "null": lambda text: None,
-    "bool": lambda text: text.lower() == "true",
-    "int": lambda text: int(text, {"0o": 8, "0x": 16}.get(text[:2], 10)),
-    "float": lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
-}
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes what other readers of YAML would take for a number, a truth or a date.
-
-    Never the C emitter: what is written must not depend on the machine.
-    """
-
-    def represent_text(self, text: str) -> Any:
-        """Quote what YAML would fold or forbid, such as Unicode's line separators."""
-        return self.represent_scalar(f"{_TAG}str", text, style=None if text.isprintable() else '"')
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write the same thing twice rather than refer to it."""
-        return True
-
-
-_Dumper.add_representer(str, _Dumper.represent_text)
-for _kind, _look in _CORE.items():
-    _Dumper.add_implicit_resolver(_TAG + _kind, re.compile(f"(?:{_look.pattern})$"), None)
-
-
-def to_yaml(data: Mapping[str, Any]) -> str:
-    """Return plain data as YAML, leaves in one line each; `read_yaml` gives equal data."""
-    text: str = yaml.dump(
-        dict(data),
-        Dumper=_Dumper,
-        default_flow_style=None,
-        sort_keys=False,
-        allow_unicode=True,
-        width=1_000_000,
-    )
-    return text

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import simfl.scenario.yaml as language
 from simfl.errors import ScenarioError
-from simfl.scenario.yaml import read_yaml, to_yaml
+from simfl.scenario.yaml import read_yaml
+from simfl.scenario.yaml_writer import to_yaml
 
 PARSERS = {"pure": yaml.BaseLoader, "c": getattr(yaml, "CBaseLoader", None)}
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))
