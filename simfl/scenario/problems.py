@@ -92,40 +92,41 @@ def _owner(model: type[BaseModel], path: Location) -> type[BaseModel] | None:
     return model_within(model, path)
 
 
+_EXPECTED = {
+    "a whole number": ("int_type", "int_parsing", "int_from_float", "int_parsing_size"),
+    "a number": ("float_type", "float_parsing"),
+    "a finite number": ("finite_number",),
+    "true or false": ("bool_type", "bool_parsing"),
+    "text": ("string_type",),
+    "a mapping": ("model_type", "model_attributes_type", "dict_type"),
+    "a list": ("tuple_type", "list_type", "set_type"),
+    "letters, digits and any of ' ._+=()-', a letter or digit first": ("string_pattern_mismatch",),
+}
+"""What was expected where pydantic raises errors of these types."""
+_BOUNDS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+"""By type of error: how a number lies to its limit, and where pydantic tells the limit."""
+
+
 def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
     """Return what was expected, and what was found instead."""
     kind, value = str(error["type"]), error.get("input")
     got = f", got {_short(value)}"
     if kind in ("value_error", "assertion_error"):
         return str(error["msg"]).partition(", ")[2]
-    if kind in ("int_type", "int_parsing", "int_from_float", "int_parsing_size"):
-        return f"expected a whole number{got}"
-    if kind in ("float_type", "float_parsing"):
-        return f"expected a number{got}"
-    if kind == "finite_number":
-        return f"expected a finite number{got}"
-    if kind in ("bool_type", "bool_parsing"):
-        return f"expected true or false{got}"
-    if kind == "string_type":
-        return f"expected text{got}"
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return f"expected a mapping{got}"
-    if kind in ("tuple_type", "list_type", "set_type"):
-        return f"expected a list{got}"
-    if kind == "string_pattern_mismatch":
-        return f"expected letters, digits and any of ' ._+=()-', a letter or digit first{got}"
+    for expected, kinds in _EXPECTED.items():
+        if kind in kinds:
+            return f"expected {expected}{got}"
     if kind in ("literal_error", "enum"):
         hint = nearest(str(value), str(context["expected"]).replace("'", "").split(" or "))
         hint = hint if "mean" in hint else ""
         return f"expected {context['expected']}{got}{hint}"
-    bounds = {
-        "greater_than": ("above", "gt"),
-        "greater_than_equal": ("at least", "ge"),
-        "less_than": ("below", "lt"),
-        "less_than_equal": ("at most", "le"),
-    }
-    if kind in bounds:
-        word, limit = bounds[kind]
+    if kind in _BOUNDS:
+        word, limit = _BOUNDS[kind]
         return f"must be {word} {context[limit]:,}, but got {_short(value)}"
     if kind == "too_short":
         return f"expected at least {context['min_length']} of them{got}"
