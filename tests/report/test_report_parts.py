@@ -1,4 +1,4 @@
-"""Formats, axes, thinning, Gini, and sentences."""
+"""Formats, axes, thinning, and sentences."""
 
 import math
 from importlib.resources import files
@@ -17,7 +17,6 @@ from simfl.report.results import results
 from simfl.report.words import Standing
 from simfl.runs.find import find_runs
 from simfl.runs.grouping import by_variant
-from simfl.runs.measures import gini
 from simfl.runs.statistics import Figure, Times, paired_ratio
 from tests.made_runs import made_run, reaches
 
@@ -108,17 +107,6 @@ def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
         assert drawing is not None
         assert drawing.svg.count("<svg") == pictures
         assert len({css for css, _ in drawing.legend}) == count
-
-
-@settings(deadline=None, max_examples=60)
-@given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=12))
-def test_gini_is_half_the_relative_mean_difference(counts: list[int]) -> None:
-    """Whether those who were never heard are listed or not."""
-    n, total = len(counts), sum(counts)
-    apart = sum(abs(a - b) for a in counts for b in counts)
-    expected = apart / (2 * n * total) if total else 0.0
-    for listed in (counts, [count for count in counts if count]):
-        assert gini(listed, n) == pytest.approx(expected, abs=1e-12)
 
 
 def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> Standing:
