@@ -1,6 +1,9 @@
 """`simfl resume`: go on with an interrupted run."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import typer
 
 from simfl.cli import _options as shared
 from simfl.cli.app import app
@@ -25,7 +28,7 @@ def resume_command(
     Nothing is lost, and finished ones are left alone.
     Each goes on with the kind of device that it was begun on.
     """
-    from simfl.runs.find import find_runs
+    from simfl.runs.find import find_runs, unbegun
     from simfl.runs.run import resume_all
 
     how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)
@@ -34,3 +37,17 @@ def resume_command(
     with shared.importing(allow_code), progress as board:
         results = resume_all(run_folders, how, board)
     show(results, folders[0] if len(folders) == 1 else Path(), report, quiet, as_json)
+    missing = unbegun(results) if len(results) > 1 or run_folders != list(folders) else []
+    if missing and not (quiet or as_json):
+        typer.echo(_never_begun(missing))
+
+
+def _never_begun(folders: Sequence[Path]) -> str:
+    """Say what a study that was interrupted had not begun, which only its scenario can."""
+    from simfl.report.formats import listed, plural
+
+    names = listed([str(folder) for folder in folders], 6)
+    return (
+        f"\nNever begun, of what was asked for together: {plural(len(folders), 'run')} ({names}).\n"
+        "`simfl run` of the scenario, with --resume, makes what is missing."
+    )

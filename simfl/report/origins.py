@@ -15,7 +15,7 @@ SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""
 
 _OF_ITS_OWN = {"variant", "seed", "scenario_sha256", "started", "host_s", "factors", "assumed",
-                "place"}  # fmt: skip
+                "place", "study"}  # fmt: skip
 """What the provenance of each run says of it alone."""
 
 

@@ -1,10 +1,11 @@
 """Finding runs below folders."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 
 from simfl.errors import InputError
-from simfl.runs.folder import PROVENANCE, is_run, read_json
+from simfl.runs.folder import PROVENANCE, is_run, read_json, usual_place
 from simfl.runs.result import RunResult
 
 
@@ -34,6 +35,16 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
             raise InputError(f"{path} holds no run" if path.exists() else f"{path}: no such folder")
         folders += below
     return [RunResult(folder) for folder in {path.resolve(): path for path in folders}.values()]
+
+
+def unbegun(runs: Iterable[RunResult]) -> list[Path]:
+    """Return the folders of runs that were asked for together with `runs` and never begun."""
+    folders: dict[Path, None] = {}
+    for run in runs:
+        study, top = run.provenance.get("study", {}), run.folder.parent.parent
+        asked = product(study.get("variants", []), study.get("seeds", []))
+        folders |= dict.fromkeys(top / usual_place(variant, seed) for variant, seed in asked)
+    return [folder for folder in folders if not is_run(folder)]
 
 
 def run_folders(path: Path) -> list[Path]:

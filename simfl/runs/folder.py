@@ -87,6 +87,11 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     return provenance
 
 
+def usual_place(variant: str, seed: int) -> Path:
+    """Return where a run lies in the folder of its study."""
+    return Path(variant, f"seed-{seed}")
+
+
 def is_finished(folder: Path) -> bool:
     """Whether `folder` holds a run that ended."""
     return (folder / SUMMARY).exists()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simfl.runs.folder import SCENARIO
+from simfl.runs.folder import SCENARIO, usual_place
 from simfl.runs.result import RunResult
 from simfl.runs.reuse import read_now
 from simfl.scenario.place import as_written, flat
@@ -76,5 +76,5 @@ def _told(facts: Mapping[str, Any], differing: Sequence[str]) -> str:
 
 def _place(run: RunResult) -> Path:
     """Return the folder that holds a run's variants, or the run's own if it was put elsewhere."""
-    usual = Path(run.variant) / f"seed-{run.seed}"
+    usual = usual_place(run.variant, run.seed)
     return run.folder.parent.parent if run.folder.parts[-2:] == usual.parts else run.folder

@@ -4,9 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from simfl.runs.folder import usual_place
 from simfl.scenario import Document, Scenario, expand
+
+
+class Study(NamedTuple):
+    """What is asked for at once: all of these variants with all of these seeds."""
+
+    variants: Sequence[str]
+    seeds: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,7 @@ class Job:
         folder: of the run.
         factors: what was swept: a path -> its value.
         place: which of all variants it is, in the order written: that in which they are shown.
+        study: names and seeds of all variants that were asked for together with it.
     """
 
     variant: str
@@ -26,6 +35,7 @@ class Job:
     folder: Path
     factors: Mapping[str, Any] = field(default_factory=dict)
     place: int = 0
+    study: Study = field(default_factory=lambda: Study((), ()))
 
     @property
     def title(self) -> str:
@@ -56,9 +66,11 @@ def jobs(
     Raises:
         ScenarioError: everything that is wrong with it or with one of its variants.
     """
-    todo = []
-    for one in expand(scenario, seeds, variants):
+    runs, todo = expand(scenario, seeds, variants), []
+    names, asked = (dict.fromkeys(each) for each in zip(*(run[:2] for run in runs), strict=True))
+    study = Study([*names], [*asked])
+    for one in runs:
         top = Path("runs") / one.scenario.name if out is None else out
-        folder = top / one.variant / f"seed-{one.seed}"
-        todo.append(Job(one.variant, one.scenario, folder, one.factors, one.place))
+        folder = top / usual_place(one.variant, one.seed)
+        todo.append(Job(one.variant, one.scenario, folder, one.factors, one.place, study))
     return todo

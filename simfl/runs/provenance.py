@@ -26,6 +26,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "seed": job.scenario.seed,
         "factors": job.factors,
         "place": job.place,
+        "study": job.study._asdict(),
         "assumed": [
             str(assumption)
             for assumption in assumptions(job.scenario)

@@ -1,6 +1,7 @@
 """`simfl resume`: interrupted runs end as if they never were; finished ones are left alone."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,17 @@ def test_no_run_there(
     monkeypatch.chdir(tmp_path)
     assert main(["resume", folder]) == 2
     assert capsys.readouterr().err == f"error: {told}\n"
+
+
+def test_what_a_study_never_began_is_told(
+    finished: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(finished[1])
+    break_off(finished[0])
+    capsys.readouterr()
+    assert main(["resume", "o"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Never begun, of what was asked for together: 1 run (o/default/seed-1)." in out
+    assert "--resume, makes what is missing" in out
+    assert main(["resume", str(finished[0])]) == 0
+    assert "Never begun" not in capsys.readouterr().out
