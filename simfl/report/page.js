@@ -2,7 +2,8 @@
 // The numbers are in #data; drawing follows simfl/report/svg.py, axes.py and charts/curves.py.
 "use strict";
 (() => {
-const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48;
+const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TITLE = 32;
+const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("data").textContent);
 const esc = s => String(s).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 const num = v => v.toFixed(1).replace(/\.0$/, "");
@@ -170,9 +171,8 @@ function listen(svg, p, tell, zoom) {
     return p.x.log ? low * (high / low) ** share : low + share * (high - low);
   };
   const place = e => { const b = svg.getBoundingClientRect(); return (e.clientX - b.left) * p.width / b.width; };
-  const ns = "http://www.w3.org/2000/svg";
-  const rule = svg.appendChild(document.createElementNS(ns, "path"));
-  const box = svg.appendChild(document.createElementNS(ns, "rect"));
+  const rule = svg.appendChild(document.createElementNS(SVG, "path"));
+  const box = svg.appendChild(document.createElementNS(SVG, "rect"));
   rule.setAttribute("class", "rule"); box.setAttribute("class", "zoom");
   let from = null, key = null;
   const point = (u, cx, cy) => {
@@ -259,22 +259,51 @@ function stretch(figure, svg) {
 }
 
 // Downloads -------------------------------------------------------------------------------------
-const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font", "text-anchor", "stroke-linejoin"];
+const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font", "text-anchor",
+  "stroke-linejoin", "stroke-linecap", "paint-order"];
 function standalone(svg) {
   const copy = svg.cloneNode(true), from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((node, i) => { const s = getComputedStyle(node); for (const name of STYLES) to[i].style.setProperty(name, s.getPropertyValue(name)); });
   copy.querySelectorAll(".rule, .zoom").forEach(node => node.remove());
   return copy;
 }
+// What stands around a chart on the page: its title and the legend of what is shown.
+function around(figure, width, height) {
+  const ruler = el("canvas").getContext("2d"), family = getComputedStyle(document.body).fontFamily;
+  const fitted = (s, room) => { while (s.length > 1 && ruler.measureText(s).width > room) s = s.slice(0, -2) + "…"; return s; };
+  ruler.font = `650 14px ${family}`;
+  let out = `<text class="title" x="12" y="22">${esc(fitted(figure.node.querySelector("figcaption b").textContent, width - 24))}</text>`;
+  ruler.font = `12.5px ${family}`;
+  let x = 12, y = TITLE + height + 14;
+  for (const item of figure.node.querySelectorAll(".legend li")) {
+    if (item.querySelector("[aria-pressed=false]")) continue;
+    const css = item.dataset.css, name = fitted(item.textContent, width - 48), wide = ruler.measureText(name).width + 38;
+    if (x > 12 && x + wide > width) { x = 12; y += 18; }
+    out += /^c\d/.test(css) ? `<path class="line ${css}" d="M${num(x)},${y - 4}h18"></path>`
+      : `<rect class="${css}" x="${num(x)}" y="${y - 10}" width="12" height="12"></rect>`;
+    out += `<text class="row" x="${num(x + 24)}" y="${y}">${esc(name)}</text>`;
+    x += wide;
+  }
+  const made = figure.plot.appendChild(document.createElementNS(SVG, "svg"));
+  made.innerHTML = out;
+  const copy = standalone(made);
+  made.remove();
+  return [copy, x > 12 ? y + 10 : TITLE + height];
+}
+// All pictures of a figure in one, as on light paper whatever the reader's screen is.
 function joined(figure) {
+  document.documentElement.classList.add("light");
   const all = [...figure.plot.querySelectorAll("svg")].map(svg => [standalone(svg), svg.viewBox.baseVal]);
-  const columns = all.length > 1 ? 3 : 1, w = Math.max(...all.map(a => a[1].width)), h = Math.max(...all.map(a => a[1].height));
+  const columns = Math.min(all.length, 3), w = Math.max(...all.map(a => a[1].width)), h = Math.max(...all.map(a => a[1].height));
   const rows = Math.ceil(all.length / columns), paper = getComputedStyle(figure.node).backgroundColor;
-  const out = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const size = [w * columns, h * rows];
-  for (const [k, v] of [["xmlns", "http://www.w3.org/2000/svg"], ["width", size[0]], ["height", size[1]], ["viewBox", `0 0 ${size[0]} ${size[1]}`]]) out.setAttribute(k, v);
+  const out = document.createElementNS(SVG, "svg"), [words, bottom] = around(figure, w * columns, h * rows);
+  const size = [w * columns, bottom], put = (svg, of) => { for (const [k, v] of Object.entries(of)) svg.setAttribute(k, v); };
+  put(out, {xmlns: SVG, width: size[0], height: size[1], viewBox: `0 0 ${size[0]} ${size[1]}`});
   out.innerHTML = `<rect width="100%" height="100%" fill="${paper}"/>`;
-  all.forEach(([svg], i) => { svg.setAttribute("x", i % columns * w); svg.setAttribute("y", Math.floor(i / columns) * h); svg.setAttribute("width", w); svg.setAttribute("height", h); out.appendChild(svg); });
+  all.forEach(([svg], i) => { put(svg, {x: i % columns * w, y: TITLE + Math.floor(i / columns) * h, width: w, height: h}); out.appendChild(svg); });
+  put(words, {width: size[0], height: size[1]});
+  out.appendChild(words);
+  document.documentElement.classList.remove("light");
   return [new XMLSerializer().serializeToString(out), size];
 }
 function csvOf(figure) {
@@ -430,8 +459,8 @@ if (levels) {
   bar.append(el("span", {}, "means over everything else"));
   pivot();
 }
-// For tests: what the script would draw in place of what the page came with.
-window.simfl = {figures, redraw: (figure) => {
+// For tests: what the script would save, and draw in place of what the page came with.
+window.simfl = {figures, joined, redraw: (figure) => {
   const {chart} = figure, small = chart.small, [w, h] = small || chart.size;
   const fresh = {...figure.state, x: 0, y: 0, logx: false, logy: false, single: false, zoom: null, hidden: new Set()};
   return (small ? chart.series.map((_, i) => i) : [null]).map(f => picture(chart, fresh, w, h, f).svg).join("");

@@ -42,7 +42,9 @@ style="border:0"></iframe><script>addEventListener("message", e => {
   document.body.appendChild(pre); });</script>"""
 
 
-def read(page: Path, play: str, tmp_path: Path, width: int = 1280) -> Any:
+def read(
+    page: Path, play: str, tmp_path: Path, width: int = 1280, flags: Sequence[str] = ()
+) -> Any:
     """Return what `play`, the body of a function in the page, returns; fail on console errors."""
     html = page.read_text(encoding="utf-8").replace("<head>", f"<head>{WATCH}", 1)
     end = (
@@ -53,7 +55,7 @@ def read(page: Path, play: str, tmp_path: Path, width: int = 1280) -> Any:
     (tmp_path / "page.html").write_text(html.replace("</body>", end))
     (tmp_path / "frame.html").write_text(FRAME % width)
     profile = f"--user-data-dir={tmp_path / 'profile'}"
-    command = [str(CHROMIUM), *FLAGS, profile, f"--window-size={width + 20},1000"]
+    command = [str(CHROMIUM), *FLAGS, *flags, profile, f"--window-size={width + 20},1000"]
     done = subprocess.run(
         [*command, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=120
     )
@@ -172,6 +174,27 @@ def test_downloads_hold_what_is_shown(page: Path, tmp_path: Path) -> None:
     names = read(page, play, tmp_path)
     assert {name.rpartition(".")[2] for name in names[::2]} == {"svg", "csv"}
     assert set(names[1::2]) == {"blob:"}
+
+
+def test_saved_pictures_say_what_they_are_in_dark_ink_on_white(page: Path, tmp_path: Path) -> None:
+    """Title and legend were left out, labels lay on lines, and dark screens made them dark."""
+    play = """const ink = () => getComputedStyle(document.body).color;
+    return {dark: matchMedia("(prefers-color-scheme: dark)").matches, before: ink(),
+      all: simfl.figures.map(f => { const [svg, size] = simfl.joined(f);
+        const box = document.createElement("div"); box.innerHTML = svg;
+        const legend = [...f.node.querySelectorAll(".legend li")].map(li => li.textContent);
+        return {size, legend, title: f.node.querySelector("b").textContent,
+          words: [...box.querySelectorAll("text")].map(t => t.textContent),
+          halo: [...box.querySelectorAll(".note, .heading")].map(t => t.style.paintOrder),
+          paper: box.querySelector("rect").getAttribute("fill")}; }), after: ink()};"""
+    found = read(page, play, tmp_path, flags=["--blink-settings=preferredColorScheme=0"])
+    assert found["dark"]
+    assert found["before"] == found["after"]
+    for figure in found["all"]:
+        assert {figure["title"], *figure["legend"]} <= set(figure["words"])
+        assert set(figure["halo"]) <= {"stroke"}
+        assert figure["paper"] == "rgb(255, 255, 255)"
+    assert any(figure["halo"] for figure in found["all"])
 
 
 def test_numbers_are_those_of_the_tables(compared: list[RunResult], tmp_path: Path) -> None:

@@ -223,3 +223,10 @@ def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:
     told = " ".join(words.headline(by_variant(find_runs([tmp_path]))))
     assert told.startswith("a and b are not distinguishable in the time they took to reach 70%.")
     assert "first" not in told
+
+
+def test_dark_colours_are_for_screens() -> None:
+    """Dark screens printed black pages."""
+    style = files("simfl.report").joinpath("style.css").read_text(encoding="utf-8")
+    schemes = [line for line in style.splitlines() if "prefers-color-scheme" in line]
+    assert schemes == ["@media screen and (prefers-color-scheme: dark) {"]
