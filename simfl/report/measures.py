@@ -34,6 +34,11 @@ class Measure:
     units: tuple[Unit, ...] = ()
     kind: Kind = "number"
 
+    @property
+    def column(self) -> str:
+        """What it is called in tables, with its unit: as in the files of a run."""
+        return self.key + {TIME_UNITS: "_s", ENERGY_UNITS: "_j"}.get(self.units, "")
+
 
 TIME = Measure("time", "virtual time", lambda run: run.column("end_s"), TIME_UNITS)
 ROUNDS = Measure("round", "round", lambda run: run.column("round").astype(np.float64), kind="count")

@@ -308,9 +308,10 @@ function joined(figure) {
 }
 function csvOf(figure) {
   const field = v => v === null || v === undefined ? "" : /[",\n]/.test(v) ? `"${String(v).replace(/"/g, '""')}"` : v;
-  if (!figure.chart) return ["what", ...[...figure.plot.querySelectorAll("title")].map(t => t.textContent)].map(field).join("\n") + "\n";
-  const {xs, ys, series} = figure.chart, keys = [...new Set([...xs, ...ys].map(a => a.key))];
-  const rows = [["variant", "seed", ...keys]];
+  const rows = figure.chart ? [] : figure.table;
+  const {xs, ys, series} = figure.chart || {xs: [], ys: [], series: []};
+  const columns = new Map([...xs, ...ys].map(a => [a.key, a.column])), keys = [...columns.keys()];
+  if (figure.chart) rows.push(["variant", "seed", ...columns.values()]);
   for (const one of series) for (const run of one.runs) run[keys[0]].forEach((_, k) => rows.push([one.name, run.seed, ...keys.map(key => run[key][k])]));
   return rows.map(r => r.map(field).join(",")).join("\n") + "\n";
 }
@@ -347,7 +348,7 @@ function tick(figure, bar, label, key) {
 }
 const figures = [...document.querySelectorAll("figure")].map(node => {
   const chart = data[node.dataset.chart] || null, still = node.querySelector(".plot").innerHTML;
-  const figure = {node, chart, still, plot: node.querySelector(".plot"),
+  const figure = {node, chart, still, table: data[node.dataset.table] || null, plot: node.querySelector(".plot"),
     state: {x: 0, y: 0, logx: false, logy: false, single: false, together: false, zoom: null, hidden: new Set()}};
   const bar = el("div", {class: "bar"});
   if (chart) {
@@ -365,7 +366,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     button.addEventListener("click", () => button.setAttribute("aria-pressed", node.classList.toggle("large")));
     bar.appendChild(button);
   }
-  for (const form of ["png", "svg", "csv"]) {
+  for (const form of ["png", "svg", ...(chart || figure.table ? ["csv"] : [])]) {
     const button = el("button", {type: "button", "data-save": form, title: `download ${form.toUpperCase()}`}, form.toUpperCase());
     button.addEventListener("click", () => download(figure, form));
     bar.appendChild(button);
@@ -460,7 +461,7 @@ if (levels) {
   pivot();
 }
 // For tests: what the script would save, and draw in place of what the page came with.
-window.simfl = {figures, joined, redraw: (figure) => {
+window.simfl = {figures, joined, csvOf, redraw: (figure) => {
   const {chart} = figure, small = chart.small, [w, h] = small || chart.size;
   const fresh = {...figure.state, x: 0, y: 0, logx: false, logy: false, single: false, zoom: null, hidden: new Set()};
   return (small ? chart.series.map((_, i) => i) : [null]).map(f => picture(chart, fresh, w, h, f).svg).join("");

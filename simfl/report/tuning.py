@@ -9,7 +9,8 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.axes import UNITS, Axis, linear
-from simfl.report.charts.base import Drawing, scale
+from simfl.report.charts import curves
+from simfl.report.charts.base import Drawing, Rows, scale
 from simfl.report.comparison import TEXT
 from simfl.report.page import asset, render
 from simfl.report.svg import Plot
@@ -45,6 +46,7 @@ def page(tuning: Tuning) -> str:
         title=f"{tuning.name}: {tuning.spec.objective}",
         answer=answer(tuning),
         drawings=[drawing for drawing in drawings if drawing is not None],
+        island=curves.island([drawing for drawing in drawings if drawing is not None]),
         trials=_table(tuning),
         script=asset("page.js"),
     )
@@ -153,8 +155,9 @@ def _history(tuning: Tuning) -> Drawing | None:
     plot.line([at for at, _ in path], [value for _, value in path], "line c0", "the best so far")
     _dots(plot, tuning, [(float(number), trial) for number, trial in shown])
     left = len(tuning.trials) - len(shown)
+    legend = [("c0", "the best so far"), *STATES.values()]
     about = f"{formats.plural(left, 'trial')} given up or refused, without a value." if left else ""
-    return Drawing("Trials", about, str(plot), [("c0", "the best so far"), *STATES.values()])
+    return Drawing("Trials", about, str(plot), legend, table=_numbers(tuning))
 
 
 def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
@@ -174,7 +177,17 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
         places = [float(names.index(as_written(t.parameters[path]))) for _, t in shown]
     plot = Plot(f"objective by {path}", x, _objective_axis(tuning, shown))
     _dots(plot, tuning, [(at, trial) for at, (_, trial) in zip(places, shown, strict=True)])
-    return Drawing(path, "", str(plot), list(STATES.values()))
+    return Drawing(path, "", str(plot), list(STATES.values()), table=_numbers(tuning))
+
+
+def _numbers(tuning: Tuning) -> Rows:
+    """Return every trial that has a value, with what it chose, as `trials.csv` names them."""
+    paths = list(tuning.spec.parameters)
+    table: list[Sequence[str | float]] = [("trial", "state", tuning.spec.objective, *paths)]
+    for _, trial in _with_values(tuning):
+        chosen = [str(as_written(trial.parameters[path])) for path in paths]
+        table.append((trial.name, trial.state, tuning.value(trial), *chosen))
+    return table
 
 
 def _dots(plot: Plot, tuning: Tuning, dots: Sequence[tuple[float, Trial]]) -> None:

@@ -176,6 +176,15 @@ def test_downloads_hold_what_is_shown(page: Path, tmp_path: Path) -> None:
     assert set(names[1::2]) == {"blob:"}
 
 
+def test_saved_numbers_have_headers_and_units(page: Path, tmp_path: Path) -> None:
+    saved = read(page, "return simfl.figures.map(simfl.csvOf);", tmp_path)
+    assert saved[0].startswith("variant,seed,time_s,round,bytes,energy_j,accuracy,loss\n")
+    for text in saved:
+        header, *rows = csv.reader(text.splitlines())
+        assert len(header) >= 3
+        assert {len(row) for row in rows} == {len(header)}
+
+
 def test_saved_pictures_say_what_they_are_in_dark_ink_on_white(page: Path, tmp_path: Path) -> None:
     """Title and legend were left out, labels lay on lines, and dark screens made them dark."""
     play = """const ink = () => getComputedStyle(document.body).color;

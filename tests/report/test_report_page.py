@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -339,3 +340,41 @@ def test_the_page_of_a_study_is_small(tmp_path: Path) -> None:
         for seed in range(3)
     ]
     assert write_report(runs, tmp_path / "report.html").stat().st_size < STUDY_BYTES
+
+
+def island(page: str) -> dict[str, Any]:
+    """Return what the page's script is given."""
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert data is not None
+    charts: dict[str, Any] = json.loads(data[1])
+    return charts
+
+
+def test_every_chart_can_be_taken_along_as_numbers(
+    compared: list[RunResult], timed: list[RunResult], tmp_path: Path
+) -> None:
+    """Charts that are drawn once gave the sentences of their shapes, or nothing."""
+    for results in (compared, compared[:1], timed):
+        page = write_report(results, tmp_path / "page.html").read_text(encoding="utf-8")
+        named = re.findall(r'<figure data-(?:chart|table)="([^"]*)"', page)
+        assert len(named) == page.count("<figure") > 3
+        charts = island(page)
+        assert set(named) == set(charts)
+        for title, table in charts.items():
+            if isinstance(table, list):
+                assert len(table) > 1, title
+                assert {len(row) for row in table} == {len(table[0])}
+    alone = island(write_report(compared[:1], tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert [extent["column"] for extent in alone["learning"]["xs"]] == [
+        "time_s", "round", "bytes", "energy_j",
+    ]  # fmt: skip
+    run = compared[0]
+    header, *moved = alone["Bytes by purpose"]
+    assert header == ["variant", "part", "bytes"]
+    assert sum(row[2] for row in moved) == pytest.approx(run.total_bytes, rel=1e-5)
+    header, *spent = alone["Anatomy of each round"]
+    assert header == ["round", "phase", "time_s"]
+    assert sum(row[2] for row in spent) == pytest.approx(run.end_s, rel=1e-4)
+    header, *heard = alone["Who was heard how often"]
+    assert header == ["device", "asked", "counted"]
+    assert [row[2] for row in heard] == run.participations.tolist()

@@ -1,5 +1,7 @@
 """Round anatomy: what a round's time went to, along the clients that it waited for last."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simfl.core.types import Floats
@@ -43,6 +45,7 @@ def anatomy(groups: Groups) -> Drawing | None:
         {name: [formats.duration(value) for value in part] for name, part in parts.items()},
         [PHASES[i] for i in shown],
         [CSS[i] for i in shown],
+        "time_s",
     )
 
 
@@ -54,17 +57,19 @@ def _by_round(run: RunResult) -> Drawing:
     x = linear("round", float(rounds[0]) - 0.5, float(rounds[-1]) + 0.5, whole=True)
     y = linear("duration", 0.0, float(phases.sum(axis=1).max()), units=TIME_UNITS)
     plot = Plot("anatomy of each round", x, y)
+    table: list[Sequence[str | float]] = [("round", "phase", "time_s")]
     for first in range(0, len(rounds), width):
         means = phases[first : first + width].mean(axis=0)
         low, base = float(rounds[first]) - 0.42, 0.0
         tip = _tip(rounds[first], means, anatomy.clients[first] if width == 1 else None)
-        for css, seconds in zip(CSS, means, strict=True):
+        for phase, css, seconds in zip(PHASES, CSS, means, strict=True):
+            table.append((float(rounds[first]), phase, float(seconds)))
             plot.box(low, low + width - 0.16, base, base + float(seconds), css, tip)
             base += float(seconds)
     about = f"{ABOUT} {_critical(anatomy)}"
     about += f" Means over {width} rounds." if width > 1 else ""
     legend = [(CSS[i], PHASES[i]) for i in np.flatnonzero(phases.sum(axis=0))]
-    return Drawing("Anatomy of each round", about, str(plot), legend)
+    return Drawing("Anatomy of each round", about, str(plot), legend, table=table)
 
 
 def _tip(round_: float, seconds: Floats, client: int | None) -> str:

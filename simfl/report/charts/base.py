@@ -28,6 +28,8 @@ def with_clients(groups: Groups) -> Groups:
     return {name: runs for name, runs in kept.items() if runs}
 
 
+Rows = Sequence[Sequence[str | float]]
+"""A header and what stands below it."""
 COLOURS = 8
 SPREAD = 12.0
 """Values that span more than such a ratio are drawn to a logarithmic scale."""
@@ -43,6 +45,8 @@ class Drawing:
         svg: the picture.
         legend: CSS class and name of what is drawn.
         data: what the page's script needs to draw it for other axes (None: it is what it is).
+        table: the numbers in it, for readers who take them along: a header, and rows in base
+            units (without rows: `data` has them).
     """
 
     title: str
@@ -50,6 +54,7 @@ class Drawing:
     svg: str
     legend: Sequence[tuple[str, str]] = ()
     data: dict[str, Any] | None = None
+    table: Rows = ()
 
 
 def colour(index: int) -> str:
@@ -98,6 +103,7 @@ def bars(
     tips: Mapping[str, Sequence[str]],
     parts: Sequence[str],
     css: Sequence[str],
+    column: str,
 ) -> Drawing:
     """Return stacked bars lying on their sides.
 
@@ -109,6 +115,7 @@ def bars(
         tips: per variant each length as text.
         parts: names of the parts.
         css: class of each part.
+        column: what the lengths are called among numbers to be taken along, with their unit.
     """
     names = list(values)
     y = Axis("", 0.0, float(len(names)), ())
@@ -121,8 +128,12 @@ def bars(
             words = f"{part}: {tip}" if len(names) == 1 else f"{name}, {part}: {tip}"
             plot.box(at, at + value, low, low + 0.64, classes, words)
             at += value
+    entries = list(parts)
     if len(names) > 1:
         plot.rows(names)
-        return Drawing(title, about, str(plot), list(zip(css, parts, strict=True)))
-    entries = [f"{part}: {tip}" for part, tip in zip(parts, tips[names[0]], strict=True)]
-    return Drawing(title, about, str(plot), list(zip(css, entries, strict=True)))
+    else:
+        entries = [f"{part}: {tip}" for part, tip in zip(parts, tips[names[0]], strict=True)]
+    table: list[Sequence[str | float]] = [("variant", "part", column)]
+    for name in names:
+        table += [(name, *pair) for pair in zip(parts, values[name], strict=True)]
+    return Drawing(title, about, str(plot), list(zip(css, entries, strict=True)), table=table)

@@ -1,14 +1,14 @@
 """Charts of clients: who was heard how often, how long they took, how old their models were."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
-from simfl.report.charts.base import Drawing, Groups, colour, legend, mean, scale, styled_runs
+from simfl.report.charts.base import Drawing, Groups, Rows, colour, legend, mean, scale, styled_runs
 from simfl.report.svg import Plot
 from simfl.runs.result import RunResult
 
@@ -41,7 +41,18 @@ def participation(groups: Groups) -> Drawing | None:
         for name, members in groups.items()
     )
     about = f"Flat means that everybody is heard equally. Gini coefficient: {ginis}."
-    return Drawing("Who was heard how often", about, str(plot), legend(groups))
+    return Drawing(
+        "Who was heard how often", about, str(plot), legend(groups), table=_heard(groups)
+    )
+
+
+def _heard(groups: Groups) -> Rows:
+    table: list[Sequence[str | float]] = [("variant", "seed", "updates", "devices")]
+    for name, members in groups.items():
+        for run in members:
+            counts = np.unique(run.participations, return_counts=True)
+            table += [(name, run.seed, *map(int, pair)) for pair in zip(*counts, strict=True)]
+    return table
 
 
 def _participation_by_device(run: RunResult) -> Drawing:
@@ -50,14 +61,16 @@ def _participation_by_device(run: RunResult) -> Drawing:
     x = linear("device", -0.5, run.devices - 0.5, whole=True)
     y = linear("participations", 0.0, max(float(asked.max()), 1.0) * 1.05, whole=True)
     plot = Plot("participations by device", x, y)
+    table: list[Sequence[str | float]] = [("device", "asked", "counted")]
     for device in range(run.devices):
         tip = f"device {device}: heard {heard[device]} of {asked[device]} times"
+        table.append((device, int(asked[device]), int(heard[device])))
         low, high = device - 0.4, device + 0.4
         plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
     entries = [("o-arrived", "counted"), ("o-late", "came to nothing")]
     about = f"Gini coefficient of the updates that counted: {formats.ratio(run.gini)}."
-    return Drawing("Who was heard how often", about, str(plot), entries)
+    return Drawing("Who was heard how often", about, str(plot), entries, table=table)
 
 
 def yardstick_s(groups: Groups) -> float:
@@ -98,7 +111,8 @@ def client_times(groups: Groups) -> Drawing | None:
         plot.upright(1.0, "deadline")
         about += f", {longest:.2f} deadlines of {formats.duration(deadline_s)}"
     about += "; logarithmic scale." if x.log else "."
-    return Drawing("How long clients took", about, str(plot), entries)
+    table = _histogram(shares, edges * per, "s")
+    return Drawing("How long clients took", about, str(plot), entries, table=table)
 
 
 def _time_axis(times: Floats, timed: bool) -> Axis:
@@ -139,4 +153,14 @@ def staleness(groups: Groups) -> Drawing | None:
         plot.outline(edges.tolist(), share.tolist(), f"line area {colour(index)}", tip)
     means = "; ".join(f"{n} {values.mean():.2f}" for n, values in stale.items() if len(values))
     about = f"Models made while an update was under way. Means: {means}."
-    return Drawing("Staleness of updates", about, str(plot), legend(groups))
+    table = _histogram(shares, edges, "versions")
+    return Drawing("Staleness of updates", about, str(plot), legend(groups), table=table)
+
+
+def _histogram(shares: Mapping[str, Floats], edges: Floats, unit: str) -> Rows:
+    """Return the bins that hold anything."""
+    table: list[Sequence[str | float]] = [("variant", f"from_{unit}", f"to_{unit}", "share")]
+    for name, heights in shares.items():
+        bins = zip(edges[:-1].tolist(), edges[1:].tolist(), heights.tolist(), strict=True)
+        table += [(name, *bin_) for bin_ in bins if bin_[-1]]
+    return table

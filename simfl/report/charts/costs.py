@@ -8,20 +8,21 @@ from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, Unit, linear
 from simfl.report.charts.base import Drawing, Groups, bars, mean
 
 BYTE_CSS = ("p-model", "p-update", "p-probe", "p-model wasted", "p-update wasted")
+LABELS = {"bytes": "bytes moved", "energy_j": "energy"}
 ENERGY_CSS = ("p-update", "p-update wasted", "p-probe")
 
 
 def bytes_by_purpose(groups: Groups) -> Drawing | None:
     """Return what was moved, for what, and what of it came to nothing; means over seeds."""
     parts = {name: _means([run.bytes_by_purpose for run in runs]) for name, runs in groups.items()}
-    return _purposes("Bytes by purpose", "bytes moved", parts, BYTE_UNITS, BYTE_CSS, formats.size)
+    return _purposes("Bytes by purpose", "bytes", parts, BYTE_UNITS, BYTE_CSS, formats.size)
 
 
 def energy_by_purpose(groups: Groups) -> Drawing | None:
     """Return what devices at work spent, and what of it came to nothing; means over seeds."""
     parts = {name: _means([run.energy_by_purpose for run in runs]) for name, runs in groups.items()}
     return _purposes(
-        "Energy of devices at work", "energy", parts, ENERGY_UNITS, ENERGY_CSS, formats.energy
+        "Energy of devices at work", "energy_j", parts, ENERGY_UNITS, ENERGY_CSS, formats.energy
     )
 
 
@@ -31,7 +32,7 @@ def _means(parts: Sequence[dict[str, float]]) -> dict[str, float]:
 
 def _purposes(
     title: str,
-    label: str,
+    column: str,
     parts: Mapping[str, Mapping[str, float]],
     units: tuple[Unit, ...],
     css: Sequence[str],
@@ -57,9 +58,10 @@ def _purposes(
     return bars(
         title,
         about,
-        linear(label, 0.0, most, units=units),
+        linear(LABELS[column], 0.0, most, units=units),
         {name: [bar[i] for i in shown] for name, bar in lengths.items()},
         {name: [tip[i] for i in shown] for name, tip in tips.items()},
         [keys[i] for i in shown],
         [css[i] for i in shown],
+        column,
     )

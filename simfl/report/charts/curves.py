@@ -92,6 +92,7 @@ def extent(
     positive = values[values > 0]
     return {
         "key": measure.key,
+        "column": measure.column,
         "label": measure.label,
         "units": measure.units,
         "kind": measure.kind,
@@ -140,7 +141,14 @@ def _mean(runs: Sequence[RunResult], x: Measure, y: Measure) -> Any:
 
 
 def _numbers(values: Floats) -> list[float | None]:
-    return [float(f"{v:.6g}") if math.isfinite(v) else None for v in values.tolist()]
+    return [_short(v) for v in values.tolist()]
+
+
+def _short(value: Any) -> Any:
+    """Return a number as a page has it: six digits, or nothing; what is none stays as it is."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 # Drawing; page.js does the same ----------------------------------------------------------------
@@ -194,8 +202,13 @@ def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
 
 
 def island(drawings: Sequence[Drawing]) -> str:
-    """Return the numbers of charts; see `embedded`."""
-    return embedded({d.data["name"]: d.data for d in drawings if d.data})
+    """Return the numbers of charts; see `embedded`.
+
+    Those that the script draws have them under their names, the others a table under their titles.
+    """
+    drawn = {d.data["name"]: d.data for d in drawings if d.data}
+    tables = {d.title: [[_short(v) for v in row] for row in d.table] for d in drawings if d.table}
+    return embedded(drawn | tables)
 
 
 def embedded(value: Any) -> str:

@@ -1,5 +1,7 @@
 """Charts of rounds: what became of those selected."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simfl.core.rows import OUTCOMES
@@ -29,7 +31,7 @@ def outcomes(groups: Groups) -> Drawing | None:
     x = linear("share of participations", 0.0, 1.0, text=lambda v: formats.percent(v, 0))
     tips = {name: [formats.percent(part) for part in bar] for name, bar in shares.items()}
     css = [f"o-{name}" for name in shown]
-    return bars("What became of those selected", "", x, shares, tips, shown, css)
+    return bars("What became of those selected", "", x, shares, tips, shown, css, "share")
 
 
 def _outcomes_by_round(run: RunResult) -> Drawing:
@@ -47,10 +49,12 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     x = linear("round", first - 0.5, last + 0.5, whole=True)
     plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05))
     base = np.zeros(int(bins.max()) + 1)
+    table: list[Sequence[str | float]] = [("round", "outcome", "clients")]
     for name in shown:
         for index, height in enumerate(counts[name]):
             low = first + index * width - 0.42
             tip = f"round {first + index * width}: {formats.count(height)} {name}"
+            table.append((first + index * width, name, float(height)))
             high = low + width - 0.16
             plot.box(low, high, base[index], base[index] + height, f"o-{name}", tip)
         base += counts[name]
@@ -58,4 +62,4 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
         f" Means over {width} rounds." if width > 1 else ""
     )
     entries = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in shown]
-    return Drawing("What became of those selected", about, str(plot), entries)
+    return Drawing("What became of those selected", about, str(plot), entries, table=table)
