@@ -72,7 +72,8 @@ function lines(chart, state, one) {
   return one.runs.map(run => ({x: run[x], y: run[y], seed: run.seed, thin: one.runs.length > 1}));
 }
 let clips = 0;
-function picture(chart, state, width, height, focus) {
+// Of several pictures, each about its `focus`, the `first` keeps what lies behind all of them.
+function picture(chart, state, width, height, focus, first) {
   const xa = chart.xs[state.x], ya = chart.ys[state.y];
   const x = axis(xa, Math.max(2, Math.round(width / 95)), state.logx, state.zoom);
   const y = axis(ya, height > 250 ? 6 : 4, state.logy, null);
@@ -94,14 +95,9 @@ function picture(chart, state, width, height, focus) {
   for (const mark of chart.marks) if (mark.y === ya.key && mark.value >= y.low && mark.value <= y.high) {
     out += `<path class="mark" d="M${LEFT},${num(py(mark.value))}H${right}"></path>` + text(right - 4, py(mark.value) - 4, mark.text, "note end");
   }
-  const order = chart.series.map((_, i) => i).filter(i => i !== focus);
-  if (focus !== null) order.push(focus);
   const clip = `clip${++clips}`, cut = state.zoom || state.logx || state.logy;
   if (cut) out += `<clipPath id="${clip}"><rect x="${LEFT}" y="${TOP}" width="${right - LEFT}" height="${bottom - TOP}"/></clipPath><g clip-path="url(#${clip})">`;
-  for (const i of order) {
-    const one = chart.series[i];
-    if (state.hidden.has(i)) continue;
-    const css = focus === null || focus === i ? one.css : "other";
+  const curve = (one, css) => {
     for (const line of lines(chart, state, one)) {
       const at = (ys) => line.x.map((v, k) => [px(v), ys[k] === null || v === null ? NaN : py(ys[k])]).filter(p => isFinite(p[0]) && isFinite(p[1]));
       if (line.low && css !== "other") {
@@ -113,10 +109,17 @@ function picture(chart, state, width, height, focus) {
       const alone = points.length === 1;
       if (points.length) out += `<path class="line ${css}${line.thin && css !== "other" ? " thin" : ""}${alone ? " dot" : ""}" d="${pathOf(points)}${alone ? "h0" : ""}"><title>${esc(name)}</title></path>`;
     }
-  }
+  };
+  const shown = chart.series.filter((_, i) => !state.hidden.has(i)), others = `others-${chart.name}`;
+  if (first && focus !== null) { out += `<g id="${others}">`; shown.forEach(one => curve(one, "other")); out += "</g>"; }
+  else if (focus !== null) out += `<use class="others" href="#${others}"></use>`;
+  for (const one of focus === null ? shown : [chart.series[focus]]) curve(one, one.css);
   if (cut) out += "</g>";
   const title = (focus === null ? "" : chart.series[focus].name + ": ") + `${ya.label} by ${xa.label}`;
   return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}">${out}</svg>`, x, y, px, py, left: LEFT, width, height, focus};
+}
+function fociOf(chart, state, small) {
+  return small ? chart.series.map((_, i) => i).filter(i => !state.hidden.has(i)).slice(0, chart.pictures) : [null];
 }
 function draw(figure) {
   const {chart, state, plot} = figure;
@@ -124,8 +127,7 @@ function draw(figure) {
   plot.classList.toggle("small", Boolean(small));
   const room = plot.clientWidth || chart.size[0];
   const [width, height] = small ? chart.small : [Math.max(300, Math.min(chart.size[0], room)), chart.size[1]];
-  const foci = small ? chart.series.map((_, i) => i).filter(i => !state.hidden.has(i)) : [null];
-  figure.pictures = foci.map(f => picture(chart, state, width, height, f));
+  figure.pictures = fociOf(chart, state, small).map((f, i) => picture(chart, state, width, height, f, i === 0));
   plot.innerHTML = figure.pictures.map(p => p.svg).join("");
   [...plot.children].forEach((svg, i) => follow(figure, svg, figure.pictures[i]));
 }
@@ -388,7 +390,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
   });
   if (chart) [...figure.plot.children].forEach((svg, i) => {
     const small = chart.small, [w, h] = small || chart.size;
-    follow(figure, svg, picture(chart, figure.state, w, h, small ? i : null));
+    follow(figure, svg, picture(chart, figure.state, w, h, small ? i : null, i === 0));
   });
   else figure.plot.addEventListener("pointermove", e => {
     const title = e.target.querySelector && e.target.closest("path, rect, circle") && e.target.querySelector("title");
@@ -464,7 +466,7 @@ if (levels) {
 window.simfl = {figures, joined, csvOf, redraw: (figure) => {
   const {chart} = figure, small = chart.small, [w, h] = small || chart.size;
   const fresh = {...figure.state, x: 0, y: 0, logx: false, logy: false, single: false, zoom: null, hidden: new Set()};
-  return (small ? chart.series.map((_, i) => i) : [null]).map(f => picture(chart, fresh, w, h, f).svg).join("");
+  return fociOf(chart, fresh, small).map((f, i) => picture(chart, fresh, w, h, f, i === 0).svg).join("");
 }};
 fit();
 })();

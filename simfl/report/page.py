@@ -83,6 +83,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         first=first,
         sections=sections,
         factors=swept and swept.table,
+        many=len(groups) > curves.PICTURES,
         pivot=curves.embedded(swept.data if swept else {}),
         origins=origins(runs, groups),
         island=curves.island([*([first] if first else []), *drawings]),

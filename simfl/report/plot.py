@@ -45,7 +45,10 @@ SHAPE = 0.68
 """Height by width."""
 COLOURS = ("#0067a8", "#d2570a", "#0b8a63", "#b8479a", "#b8860b", "#3c9fd6", "#6a4fb3", "#6b7280")
 """Those of the report: told apart by the colour-blind, and in grey with the dashes beyond them."""
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
+DASHES: tuple[Any, ...] = (
+    "-", (0, (5, 2)), (0, (1, 1.5)),
+    (0, (6, 1.5, 1, 1.5)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 4)),
+)  # fmt: skip
 STYLES: Mapping[str, Mapping[str, Any]] = {
     "paper": {"font.size": 8, "lines.linewidth": 1.2},
     "serif": {

@@ -6,7 +6,8 @@ could not follow a reader's light or dark theme.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 
 from simfl.report.axes import Axis
@@ -124,6 +125,17 @@ class Plot:
         for index, name in enumerate(names):
             _, up = self._at(self._x.low, len(names) - index - 0.5)
             self._write(self._left - 8, up + 4, name, "row end")
+
+    @contextmanager
+    def kept(self, name: str) -> Iterator[None]:
+        """Keep what is drawn meanwhile under a name that is the only one of its page."""
+        before, self._shapes = self._shapes, []
+        yield
+        self._shapes = [*before, f'<g id="{escape(name)}">{"".join(self._shapes)}</g>']
+
+    def repeat(self, name: str, css: str) -> None:
+        """Draw what another chart of the page, of the same size, has `kept`."""
+        self._shapes.append(f'<use class="{css}" href="#{escape(name)}"></use>')
 
     def _add(self, tag: str, css: str, tip: str, **attributes: str) -> None:
         words = "".join(f' {name}="{value}"' for name, value in attributes.items())

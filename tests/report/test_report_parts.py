@@ -109,6 +109,23 @@ def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
         assert len({css for css, _ in drawing.legend}) == count
 
 
+def test_pages_of_sweeps_grow_with_their_variants(tmp_path: Path) -> None:
+    """Every picture drew every variant: 200 variants with 5 rounds were 16 MB."""
+    sizes = {}
+    for count in (40, 80):
+        groups = {
+            f"v{i}": [made_run(tmp_path / str(count), f"v{i}", 0, [0.1, 0.2])] for i in range(count)
+        }
+        drawing = curves.curves("c", "", "", groups, [measures.TIME], [measures.ACCURACY])
+        assert drawing is not None
+        assert drawing.svg.count("<svg") == curves.PICTURES
+        assert drawing.svg.count('class="line other"') == count
+        assert f"All {count} variants in grey" in drawing.about
+        assert len({css for css, _ in drawing.legend}) == min(count, 48)
+        sizes[count] = len(drawing.svg)
+    assert sizes[80] < 1.5 * sizes[40]
+
+
 def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> Standing:
     def by_seed(costs: tuple[float | None, ...]) -> Times:
         return Times(dict(enumerate(costs)), dict.fromkeys(range(len(costs)), 600.0))

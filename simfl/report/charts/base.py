@@ -30,7 +30,7 @@ def with_clients(groups: Groups) -> Groups:
 
 Rows = Sequence[Sequence[str | float]]
 """A header and what stands below it."""
-COLOURS = 8
+COLOURS, DASHES = 8, 6
 SPREAD = 12.0
 """Values that span more than such a ratio are drawn to a logarithmic scale."""
 
@@ -59,7 +59,8 @@ class Drawing:
 
 def colour(index: int) -> str:
     """Return the CSS classes of the variant at `index`; beyond eight, lines are dashed."""
-    return f"c{index % COLOURS}" + (f" d{index // COLOURS % 3}" if index >= COLOURS else "")
+    dash = index // COLOURS % DASHES
+    return f"c{index % COLOURS}" + (f" d{dash}" if dash else "")
 
 
 def legend(groups: Groups) -> list[tuple[str, str]]:

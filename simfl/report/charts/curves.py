@@ -24,6 +24,8 @@ POINTS = 400
 """A single run has at most about as many points: the least and the most of every stretch."""
 TOGETHER = 8
 """More variants than this get a picture each."""
+PICTURES = 24
+"""At most so many pictures; what they have in common is drawn once."""
 SMALL = (370, 210)
 """Width and height of such a picture."""
 
@@ -60,6 +62,11 @@ def curves(
         about += " Lines: means over seeds; bands: from the lowest to the highest seed."
     if any(run.n_rounds > POINTS for run in runs):
         about += " Of long runs the least and the most of every stretch is drawn."
+    if len(groups) > PICTURES:
+        about += (
+            f" All {len(groups)} variants in grey; a picture each for the first {PICTURES}: hide "
+            "some in the legend, and the next have theirs."
+        )
     data = {
         "name": name,
         "xs": [extent(x, runs, (), vertical=False) for x in xs],
@@ -76,6 +83,7 @@ def curves(
         ],
         "size": (WIDE if wide else WIDTH, HEIGHT),
         "small": SMALL if len(groups) > TOGETHER else None,
+        "pictures": PICTURES,
     }
     return Drawing(title, about.strip(), draw(data), legend(groups), data)
 
@@ -158,8 +166,8 @@ def draw(data: dict[str, Any]) -> str:
     """Return the chart for its first axes: one picture, or one per variant."""
     if data["small"] is None:
         return _picture(data, data["size"], None)
-    pictures = (_picture(data, data["small"], focus) for focus, _ in enumerate(data["series"]))
-    return "".join(pictures)
+    shown = range(min(len(data["series"]), PICTURES))
+    return "".join(_picture(data, data["small"], focus) for focus in shown)
 
 
 def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> str:
@@ -168,26 +176,35 @@ def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> 
     x = axis(x_data, max(2, round(width / 95)))
     y = axis(y_data, 6 if height > 250 else 4)
     title = f"{y_data['label']} by {x_data['label']}"
-    series = list(enumerate(data["series"]))
+    series = data["series"]
     if focus is not None:
-        title = f"{data['series'][focus]['name']}: {title}"
-        series = [*series[:focus], *series[focus + 1 :], series[focus]]
+        title = f"{series[focus]['name']}: {title}"
     plot = Plot(title, x, y, width=width, height=height)
-    plot.heading("" if focus is None else data["series"][focus]["name"])
+    plot.heading("" if focus is None else series[focus]["name"])
     for mark in data["marks"]:
         if mark["y"] == y_data["key"]:
             plot.across(mark["value"], mark["text"])
-    for index, curve in series:
-        css = curve["css"] if focus in (None, index) else "other"
-        mean = curve["means"] and curve["means"][f"{x_data['key']} {y_data['key']}"]
-        if mean:
-            if css != "other":
-                plot.band(mean["x"], mean["low"], mean["high"], f"band {css}")
-            plot.line(mean["x"], mean["mean"], f"line {css}", curve["name"])
-        else:
-            for run in curve["runs"]:
-                plot.line(run[x_data["key"]], run[y_data["key"]], f"line {css}", curve["name"])
+    others = f"others-{data['name']}"
+    if focus == 0:
+        with plot.kept(others):
+            for curve in series:
+                _draw_curve(plot, curve, x_data["key"], y_data["key"], "other")
+    elif focus is not None:
+        plot.repeat(others, "others")
+    for curve in series if focus is None else [series[focus]]:
+        _draw_curve(plot, curve, x_data["key"], y_data["key"], curve["css"])
     return str(plot)
+
+
+def _draw_curve(plot: Plot, curve: dict[str, Any], x: str, y: str, css: str) -> None:
+    mean = curve["means"] and curve["means"][f"{x} {y}"]
+    if not mean:
+        for run in curve["runs"]:
+            plot.line(run[x], run[y], f"line {css}", curve["name"])
+        return
+    if css != "other":
+        plot.band(mean["x"], mean["low"], mean["high"], f"band {css}")
+    plot.line(mean["x"], mean["mean"], f"line {css}", curve["name"])
 
 
 def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
