@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from simfl.report import write_report
+from simfl.report.live import LiveRuns
 from simfl.runs.find import find_runs
 from simfl.runs.result import RunResult
 from tests.made_runs import made_run
@@ -333,6 +334,37 @@ def test_charts_that_stand_still_can_be_zoomed(page: Path, tmp_path: Path) -> No
         assert len(chart["zoomed"]) >= 2, chart
         assert chart["back"], chart["name"]
         assert chart["again"], chart["name"]
+
+
+LOADS = """<!DOCTYPE html><iframe src="page.html"></iframe><script>
+let loads = 0;
+document.querySelector("iframe").addEventListener("load", () => { loads++; });
+setTimeout(() => { const pre = document.createElement("pre"); pre.id = "report";
+  pre.textContent = loads; document.body.appendChild(pre); }, 3000);</script>"""
+
+
+@pytest.mark.parametrize(("leaving", "loads"), [(False, 2), (True, 1)])
+def test_a_page_that_its_reader_is_leaving_is_not_loaded_again(
+    leaving: bool, loads: int, tmp_path: Path
+) -> None:
+    """A click on a run was lost where the list had just grown."""
+    made_run(tmp_path / "runs", "v", 0, [0.1])
+    html = str(LiveRuns(tmp_path / "runs").page("")).replace(
+        "<head>",
+        "<head><script>window.fetch = () => Promise.resolve({text: async () => 'more'});</script>",
+    )
+    if leaving:
+        leave = "setTimeout(() => dispatchEvent(new Event('beforeunload')), 500);"
+        html = html.replace("</body>", f"<script>{leave}</script></body>")
+    (tmp_path / "page.html").write_text(html)
+    (tmp_path / "frame.html").write_text(LOADS)
+    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path / 'profile'}"]
+    done = subprocess.run(
+        [*command, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=120
+    )
+    match = re.search(r'<pre id="report">(\d+)</pre>', done.stdout)
+    assert match, done.stderr[-2000:]
+    assert int(match[1]) == loads
 
 
 def test_the_script_is_small() -> None:
