@@ -1,7 +1,7 @@
 """Axes: from numbers to places on a chart, with round ticks in the unit that suits the range."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simfl.report.formats import DAY_S, HOUR_S, MINUTE_S
@@ -57,9 +57,9 @@ def linear(
     high: float,
     *,
     units: tuple[Unit, ...] = (),
-    text: Callable[[float], str] | None = None,
     steps: int = 6,
     whole: bool = False,
+    share: bool = False,
 ) -> Axis:
     """Return an axis from `low` to `high` with at most about `steps` ticks at round values.
 
@@ -68,25 +68,26 @@ def linear(
         low: first value.
         high: last value; where it is not above `low`, a step is added.
         units: the largest that leaves `high` at 2 or more is used.
-        text: writes a tick (None: as short as its step allows).
         steps: how many steps to aim at.
         whole: values are counts, and a tick between two of them means nothing.
+        share: values are told in percent.
     """
     high = high if high > low else low + (abs(low) or 1.0)
     symbol, per = _unit(units, high)
     step = max(_round_step((high - low) / per / steps), float(whole))
-    digits = max(0, -math.floor(math.log10(step)))
+    times, sign = (100, "%") if share else (1, "")
+    digits = max(0, -math.floor(math.log10(times * step) + 1e-9))
     first = math.ceil(low / per / step - 1e-9)
     last = math.floor(high / per / step + 1e-9)
     values = [i * step for i in range(first, last + 1)]
-    ticks = tuple(
-        (value * per, text(value * per) if text else f"{value:,.{digits}f}") for value in values
-    )
+    ticks = tuple((value * per, f"{times * value:,.{digits}f}{sign}") for value in values)
     return Axis(f"{label} ({symbol})" if symbol else label, low, high, ticks, per=per)
 
 
-def logarithmic(label: str, low: float, high: float, *, units: tuple[Unit, ...] = ()) -> Axis:
-    """Return a logarithmic axis around `low` to `high`, both above zero."""
+def logarithmic(
+    label: str, low: float, high: float, *, units: tuple[Unit, ...] = (), share: bool = False
+) -> Axis:
+    """Return a logarithmic axis around `low` to `high`, both above zero; see `linear`."""
     symbol, per = _unit(units, math.sqrt(low * high))
     first = math.floor(math.log10(low / per) + 1e-9)
     last = math.ceil(math.log10(high / per) - 1e-9)
@@ -97,8 +98,9 @@ def logarithmic(label: str, low: float, high: float, *, units: tuple[Unit, ...] 
     # Few decades leave room for ticks between them.
     marks = (1, 2, 5) if last - first <= 2 else (1,)
     every = max(1, (last - first) // 6)
+    times, sign = (100, "%") if share else (1, "")
     ticks = tuple(
-        (mark * 10.0**decade * per, f"{mark * 10.0**decade:,.10g}")
+        (mark * 10.0**decade * per, f"{times * mark * 10.0**decade:,.10g}{sign}")
         for decade in range(first, last + 1, every)
         for mark in marks
         if below <= mark * 10.0**decade <= above

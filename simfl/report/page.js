@@ -38,6 +38,7 @@ function linear(a, low, high, steps) {
   return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks,
     place: v => (v - low) / (high - low)};
 }
+const plain = v => Number(v.toPrecision(10)).toLocaleString("en-US", {maximumFractionDigits: 9});
 function logarithmic(a, low, high) {
   const [symbol, per] = unitOf(a.units, Math.sqrt(low * high));
   const first = Math.floor(Math.log10(low / per) + 1e-9), last = Math.ceil(Math.log10(high / per) - 1e-9);
@@ -46,8 +47,7 @@ function logarithmic(a, low, high) {
   for (let d = first; d <= last; d += every) for (const m of marks) {
     const v = m * 10 ** d;
     if (v * per >= low * 0.999 && v * per <= high * 1.001)
-      ticks.push([v * per, Number(v.toPrecision(10)).toLocaleString("en-US", {maximumFractionDigits: 9})
-       ]);
+      ticks.push([v * per, a.kind === "share" ? plain(100 * v) + "%" : plain(v)]);
   }
   if (!(high > low)) high = low * 10;
   return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks, log: true,
@@ -84,7 +84,7 @@ function picture(chart, state, width, height, focus, first) {
   for (const [v, s] of x.ticks) {
     const at = px(v);
     out += `<path class="grid" d="M${num(at)},${TOP}V${bottom}"></path>`;
-    out += at + 3.2 * s.length < width ? text(at, bottom + 15, s, "tick mid") : text(width - 1, bottom + 15, s, "tick end");
+    out += at + 3.6 * s.length < width ? text(at, bottom + 15, s, "tick mid") : text(width - 1, bottom + 15, s, "tick end");
   }
   for (const [v, s] of y.ticks) {
     out += `<path class="grid" d="M${LEFT},${num(py(v))}H${right}"></path>` + text(LEFT - 6, py(v) + 4, s, "tick end");

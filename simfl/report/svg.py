@@ -153,7 +153,7 @@ class Plot:
         for value, text in self._x.ticks:
             at, _ = self._at(value, self._y.low)
             self._add("path", "grid", "", d=f"M{_number(at)},{TOP}V{self._bottom}")
-            if at + 3.2 * len(text) < self._width:
+            if at + 3.6 * len(text) < self._width:
                 self._write(at, self._bottom + 15, text, "tick mid")
             else:
                 self._write(self._width - 1, self._bottom + 15, text, "tick end")

@@ -134,7 +134,8 @@ def _with_values(tuning: Tuning) -> list[tuple[int, Trial]]:
 def _objective_axis(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
     name, _ = parse_objective(tuning.spec.objective)
     values = np.array([tuning.value(trial) for _, trial in shown])
-    return scale(tuning.spec.objective, values, UNITS.get(name, ()))
+    share = METRICS[name].unit == "share"
+    return scale(tuning.spec.objective, values, UNITS.get(name, ()), share)
 
 
 def _history(tuning: Tuning) -> Drawing | None:

@@ -1,6 +1,7 @@
 """Formats, axes, thinning, and sentences."""
 
 import math
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from simfl.core.rows import OUTCOMES
 from simfl.report import formats, measures, words
-from simfl.report.axes import TIME_UNITS, linear, logarithmic
+from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.results import results
+from simfl.report.svg import Plot
 from simfl.report.words import Standing
 from simfl.runs.find import find_runs
 from simfl.runs.grouping import by_variant
@@ -68,6 +70,28 @@ def test_logarithmic_axes_hold_their_values(low: float, ratio: float) -> None:
     assert axis.place(axis.low) == 0
     assert axis.place(axis.high) == 1
     assert len(axis.ticks) <= 12
+
+
+@pytest.mark.parametrize(
+    ("axis", "ticks"),
+    [
+        (linear("share", 0, 0.025, share=True), ["0.0%", "0.5%", "1.0%", "1.5%", "2.0%", "2.5%"]),
+        (linear("share", 0, 1, share=True), ["0%", "20%", "40%", "60%", "80%", "100%"]),
+        (logarithmic("share", 0.1, 1, share=True), ["10%", "20%", "50%", "100%"]),
+        (logarithmic("share", 0.001, 0.01, share=True), ["0.1%", "0.2%", "0.5%", "1%"]),
+        (linear("number", 0, 0.3, steps=3), ["0.0", "0.1", "0.2", "0.3"]),
+    ],
+)
+def test_ticks_are_told_apart_and_shares_in_percent(axis: Axis, ticks: list[str]) -> None:
+    """An axis read 0%, 0%, 1%; a logarithmic one 0.5 beside a target of 50%."""
+    assert [text for _, text in axis.ticks] == ticks
+
+
+def test_the_last_tick_is_not_cut() -> None:
+    """100% is wider than the room right of an axis that ends with it."""
+    plot = str(Plot("p", linear("share", 0, 1, share=True), linear("y", 0, 1)))
+    assert re.search(r'<text class="tick end" x="559" [^>]*>100%<', plot)
+    assert re.search(r'<text class="tick mid" [^>]*>80%<', plot)
 
 
 def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:

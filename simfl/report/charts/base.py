@@ -87,13 +87,15 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(finite) / len(finite) if finite else math.nan
 
 
-def scale(label: str, values: Floats, units: tuple[Unit, ...]) -> Axis:
+def scale(label: str, values: Floats, units: tuple[Unit, ...], share: bool = False) -> Axis:
     """Return an axis for `values`, logarithmic where they span orders of magnitude."""
     positive = values[np.isfinite(values) & (values > 0)]
     if len(positive) and positive.max() > SPREAD * positive.min():
-        return logarithmic(label, float(positive.min()), float(positive.max()), units=units)
+        return logarithmic(
+            label, float(positive.min()), float(positive.max()), units=units, share=share
+        )
     top = float(positive.max()) * 1.05 if len(positive) else 1.0
-    return linear(label, 0.0, top, units=units)
+    return linear(label, 0.0, top, units=units, share=share)
 
 
 def bars(

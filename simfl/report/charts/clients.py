@@ -125,7 +125,7 @@ def _time_axis(times: Floats, timed: bool) -> Axis:
 
 def _share_axis(what: str, shares: Mapping[str, Floats]) -> Axis:
     most = max(float(share.max()) for share in shares.values())
-    return linear(f"share of {what}", 0.0, most * 1.08, text=lambda v: formats.percent(v, 0))
+    return linear(f"share of {what}", 0.0, most * 1.08, share=True)
 
 
 def _shares(values: Floats, edges: Floats) -> Floats:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Floats, Ids
-from simfl.report import formats
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
 from simfl.report.measures import Measure, on_grid
@@ -209,13 +208,11 @@ def _draw_curve(plot: Plot, curve: dict[str, Any], x: str, y: str, css: str) -> 
 
 def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
     """Return the axis that shows an extent (see `extent`)."""
+    label, high, share = data["label"], data["high"], data["kind"] == "share"
     if log:
-        return logarithmic(data["label"], data["positive"], data["high"], units=data["units"])
-    text = (lambda v: formats.percent(v, 0)) if data["kind"] == "share" else None
-    low, high, whole = data["low"], data["high"], data["kind"] == "count"
-    return linear(
-        data["label"], low, high, units=data["units"], text=text, steps=steps, whole=whole
-    )
+        return logarithmic(label, data["positive"], high, units=data["units"], share=share)
+    low, whole = data["low"], data["kind"] == "count"
+    return linear(label, low, high, units=data["units"], steps=steps, whole=whole, share=share)
 
 
 def island(drawings: Sequence[Drawing]) -> str:

@@ -28,7 +28,7 @@ def outcomes(groups: Groups) -> Drawing | None:
         for name, members in groups.items()
     }
     shares = {name: [part / (sum(bar) or 1.0) for part in bar] for name, bar in counts.items()}
-    x = linear("share of participations", 0.0, 1.0, text=lambda v: formats.percent(v, 0))
+    x = linear("share of participations", 0.0, 1.0, share=True)
     tips = {name: [formats.percent(part) for part in bar] for name, bar in shares.items()}
     css = [f"o-{name}" for name in shown]
     return bars("What became of those selected", "", x, shares, tips, shown, css, "share")
