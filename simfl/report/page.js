@@ -97,6 +97,7 @@ function picture(chart, state, width, height, focus, first) {
   }
   const clip = `clip${++clips}`, cut = state.zoom || state.logx || state.logy;
   if (cut) out += `<clipPath id="${clip}"><rect x="${LEFT}" y="${TOP}" width="${right - LEFT}" height="${bottom - TOP}"/></clipPath><g clip-path="url(#${clip})">`;
+  const drawn = new Map();  // lines, and how often: the next lies on them, and they show between its dashes
   const curve = (one, css) => {
     for (const line of lines(chart, state, one)) {
       const at = (ys) => line.x.map((v, k) => [px(v), ys[k] === null || v === null ? NaN : py(ys[k])]).filter(p => isFinite(p[0]) && isFinite(p[1]));
@@ -107,7 +108,11 @@ function picture(chart, state, width, height, focus, first) {
       const points = at(line.y);
       const name = line.seed === undefined || one.runs.length < 2 ? one.name : `${one.name}, seed ${line.seed}`;
       const alone = points.length === 1;
-      if (points.length) out += `<path class="line ${css}${line.thin && css !== "other" ? " thin" : ""}${alone ? " dot" : ""}" d="${pathOf(points)}${alone ? "h0" : ""}"><title>${esc(name)}</title></path>`;
+      if (!points.length) continue;
+      const d = pathOf(points), below = drawn.get(d) || 0, own = css !== "other";
+      if (own) drawn.set(d, below + 1);
+      const more = (line.thin && own ? " thin" : "") + (alone ? " dot" : own && below ? ` e${Math.min(below, 3)}` : "");
+      out += `<path class="line ${css}${more}" d="${d}${alone ? "h0" : ""}"><title>${esc(name)}</title></path>`;
     }
   };
   const shown = chart.series.filter((_, i) => !state.hidden.has(i)), others = `others-${chart.name}`;
@@ -128,8 +133,10 @@ function draw(figure) {
   const room = plot.clientWidth || chart.size[0];
   const [width, height] = small ? chart.small : [Math.max(300, Math.min(chart.size[0], room)), chart.size[1]];
   figure.pictures = fociOf(chart, state, small).map((f, i) => picture(chart, state, width, height, f, i === 0));
+  const held = [...plot.children].indexOf(document.activeElement);
   plot.innerHTML = figure.pictures.map(p => p.svg).join("");
   [...plot.children].forEach((svg, i) => follow(figure, svg, figure.pictures[i]));
+  if (held >= 0 && plot.children[held]) plot.children[held].focus({preventScroll: true});
 }
 function follow(figure, svg, p) {
   listen(svg, p, v => values(figure, p, v), range => { figure.state.zoom = range; draw(figure); });
@@ -383,7 +390,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
       if (chart) { on ? figure.state.hidden.delete(i) : figure.state.hidden.add(i); draw(figure); return; }
       const css = item.dataset.css.split(" ");
       node.querySelectorAll(".plot path, .plot rect, .plot circle").forEach(shape => {
-        const own = [...shape.classList].filter(c => !["line", "area", "thin", "band"].includes(c));
+        const own = [...shape.classList].filter(c => !/^(line|area|thin|band|dot|e\d)$/.test(c));
         if (own.join(" ") === css.join(" ")) shape.style.display = on ? "" : "none";
       });
     });

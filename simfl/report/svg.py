@@ -6,6 +6,7 @@ could not follow a reader's light or dark theme.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -44,6 +45,7 @@ class Plot:
         self._width, self._height = width, height
         self._left, self._right, self._bottom = left, width - RIGHT, height - BOTTOM
         self._shapes: list[str] = []
+        self._lines: Counter[str] = Counter()
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
         across = self._left + self._x.place(x) * (self._right - self._left)
@@ -61,7 +63,7 @@ class Plot:
         if len(points) == 1:
             self._add("path", f"{css} dot", tip, d=f"{_path(points)}h0")
         elif points:
-            self._add("path", css, tip, d=_path(points))
+            self._add("path", css + self._over(points, css), tip, d=_path(points))
 
     def band(
         self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], css: str
@@ -82,7 +84,15 @@ class Plot:
         for low, high, top in zip(edges, edges[1:], heights, strict=False):
             path += [self._at(low, top), self._at(high, top)]
         path.append(self._at(edges[-1], 0))
-        self._add("path", css, tip, d=_path(path))
+        self._add("path", css + self._over(path, css), tip, d=_path(path))
+
+    def _over(self, points: Sequence[tuple[float, float]], css: str) -> str:
+        """Return the class of a line that lies on others, which show between its dashes."""
+        path = _path(points)
+        below = self._lines[path]
+        if not css.endswith("other"):
+            self._lines[path] += 1
+        return f" e{min(below, 3)}" if below else ""
 
     def box(self, x0: float, x1: float, y0: float, y1: float, css: str, tip: str = "") -> None:
         """Draw a rectangle from (`x0`, `y0`) to (`x1`, `y1`)."""

@@ -94,6 +94,16 @@ def test_the_last_tick_is_not_cut() -> None:
     assert re.search(r'<text class="tick mid" [^>]*>80%<', plot)
 
 
+def test_a_line_on_another_is_dashed() -> None:
+    """Of two equal curves only the later was seen."""
+    plot = Plot("p", linear("x", 0, 2), linear("y", 0, 2))
+    for css in ("c0", "c1", "c2", "c3", "c4"):
+        plot.line([0, 1, 2], [0, 1, 1], f"line {css}")
+    plot.line([0, 1, 2], [0, 1, 2], "line c5")
+    classes = re.findall(r'class="line ([^"]*)"', str(plot))
+    assert classes == ["c0", "c1 e1", "c2 e2", "c3 e3", "c4 e3", "c5"]
+
+
 def test_long_runs_are_thinned_to_their_extremes(tmp_path: Path) -> None:
     accuracies = (0.5 + 0.4 * np.sin(np.arange(5_000.0))).round(6)
     accuracies[[777, 4321]] = 0.01, 0.99
