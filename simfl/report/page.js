@@ -35,7 +35,7 @@ function linear(a, low, high, steps) {
     const fine = a.kind === "share" ? Math.max(0, -Math.floor(Math.log10(100 * step) + 1e-9)) : digits;
     ticks.push([v, a.kind === "share" ? (100 * v + 0).toFixed(fine) + "%" : group(i * step + 0, digits)]);
   }
-  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks,
+  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks, unit: [symbol, per],
     place: v => (v - low) / (high - low)};
 }
 const plain = v => Number(v.toPrecision(10)).toLocaleString("en-US", {maximumFractionDigits: 9});
@@ -50,16 +50,17 @@ function logarithmic(a, low, high) {
       ticks.push([v * per, a.kind === "share" ? plain(100 * v) + "%" : plain(v)]);
   }
   if (!(high > low)) high = low * 10;
-  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks, log: true,
+  return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks, log: true, unit: [symbol, per],
     place: v => v > 0 ? Math.log(v / low) / Math.log(high / low) : NaN};
 }
 function axis(a, steps, log, range) {
   if (log) return logarithmic(a, range ? Math.max(range[0], a.positive) : a.positive, range ? range[1] : a.high);
   return linear(a, range ? range[0] : a.low, range ? range[1] : a.high, steps);
 }
-function told(a, v) {
+// A value for people, in the unit that suits it, or in a given one: numbers beside each other share theirs.
+function told(a, v, unit = unitOf(a.units, Math.abs(v))) {
   if (a.kind === "share") return (100 * v).toFixed(1) + "%";
-  const [symbol, per] = unitOf(a.units, Math.abs(v));
+  const [symbol, per] = unit;
   return Number((v / per).toPrecision(4)).toLocaleString("en-US", {maximumFractionDigits: 6}) + (symbol ? " " + symbol : "");
 }
 
@@ -157,19 +158,20 @@ function at(line, v) {
 }
 function values(figure, p, v) {
   const {chart, state} = figure, xa = chart.xs[state.x], ya = chart.ys[state.y];
-  const rows = [];
+  const rows = [], up = y => told(ya, y, p.y.unit);
+  const across = x => told(xa, xa.kind === "count" ? Math.round(x) : x, p.x.unit);
   chart.series.forEach((one, i) => {
     if (state.hidden.has(i) || (p.focus !== null && p.focus !== i)) return;
     for (const line of lines(chart, state, one)) {
       const k = at(line, v);
       if (k < 0) continue;
       const name = one.name + (line.seed !== undefined && one.runs.length > 1 ? `, seed ${line.seed}` : "");
-      const band = line.low ? ` (${told(ya, line.low[k])} to ${told(ya, line.high[k])})` : "";
-      rows.push([line.y[k], `<li><i class="key ${one.css}"></i>${esc(name)}: <b>${told(ya, line.y[k])}</b>${band} <span>at ${told(xa, line.x[k])}</span></li>`]);
+      const band = line.low ? ` (${up(line.low[k])} to ${up(line.high[k])})` : "";
+      rows.push([line.y[k], `<li><i class="key ${one.css}"></i>${esc(name)}: <b>${up(line.y[k])}</b>${band} <span>at ${across(line.x[k])}</span></li>`]);
     }
   });
   rows.sort((a, b) => b[0] - a[0]);
-  return `<b>${esc(xa.label)} ${told(xa, v)}</b><ul>${rows.slice(0, 14).map(r => r[1]).join("")}</ul>`;
+  return `<b>${esc(xa.label)} ${across(v)}</b><ul>${rows.slice(0, 14).map(r => r[1]).join("")}</ul>`;
 }
 // `tell` returns what is said of a value (null: the shapes say it themselves); `zoom` is given a range, or null.
 function listen(svg, p, tell, zoom) {

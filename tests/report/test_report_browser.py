@@ -186,6 +186,32 @@ def test_saved_numbers_have_headers_and_units(page: Path, tmp_path: Path) -> Non
         assert {len(row) for row in rows} == {len(header)}
 
 
+def test_values_are_told_as_the_axes_are(tmp_path: Path) -> None:
+    """Beside each other stood 2.001 min and 118.3 s, round 3.429, and 0.5 on a target of 50%."""
+    accuracies = [0.1 + 0.02 * n for n in range(30)]
+    runs = [
+        made_run(tmp_path, name, 0, accuracies, round_s=round_s)
+        for name, round_s in (("a", 3.9), ("b", 7.7))
+    ]
+    play = """const f = simfl.figures[0], svg = () => f.plot.querySelector("svg");
+    const press = (k, n) => { for (let i = 0; i < n; i++)
+      svg().dispatchEvent(new KeyboardEvent("keydown", {key: k})); };
+    const tip = () => document.querySelector(".tip").textContent;
+    press("ArrowRight", 30); const times = tip();
+    const by = f.node.querySelector("[data-axis=x]"); by.value = 1;
+    by.dispatchEvent(new Event("change")); press("ArrowRight", 8); const rounds = tip();
+    f.node.querySelector("[data-switch=logy]").click();
+    const ticks = [...svg().querySelectorAll("text.tick")].map(t => t.textContent);
+    svg().focus(); press("+", 1);
+    return {times, rounds, ticks, focused: document.activeElement === svg()};"""
+    found = read(write_report(runs, tmp_path / "written.html"), play, tmp_path)
+    assert len(re.findall(r"[0-9.]+ min", found["times"])) == 3
+    assert not re.search(r"[0-9.]+ s", found["times"])
+    assert set(re.findall(r"(?:round|at) ([0-9.]+)", found["rounds"])) <= set(map(str, range(31)))
+    assert {"10%", "20%", "50%"} <= set(found["ticks"])
+    assert found["focused"]
+
+
 def test_saved_pictures_say_what_they_are_in_dark_ink_on_white(page: Path, tmp_path: Path) -> None:
     """Title and legend were left out, labels lay on lines, and dark screens made them dark."""
     play = """const ink = () => getComputedStyle(document.body).color;
