@@ -96,6 +96,10 @@ function picture(chart, state, width, height, focus, first) {
   for (const mark of chart.marks) if (mark.y === ya.key && mark.value >= y.low && mark.value <= y.high) {
     out += `<path class="mark" d="M${LEFT},${num(py(mark.value))}H${right}"></path>` + text(right - 4, py(mark.value) - 4, mark.text, "note end");
   }
+  for (const v of xa.key === "time" ? chart.forks : []) if (v >= x.low && v <= x.high) {
+    const early = x.place(v) < 0.8;
+    out += `<path class="mark" d="M${num(px(v))},${TOP}V${bottom}"></path>` + text(px(v) + (early ? 4 : -4), TOP + 10, "fork", `note${early ? "" : " end"} upright`);
+  }
   const clip = `clip${++clips}`, cut = state.zoom || state.logx || state.logy;
   if (cut) out += `<clipPath id="${clip}"><rect x="${LEFT}" y="${TOP}" width="${right - LEFT}" height="${bottom - TOP}"/></clipPath><g clip-path="url(#${clip})">`;
   const drawn = new Map();  // lines, and how often: the next lies on them, and they show between its dashes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from simfl.core.files import write_output
 from simfl.core.rows import OUTCOMES
-from simfl.report import formats, measures
+from simfl.report import forked, formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
@@ -73,7 +73,8 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         "page.html",
         title=_title(runs),
         about=[
-            text for text in dict.fromkeys(run.scenario.get("description") for run in runs) if text
+            *(d for d in dict.fromkeys(run.scenario.get("description") for run in runs) if d),
+            *forked.told(runs),
         ],
         facts=_facts(runs, groups),
         answer=headline(groups),

@@ -342,6 +342,25 @@ def test_the_page_of_a_study_is_small(tmp_path: Path) -> None:
     assert write_report(runs, tmp_path / "report.html").stat().st_size < STUDY_BYTES
 
 
+def test_a_fork_is_told_and_marked(tmp_path: Path) -> None:
+    """Nothing on its page said so, but the provenance at its end."""
+    runs = [made_run(tmp_path, name, 0, [0.1, 0.5, 0.6]) for name in ("plain", "plain-fork")]
+    fork = {"variant": "plain", "at_s": 15.0, "set": ["rounds.policy=fedbuff"]}
+    path = runs[1].folder / "provenance.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "forks": [fork]}))
+    told = "ork of plain, from 15.0 s on: rounds.policy=fedbuff."
+    for results, words, marks in (
+        (runs[1:], f"F{told}", True),
+        (runs, f"plain-fork: f{told}", True),
+        (runs[:1], told, False),
+    ):
+        out = write_report([RunResult(run.folder) for run in results], tmp_path / "page.html")
+        assert (words in check(out).words) == marks
+        page = out.read_text(encoding="utf-8")
+        assert ('y="24">fork</text>' in page) == marks
+        assert island(page)["learning"]["forks"] == ([15.0] if marks else [])
+
+
 def island(page: str) -> dict[str, Any]:
     """Return what the page's script is given."""
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Floats, Ids
+from simfl.report import forked
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
-from simfl.report.measures import Measure, on_grid
+from simfl.report.measures import TIME, Measure, on_grid
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.runs.result import RunResult
 
@@ -71,6 +72,7 @@ def curves(
         "xs": [extent(x, runs, (), vertical=False) for x in xs],
         "ys": [extent(y, runs, marks, vertical=True) for y in ys],
         "marks": [{"y": key, "value": value, "text": text} for key, value, text in marks],
+        "forks": forked.instants_s(runs),
         "series": [
             {
                 "name": variant,
@@ -183,6 +185,8 @@ def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> 
     for mark in data["marks"]:
         if mark["y"] == y_data["key"]:
             plot.across(mark["value"], mark["text"])
+    for instant_s in data["forks"] if x_data["key"] == TIME.key else []:
+        plot.upright(instant_s, "fork")
     others = f"others-{data['name']}"
     if focus == 0:
         with plot.kept(others):

@@ -1,0 +1,37 @@
+"""Forks: from an instant on they go by other rules than the run that they come from."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simfl.report import formats
+from simfl.runs.result import RunResult
+
+LINES = 4
+"""Forks that are told each by itself."""
+MARKS = 6
+"""More instants than this are not marked."""
+
+
+def told(runs: Sequence[RunResult]) -> list[str]:
+    """Return of what runs are forks, from when on, and what was changed then; a line per fork."""
+    several = len({run.variant for run in runs}) > 1
+    lines = list(
+        dict.fromkeys(
+            f"{f'{run.variant}: fork' if several else 'Fork'} of {fork['variant']}, from "
+            f"{formats.duration(fork['at_s'])} on: {', '.join(fork['set']) or 'nothing changed'}."
+            for run in runs
+            for fork in _forks(run)
+        )
+    )
+    more = len(lines) - LINES
+    return lines[:LINES] + ([f"{formats.plural(more, 'more fork')}."] if more > 0 else [])
+
+
+def instants_s(runs: Sequence[RunResult]) -> list[float]:
+    """Return when forks began, to be marked on curves over virtual time; [] where it was often."""
+    instants = sorted({float(fork["at_s"]) for run in runs for fork in _forks(run)})
+    return instants if len(instants) <= MARKS else []
+
+
+def _forks(run: RunResult) -> Iterator[dict[str, Any]]:
+    yield from run.provenance.get("forks", [])
