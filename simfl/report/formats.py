@@ -111,6 +111,18 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def shortened(text: str, most: int) -> str:
+    """Return at most so many characters of a name, its beginning and its end.
+
+    >>> shortened("lr=0.1", 9), shortened("lr=0.1_clients=5", 9)
+    ('lr=0.1', 'lr=0…ts=5')
+    """
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
 def listed(words: list[str], most: int | None = None) -> str:
     """Return words as people list them, of more than `most` the first.
 

@@ -7,6 +7,10 @@ const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("data").textContent);
 const esc = s => String(s).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 const num = v => v.toFixed(1).replace(/\.0$/, "");
+const shortened = (s, most) => {
+  const half = (most - 1) >> 1;
+  return s.length <= most ? s : s.slice(0, most - 1 - half) + "…" + s.slice(-half);
+};
 const el = (tag, attributes = {}, text = "") => {
   const made = document.createElement(tag);
   for (const [k, v] of Object.entries(attributes)) made.setAttribute(k, v);
@@ -92,7 +96,7 @@ function picture(chart, state, width, height, focus, first) {
   }
   out += text((LEFT + right) / 2, bottom + 34, x.label, "name mid");
   out += `<text class="name mid" transform="translate(12,${((TOP + bottom) / 2).toFixed(0)}) rotate(-90)">${esc(y.label)}</text>`;
-  if (focus !== null) out += text(LEFT, TOP - 4, chart.series[focus].name, "heading");
+  if (focus !== null) out += text(LEFT, TOP - 4, shortened(chart.series[focus].name, chart.heading), "heading");
   for (const mark of chart.marks) if (mark.y === ya.key && mark.value >= y.low && mark.value <= y.high) {
     out += `<path class="mark" d="M${LEFT},${num(py(mark.value))}H${right}"></path>` + text(right - 4, py(mark.value) - 4, mark.text, "note end");
   }

@@ -14,6 +14,7 @@ from simfl.core.rows import OUTCOMES
 from simfl.report import formats, measures, words
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
+from simfl.report.charts.costs import bytes_by_purpose
 from simfl.report.results import results
 from simfl.report.svg import Plot
 from simfl.report.words import Standing
@@ -141,6 +142,21 @@ def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
         assert drawing is not None
         assert drawing.svg.count("<svg") == pictures
         assert len({css for css, _ in drawing.legend}) == count
+
+
+def test_long_names_leave_room_for_bars_and_stay_in_their_pictures(tmp_path: Path) -> None:
+    """A picture was as wide as its longest name and the bars, and no screen is."""
+    names = [f"{'a_very_long_name_of_a_variant_' * 4}{i}" for i in range(9)]
+    groups = {name: [made_run(tmp_path, name, 0, [0.1, 0.2])] for name in names}
+    for drawing in (
+        bytes_by_purpose(groups),
+        curves.curves("c", "", "", groups, [measures.TIME], [measures.ACCURACY]),
+    ):
+        assert drawing is not None
+        written = re.findall(r'<text class="(?:row end|heading)"[^>]*>([^<]*)', drawing.svg)
+        assert len(set(written)) == len(names)
+        assert max(map(len, written)) <= curves.HEADING
+        assert int(drawing.svg.split('width="')[1].split('"')[0]) < 700
 
 
 def test_pages_of_sweeps_grow_with_their_variants(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Floats
+from simfl.report import formats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
 from simfl.report.svg import LEFT, WIDTH, Plot
 from simfl.runs.result import RunResult
@@ -31,6 +32,8 @@ def with_clients(groups: Groups) -> Groups:
 Rows = Sequence[Sequence[str | float]]
 """A header and what stands below it."""
 COLOURS, DASHES = 8, 6
+ROW = 32
+"""Characters of a variant's name left of its bar."""
 SPREAD = 12.0
 """Values that span more than such a ratio are drawn to a logarithmic scale."""
 
@@ -123,7 +126,8 @@ def bars(
     names = list(values)
     y = Axis("", 0.0, float(len(names)), ())
     height = 80 + (34 if len(names) < 8 else 24) * len(names)
-    left = LEFT if len(names) == 1 else max(80, 20 + round(6.8 * max(map(len, names))))
+    rows = [formats.shortened(name, ROW) for name in names]
+    left = LEFT if len(names) == 1 else max(80, 20 + round(6.8 * max(map(len, rows))))
     plot = Plot(title, x, y, width=WIDTH + max(0, left - 180), height=height, left=left)
     for index, name in enumerate(names):
         low, at = len(names) - index - 0.82, 0.0
@@ -133,7 +137,7 @@ def bars(
             at += value
     entries = list(parts)
     if len(names) > 1:
-        plot.rows(names)
+        plot.rows(rows)
     else:
         entries = [f"{part}: {tip}" for part, tip in zip(parts, tips[names[0]], strict=True)]
     table: list[Sequence[str | float]] = [("variant", "part", column)]

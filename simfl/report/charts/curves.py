@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Floats, Ids
-from simfl.report import forked
+from simfl.report import forked, formats
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
 from simfl.report.measures import TIME, Measure, on_grid
@@ -24,6 +24,8 @@ POINTS = 400
 """A single run has at most about as many points: the least and the most of every stretch."""
 TOGETHER = 8
 """More variants than this get a picture each."""
+HEADING = 44
+"""Characters of a variant's name above it."""
 PICTURES = 24
 """At most so many pictures; what they have in common is drawn once."""
 SMALL = (370, 210)
@@ -85,6 +87,7 @@ def curves(
         "size": (WIDE if wide else WIDTH, HEIGHT),
         "small": SMALL if len(groups) > TOGETHER else None,
         "pictures": PICTURES,
+        "heading": HEADING,
     }
     return Drawing(title, about.strip(), draw(data), legend(groups), data)
 
@@ -181,7 +184,7 @@ def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> 
     if focus is not None:
         title = f"{series[focus]['name']}: {title}"
     plot = Plot(title, x, y, width=width, height=height)
-    plot.heading("" if focus is None else series[focus]["name"])
+    plot.heading("" if focus is None else formats.shortened(series[focus]["name"], HEADING))
     for mark in data["marks"]:
         if mark["y"] == y_data["key"]:
             plot.across(mark["value"], mark["text"])
