@@ -27,7 +27,7 @@ NAMES = {
     "wasted_bytes": "wasted",
     "energy_j": "energy at work",
     "idle_energy_j": "energy idle",
-    "normalised_time": "÷ deadline",
+    "normalised_time": "last arrival / deadline",
 }
 
 
@@ -150,8 +150,8 @@ def legend(comparison: Comparison) -> list[str]:
         )
     if Column(NORMALISED) in comparison.columns:
         lines.append(
-            "÷ deadline: time to the last arrival of a round by its deadline, in the mean of all "
-            "rounds that have one."
+            "Last arrival / deadline: time to the last arrival of a round by its deadline, in the "
+            "mean of all rounds that have one."
         )
     return lines + (_legend_of_ratios(compared, str(comparison.baseline)) if compared else [])
 

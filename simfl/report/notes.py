@@ -113,12 +113,15 @@ def _never_trained(groups: Groups) -> list[str]:
     issued, dropped = (sum(counts[key] for counts in trainings) for key in ("issued", "dropped"))
     if not dropped or all(run.time_only for run in runs):
         return []
-    return [f"{dropped:,} of {issued:,} trainings were dropped before they cost."]
+    return [
+        f"{dropped:,} of {formats.plural(issued, 'training')} were never computed, as their "
+        "updates came to nothing; their time, bytes and energy count."
+    ]
 
 
 def _worst_few(by_severity: list[tuple[float, str]]) -> list[str]:
     """Return the worst few in one line, or nothing."""
     ranked = [text for _, text in sorted(by_severity, key=lambda pair: -pair[0])]
     others = len(ranked) - NAMED
-    more = [f"less with {formats.plural(others, 'other variant')}"] if others > 0 else []
+    more = [f"fewer with {formats.plural(others, 'other variant')}"] if others > 0 else []
     return ["; ".join(ranked[:NAMED] + more)] if ranked else []

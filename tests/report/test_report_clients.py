@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
-from simfl.report.charts.clients import participation
+from simfl.report.charts.clients import client_times, participation
 from simfl.runs.options import Options
 from simfl.runs.run import run
 from simfl.scenario import Scenario
+from tests.made_runs import made_run
 from tests.tiny import TINY
 
 
@@ -34,3 +35,13 @@ def test_a_large_fleet_is_drawn_by_the_steps_of_its_curve(tmp_path: Path) -> Non
     heard = int((result.participations > 0).sum())
     step = max(across for across, up in corners if up < bottom)
     assert abs((step - first) / (last - first) - heard / 5000) < 1e-3
+
+
+def test_updates_that_arrived_for_nothing_did_not_count(tmp_path: Path) -> None:
+    """Discarded ones were said never to have arrived, and a share of 0.4% to be 0%."""
+    for rounds, told in ((2, "50%"), (250, "<1%")):
+        made = made_run(tmp_path / str(rounds), "v", 0, [0.1] * rounds)
+        made.clients.loc[0, "outcome"] = "discarded"
+        drawing = client_times({"v": [made]})
+        assert drawing is not None
+        assert drawing.legend == [("c0", f"updates ({told} did not count)")]

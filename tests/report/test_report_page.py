@@ -13,6 +13,8 @@ import pytest
 
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
+from simfl.report.charts.anatomy import anatomy
+from simfl.report.notes import notes
 from simfl.runs.anatomy import PHASES, Anatomy
 from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
@@ -330,6 +332,17 @@ def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path:
         writer.writerows(table)
     words = " ".join(check(write_report([RunResult(run.folder)], path)).words)
     assert "2 of 3 rounds had fewer clients than asked; updates of 2 of 2 devices counted" in words
+
+
+def test_notes_say_how_many_in_plain_words(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path, f"v{n}", 0, [0.1]) for n in range(5)]
+    for run in runs:
+        run.rounds["missing"] = 3
+        run.summary["trainings"] |= {"issued": 4, "dropped": 1, "computed": 3}
+    told = " ".join(text for _, text in notes(by_variant(runs)))
+    assert "fewer with 2 other variants" in told
+    assert "5 of 20 trainings were never computed, as their updates came to nothing" in told
+    assert "in 1 of 1 round." in anatomy({"v": runs[:1]}).about  # type: ignore[union-attr]
 
 
 def test_the_page_of_a_study_is_small(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_heads_are_broken_before_any_cell_is(tmp_path: Path) -> None:
     text = render(comparison, "table")
     for row in (row for part in sections(comparison) for row in part.rows):
         assert [cell for cell in row if cell not in text] == []
-    assert "÷ deadline: time to the last arrival of a round by its deadline" in text
+    assert "Last arrival / deadline: time to the last arrival of a round by its deadline" in text
 
 
 def test_programs_get_all_facts(noisy: Comparison) -> None:

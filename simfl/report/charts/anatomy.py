@@ -86,11 +86,10 @@ def _critical(anatomy: Anatomy) -> str:
     """Say which phase and which device rounds waited for most often."""
     longest = anatomy.phases_ns[:-1].argmax(axis=1)
     counts = np.bincount(longest, minlength=len(PHASES))
-    text = (
-        f"The longest phase: {PHASES[int(counts.argmax())]}, in {counts.max()} of {len(longest)} "
-        "rounds."
-    )
+    all_rounds = formats.plural(len(longest), "round")
+    phase = PHASES[int(counts.argmax())]
+    text = f"The longest phase: {phase}, in {counts.max():,} of {all_rounds}."
     return text + "".join(
-        f" Most often waited for: device {client}, in {often} rounds."
+        f" Most often waited for: device {client}, in {formats.plural(often, 'round')}."
         for client, often in anatomy.critical(1)
     )

@@ -102,8 +102,8 @@ def client_times(groups: Groups) -> Drawing | None:
     entries = []
     for index, (name, share) in enumerate(shares.items()):
         lost = 1 - float(np.isfinite(times[name]).mean()) if len(times[name]) else 0.0
-        words = f"{name if len(groups) > 1 else 'arrived'}"
-        words += f" ({formats.percent(lost, 0)} never arrived)" if lost else ""
+        words = f"{name if len(groups) > 1 else 'updates'}"
+        words += f" ({_share(lost)} did not count)" if lost else ""
         plot.outline(edges.tolist(), share.tolist(), f"line area {colour(index)}", words)
         entries.append((colour(index), words))
     about = f"From selection to arrival; the longest took {formats.duration(longest * per)}"
@@ -113,6 +113,17 @@ def client_times(groups: Groups) -> Drawing | None:
     about += "; logarithmic scale." if x.log else "."
     table = _histogram(shares, edges * per, "s")
     return Drawing("How long clients took", about, str(plot), entries, table=table)
+
+
+def _share(share: float) -> str:
+    """Return a share in whole percents; what is none and what is all is said of these alone.
+
+    >>> _share(0.004), _share(0.5), _share(0.996), _share(1)
+    ('<1%', '50%', '>99%', '100%')
+    """
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else formats.percent(share, 0)
 
 
 def _time_axis(times: Floats, timed: bool) -> Axis:
