@@ -188,7 +188,9 @@ def _frame(
     log: Sequence[str],
 ) -> None:
     """Give the axes the ticks of the report's."""
-    steps = max(3, round(width_mm / 25))
+    import matplotlib as mpl
+
+    steps = max(3, round(width_mm / (2.1 * mpl.rcParams["font.size"])))
     across = axis(extent(x, runs, (), vertical=False), steps, "x" in log)
     up = axis(extent(y, runs, (), vertical=True), 5, "y" in log)
     for name, scale in (("x", across), ("y", up)):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.axes import UNITS, Axis, linear
+from simfl.report.axes import UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.charts.base import Drawing, Rows, scale
 from simfl.report.comparison import TEXT
@@ -169,7 +169,7 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
         low, high = choice.bounds
         label = f"{path} ({choice.unit})" if choice.unit else path
         room = (high - low) / 25
-        x = linear(label, low - room, high + room)
+        x = logarithmic(label, low, high) if choice.log else linear(label, low - room, high + room)
         places = [leading_number(trial.parameters[path]) or 0.0 for _, trial in shown]
     else:
         names = [as_written(value) for value in choice]

@@ -96,6 +96,15 @@ def test_long_names_stand_below_the_axes(tmp_path: Path) -> None:
     assert plot(runs, height_mm=60).get_figheight() == pytest.approx(60 / 25.4)
 
 
+@pytest.mark.parametrize(("width_mm", "style"), [(85.0, "paper"), (175, "paper"), (250, "slide")])
+def test_ticks_are_as_many_as_the_letters_leave_room_for(
+    runs: list[RunResult], width_mm: float, style: str
+) -> None:
+    """Of a column's width there were two."""
+    [axes] = plot(runs, width_mm=width_mm, style=style).axes
+    assert 4 <= len(axes.get_xticks()) <= width_mm / 10
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

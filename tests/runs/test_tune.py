@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Mapping
 from itertools import product
@@ -366,6 +367,16 @@ class TestCommand:
         path.write_text(json.dumps(LEARNS))
         assert main(["tune", str(path), *options, "--out", str(tmp_path / "out")]) == 2
         assert told in capsys.readouterr().err
+
+
+def test_what_is_drawn_by_ratio_is_shown_by_ratio(tmp_path: Path) -> None:
+    rate = {"min": 0.001, "max": 0.1, "log": True}
+    spec = {**CLOCK, "parameters": {"training.optimizer.lr": rate}, "trials": 2}
+    html = page(timed(tmp_path, spec))
+    shown = html.split("<b>training.optimizer.lr</b>")[1].split("</figure>")[0]
+    assert re.findall(r'<text class="tick (?:mid|end)" [^>]*>([^<]*)', shown)[:3] == [
+        "0.001", "0.002", "0.005",
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
