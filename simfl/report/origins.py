@@ -87,7 +87,7 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table
         for path in differing
     ]
     about = "What differs; everything else is the same, random numbers too."
-    return about, Table(["", *scenarios], rows, list(scenarios))
+    return about, Table(["option", *scenarios], rows, list(scenarios))
 
 
 def _table_of_runs(runs: Sequence[RunResult]) -> Table:
@@ -124,7 +124,7 @@ def _table_of_versions(runs: Sequence[RunResult]) -> Table:
         ]
         for path in paths
     ]
-    return Table(["", ""], rows)
+    return Table(["fact", "value"], rows, ["value"])
 
 
 def _texts(data: Mapping[str, Any]) -> dict[str, str]:

@@ -130,7 +130,9 @@ function picture(chart, state, width, height, focus, first) {
   for (const one of focus === null ? shown : [chart.series[focus]]) curve(one, one.css);
   if (cut) out += "</g>";
   const title = (focus === null ? "" : chart.series[focus].name + ": ") + `${ya.label} by ${xa.label}`;
-  return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}">${out}</svg>`, x, y, px, py, left: LEFT, width, height, focus};
+  const ends = [x, y].filter(a => a.ticks.length).map(a => `${a.label} from ${a.ticks[0][1]} to ${a.ticks[a.ticks.length - 1][1]}`);
+  const desc = `Axes: ${ends.join(", ")}.`;
+  return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}"><desc>${esc(desc)}</desc>${out}</svg>`, x, y, px, py, left: LEFT, width, height, focus};
 }
 function fociOf(chart, state, small) {
   return small ? chart.series.map((_, i) => i).filter(i => !state.hidden.has(i)).slice(0, chart.pictures) : [null];

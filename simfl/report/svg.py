@@ -184,8 +184,18 @@ class Plot:
         return (
             f'<svg viewBox="0 0 {self._width} {self._height}" width="{self._width}" role="img" '
             f'aria-label="{escape(self._title)}" data-x="{escape(self._zoomable())}">'
+            f"<desc>{escape(self._described())}</desc>"
             f'{"".join(frame)}{side}<g class="area">{"".join(shapes)}</g></svg>'
         )
+
+    def _described(self) -> str:
+        """Say what the axes show, to those who can't see them."""
+        told = [
+            f"{a.label} from {a.ticks[0][1]} to {a.ticks[-1][1]}"
+            for a in (self._x, self._y)
+            if a.label and a.ticks
+        ]
+        return f"Axes: {', '.join(told)}."
 
     def _zoomable(self) -> str:
         """Return what the page's script needs to draw other ticks when its reader zooms in."""

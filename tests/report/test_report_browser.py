@@ -97,7 +97,7 @@ def test_the_script_draws_what_the_page_came_with(page: Path, tmp_path: Path) ->
       const all = (html, what) => [...inner(html).querySelectorAll(what)];
       const numbers = html => all(html, "path").map(p => p.getAttribute("d")).join(" ")
         .match(/-?[0-9.]+/g).map(Number);
-      const words = html => all(html, "text").map(t => t.textContent).sort();
+      const words = html => all(html, "text, desc").map(t => t.textContent).sort();
       const redrawn = simfl.redraw(f), [a, b] = [numbers(f.still), numbers(redrawn)];
       return {name: f.chart.name, same: a.length === b.length,
         off: Math.max(...a.map((v, i) => Math.abs(v - b[i]))),

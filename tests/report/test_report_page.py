@@ -80,6 +80,14 @@ def test_well_formed_and_self_contained(compared: list[RunResult], tmp_path: Pat
         assert not re.search(r"url\(|@import|https?:|import\(|fetch\(|XMLHttp|sendBeacon", text)
 
 
+def test_landmarks_heads_and_charts_have_words(compared: list[RunResult], tmp_path: Path) -> None:
+    page = write_report(compared, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<main>") == 1
+    assert not re.search(r"<th[^>]*></th>", page)
+    assert page.count("<desc>") == page.count("<svg ")
+    assert "<desc>Axes: virtual time (min) from 0 to " in page
+
+
 def test_the_script_is_small() -> None:
     script = files("simfl.report").joinpath("page.js").read_bytes()
     assert len(script) <= 60_000
