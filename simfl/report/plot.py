@@ -43,7 +43,7 @@ WIDTHS = {"column": 85.0, "page": 175.0, "slide": 250.0}
 """Millimetres: a column and the page of most journals, and a slide."""
 SHAPE = 0.68
 """Height by width."""
-COLOURS = ("#0067a8", "#d2570a", "#0b8a63", "#b8479a", "#b8860b", "#3c9fd6", "#6a4fb3", "#6b7280")
+COLOURS = ("#0067a8", "#d2570a", "#0b8a63", "#b8479a", "#b8860b", "#3899d0", "#6a4fb3", "#6b7280")
 """Those of the report: told apart by the colour-blind, and in grey with the dashes beyond them."""
 DASHES: tuple[Any, ...] = (
     "-", (0, (5, 2)), (0, (1, 1.5)),

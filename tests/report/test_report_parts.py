@@ -14,7 +14,9 @@ from simfl.core.rows import OUTCOMES
 from simfl.report import formats, measures, words
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
-from simfl.report.charts.costs import bytes_by_purpose
+from simfl.report.charts.anatomy import CSS as ANATOMY_CSS
+from simfl.report.charts.costs import BYTE_CSS, bytes_by_purpose
+from simfl.report.plot import COLOURS
 from simfl.report.results import results
 from simfl.report.svg import Plot
 from simfl.report.words import Standing
@@ -290,6 +292,30 @@ def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:
     told = " ".join(words.headline(by_variant(find_runs([tmp_path]))))
     assert told.startswith("a and b are not distinguishable in the time they took to reach 70%.")
     assert "first" not in told
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of `#rrggbb` (WCAG 2.2)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_what_is_drawn_is_seen_on_its_paper() -> None:
+    """Contrast of shapes, 3 to 1 or more (WCAG 2.2, 1.4.11); the palest two have an edge."""
+    style = files("simfl.report").joinpath("style.css").read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#\w{6})\b", part)) for part in style.split("@media")[:2]
+    )
+    shapes = {"edge", *(f"c{n}" for n in range(8)), *OUTCOMES}
+    shapes |= {css.removeprefix("p-") for css in (*ANATOMY_CSS, *BYTE_CSS) if " " not in css}
+    shapes -= {"wait", "unfinished"}
+    assert ".o-unfinished, .p-wait { stroke: var(--edge);" in style
+    for scheme, paper in ((light, "#ffffff"), (dark, dark["card"])):
+        for shape in shapes:
+            pair = sorted((_luminance(scheme[shape]), _luminance(paper)))
+            assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 3, shape
+    assert [light[f"c{n}"] for n in range(8)] == list(COLOURS)
 
 
 def test_dark_colours_are_for_screens() -> None:
