@@ -1,12 +1,17 @@
 """An explanation of a run as text."""
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from simfl.report import formats
 from simfl.runs.explain import Explanation
+from simfl.runs.folder import CLIENTS
+from simfl.runs.participations import Participation
 
 WIDTH = 100
+MOST = 40
+"""Participations of a round that have a line; its table has them all."""
 MEANING = {
     "idle": "nobody was at work for it yet",
     "poll": "the selector's questions were out",
@@ -26,6 +31,8 @@ def as_text(explanation: Explanation) -> str:
     blocks = [_head(explanation), _phases(explanation), _whom_it_waited_for(explanation)]
     if explanation.round is None:
         blocks.append(_what_if(explanation))
+    elif explanation.participations:
+        blocks.append(_participations(explanation))
     return "\n\n".join("\n".join(map(_wrapped, lines)) for lines in map(list, blocks) if lines)
 
 
@@ -63,9 +70,16 @@ def _phases(explanation: Explanation) -> Iterator[str]:
 def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
     run = explanation.run
     names = dict(zip(run.part("client").tolist(), run.part("group").tolist(), strict=True))
+    by_deadline = math.isfinite(explanation.deadline_s)
+    if by_deadline:
+        deadline = formats.duration(explanation.deadline_s)
+        late = explanation.outcomes.get("late", 0)
+        yield f"It ended by its deadline of {deadline}; late: {late}."
     if explanation.round is not None:
         for client, _ in explanation.critical:
-            yield f"It waited last for device {client} ({names[client]})."
+            device = f"device {client} ({names[client]})"
+            last = f"The last update in time was that of {device}."
+            yield last if by_deadline else f"It waited last for {device}."
         if not explanation.critical:
             yield "No update counted in it."
     elif explanation.critical:
@@ -80,6 +94,32 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
     ]
     if asked:
         yield f"Of {formats.plural(asked, 'participation')}: {formats.listed(parts)}."
+
+
+def _participations(explanation: Explanation) -> Iterator[str]:
+    parts = explanation.participations
+    yield "Its participations, those that came to nothing first, then the slowest:"
+    rows = [["device", "outcome", "download", "compute", "upload", "cut off in"]]
+    for part in parts[:MOST]:
+        took = map(formats.duration, (part.download_s, part.compute_s, part.upload_s))
+        rows.append([f"{part.client} ({part.group})", part.outcome, *took, _cut_off(part)])
+    yield from _columns(rows, "<<>>><")
+    if len(parts) > MOST:
+        yield f"  and {len(parts) - MOST:,} more: {explanation.run.folder / CLIENTS} has all"
+
+
+def _cut_off(part: Participation) -> str:
+    """Return in which phase a participation was cut off, and how far it had come."""
+    if not part.cut_off_in:
+        return ""
+    text = part.cut_off_in
+    if text != "compute":
+        share = math.isfinite(part.moved_share)
+        moved = formats.percent(part.moved_share, 0) if share else formats.size(part.moved_bytes)
+        text += f", {moved} {'sent' if text == 'upload' else 'received'}"
+    if math.isfinite(part.cut_off_after_s):
+        text += f", after {formats.duration(part.cut_off_after_s)}"
+    return text
 
 
 def _what_if(explanation: Explanation) -> Iterator[str]:

@@ -153,6 +153,7 @@ def changes(run: RunResult) -> list[Change]:
     scenario = run.scenario
     candidates = [
         *_policy(scenario),
+        *_deadline(run),
         *_class(run),
         *_links(scenario),
         *_availability(scenario["fleet"]),
@@ -173,6 +174,14 @@ def _policy(scenario: Mapping[str, Any]) -> Iterator[Change]:
         yield Change("a deadline that 30% of the fleet miss", tuple(sets))
     if policy.get("over_select") == "100%":
         yield Change("without the slowest of 120% asked", (f"{path}.over_select=120%",))
+
+
+def _deadline(run: RunResult) -> Iterator[Change]:
+    """Yield that those are waited for whom a deadline cut off."""
+    policy = run.scenario["rounds"]["policy"]
+    enforced = policy.get("deadline", "none") != "none" and policy.get("enforce", True)
+    if enforced and run.outcomes["late"]:
+        yield Change("without a deadline", ("rounds.policy.deadline=none",))
 
 
 def _class(run: RunResult) -> Iterator[Change]:

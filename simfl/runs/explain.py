@@ -10,8 +10,13 @@ import numpy as np
 from simfl.errors import InputError
 from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
+from simfl.runs.eventlog import finite
 from simfl.runs.options import Options
+from simfl.runs.participations import Participation, participations_of
 from simfl.runs.result import RunResult
+
+INSTANT_S = 1e-9
+"""Times that differ by less are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +32,8 @@ class Explanation:
         after_last_ns: how many of them came after the last round.
         critical: clients that rounds waited for last, most often first, and how many rounds each.
         outcomes: participations by what became of them.
+        participations: of one round, those that came to nothing first (all of a run: none).
+        deadline_s: what ended the round, relative to its start (NaN: something else did).
         what_if: what would have shortened it.
         why_none: why nothing of that was computed ("": it was).
     """
@@ -39,6 +46,8 @@ class Explanation:
     after_last_ns: int
     critical: Sequence[tuple[int, int]]
     outcomes: Mapping[str, int]
+    participations: Sequence[Participation] = ()
+    deadline_s: float = math.nan
     what_if: WhatIf = field(default_factory=WhatIf)
     why_none: str = ""
 
@@ -58,7 +67,9 @@ class Explanation:
             "phases_ns": dict(self.phases_ns),
             "after_last_round_ns": self.after_last_ns,
             "critical_clients": [{"client": c, "rounds": n} for c, n in self.critical],
-            "participations": dict(self.outcomes),
+            "outcomes": dict(self.outcomes),
+            "participations": [part.as_dict() for part in self.participations],
+            "ended_by_deadline_s": finite(self.deadline_s),
             "shortened_by": [_plain(case) for case in self.what_if.cases],
             "lost_share_unchanged": None if math.isnan(self.what_if.lost) else self.what_if.lost,
             "why_not_computed": self.why_none,
@@ -110,8 +121,8 @@ def explain(
         int(anatomy.phases_ns[-1].sum()),
         anatomy.critical(),
         run.outcomes,
-        tried,
-        why,
+        what_if=tried,
+        why_none=why,
     )
 
 
@@ -143,5 +154,16 @@ def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
         0,
         [] if client == NOBODY else [(client, 1)],
         dict(zip(outcomes.tolist(), counts.tolist(), strict=True)),
+        participations_of(run, round_),
+        _ended_by_s(run, place),
         why_none="only of whole runs",
     )
+
+
+def _ended_by_s(run: RunResult, place: int) -> float:
+    """Return the deadline that ended a round (NaN: something else did)."""
+    deadline_s, late = run.column("deadline_s")[place], run.column("late")[place]
+    enforced = run.scenario["rounds"]["policy"].get("enforce", True)
+    lasted_s = run.column("end_s")[place] - run.column("start_s")[place]
+    by_it = late and enforced and lasted_s > deadline_s - INSTANT_S
+    return float(deadline_s) if by_it else math.nan

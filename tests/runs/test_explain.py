@@ -104,6 +104,84 @@ def test_numbers_of_a_file_are_left_out(tmp_path: Path) -> None:
     assert "a deadline that 30% of the fleet miss" in known(told)
 
 
+def by_deadline(top: Path, **policy: Any) -> RunResult:
+    fleet = [
+        {"name": "quick", "count": 4, "compute": "400 samples/s"},
+        {"name": "thinks", "count": 2, "compute": "2 samples/s"},
+        {"name": "sends", "count": 2, "compute": "400 samples/s", "uplink": "1 kbit/s"},
+    ]
+    rounds = {"clients": 8, "stop": {"rounds": 3}, "policy": {"deadline": "5 s"} | policy}
+    return made(top, fleet=fleet, rounds=rounds)
+
+
+class TestRound:
+    def test_stragglers_are_named_with_the_phase_that_was_cut_off(self, tmp_path: Path) -> None:
+        result = by_deadline(tmp_path)
+        told = explain(result, 2)
+        assert told.deadline_s == 5.0
+        assert [part.outcome for part in told.participations] == ["late"] * 4 + ["arrived"] * 4
+        thinks, *_, sends = told.participations[:4]
+        assert (thinks.client, thinks.group, thinks.cut_off_in) == (4, "thinks", "compute")
+        assert thinks.cut_off_after_s == pytest.approx(5.0)
+        assert (sends.client, sends.cut_off_in) == (7, "upload")
+        after_s = 5.0 - sends.compute_s
+        assert sends.cut_off_after_s == pytest.approx(after_s)
+        assert sends.moved_bytes == pytest.approx(after_s * 1000 / 8, abs=1)
+        size = result.part("upload_bytes")[result.used][0]
+        assert sends.moved_share == sends.moved_bytes / size
+        slowest_first = [part.compute_s + part.upload_s for part in told.participations[4:]]
+        assert slowest_first == sorted(slowest_first, reverse=True)
+        text = as_text(told)
+        assert "It ended by its deadline of 5.0 s; late: 4." in text
+        assert f"upload, {100 * sends.moved_share:.0f}% sent, after {after_s:.1f} s" in text
+
+    def test_a_deadline_that_is_not_enforced_ends_no_round(self, tmp_path: Path) -> None:
+        told = explain(by_deadline(tmp_path, enforce=False, over_select="100%"), 1)
+        assert np.isnan(told.deadline_s)
+        assert "It waited last for device" in as_text(told)
+        assert {part.cut_off_in for part in told.participations} == {""}
+
+    def test_when_devices_left_is_in_the_log(self, tmp_path: Path) -> None:
+        compute = {"compute": "20 samples/s"}
+        outages = {"name": "on_off", "on": "2 s", "off": "2 s"}
+        fleet = {"count": 8, "availability": outages, "on_offline": "abort"} | compute
+        result = made(tmp_path, fleet=fleet, rounds={"clients": 4, "stop": {"rounds": 20}})
+        gone = [
+            part
+            for round_ in result.column("round").tolist()
+            for part in explain(result, round_).participations
+            if part.outcome == "offline"
+        ]
+        assert gone
+        for part in gone:
+            assert part.cut_off_in == "compute"
+            assert 0 <= part.cut_off_after_s < 60 / 20
+
+    def test_of_many_participations_the_first_are_printed(self, tmp_path: Path) -> None:
+        rounds = {"clients": 50, "stop": {"rounds": 1}}
+        result = made(tmp_path, fleet={"count": 50, "compute": "50 samples/s"}, rounds=rounds)
+        text = " ".join(as_text(explain(result, 1)).split())
+        assert text.count(" arrived ") == 41  # and once in the sentence above
+        assert f"and 10 more: {result.folder / 'clients.csv'} has all" in text
+
+    def test_a_short_log_does_not_say_when(self, tmp_path: Path) -> None:
+        scenario = Scenario.from_dict(by_deadline(tmp_path / "full").scenario)
+        short = run(scenario, tmp_path / "short", Options(time_only=True, log="rounds"))[0]
+        part = explain(short, 1).participations[0]
+        assert part.cut_off_in == "compute"
+        assert np.isnan(part.cut_off_after_s)
+        assert part.as_dict()["cut_off_after_s"] is None
+
+
+def test_whoever_a_deadline_cut_off_is_waited_for_without_it(tmp_path: Path) -> None:
+    result = by_deadline(tmp_path)
+    told = explain(result)
+    waited = next(c for c in told.what_if.cases if c.change.name == "without a deadline")
+    assert waited.change.sets == ("rounds.policy.deadline=none",)
+    assert waited.time_s > told.end_s
+    assert waited.lost == 0 < told.what_if.lost
+
+
 class TestCommand:
     def test_it_says_phases_whom_it_waited_for_and_what_would_help(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -120,6 +198,8 @@ class TestCommand:
         ends = np.rint(result.column("end_s") * 1e9)
         assert sum(told["phases_ns"].values()) == told["elapsed_ns"] == ends[1] - ends[0]
         assert told["shortened_by"] == []
+        assert [part["outcome"] for part in told["participations"]] == ["arrived"] * 4
+        assert told["outcomes"] == {"arrived": 4}
 
     def test_it_is_told_what_can_not_be_explained(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
