@@ -9,9 +9,7 @@ from rich.table import Table
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Unit
 from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
-
-WIDTH = 160
-"""Of the table where the output is no terminal."""
+from simfl.report.width import text_width
 
 _RATES: tuple[Unit, ...] = (
     ("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)
@@ -29,10 +27,9 @@ _NUMBERS: dict[str, tuple[str, tuple[Unit, ...]]] = {
 
 def show(facts: FleetFacts) -> None:
     """Print a table, a column per group, and what to expect of a round."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=WIDTH)
-    table = Table("", box=box.SIMPLE_HEAD, pad_edge=False)
+    console = Console(highlight=False, width=text_width())
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True)
     for group in facts.groups:
         table.add_column(group.name, justify="right", overflow="fold")
     for name, cells in _lines(facts.groups, math.isfinite(facts.deadline_s)):

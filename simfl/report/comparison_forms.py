@@ -3,18 +3,17 @@
 import csv
 import io
 import json
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simfl.report.cautions import diverged, seen_unequally, unheard
 from simfl.report.comparison import Section, legend, sections
+from simfl.report.width import text_width
 from simfl.runs.compare import Cell, Comparison
 from simfl.runs.eventlog import finite
 from simfl.runs.statistics import Ratio
-
-WIDTH = 100
-"""Columns of text."""
 
 
 def render(comparison: Comparison, form: str) -> str:
@@ -34,17 +33,18 @@ def _sentence(text: str) -> str:
 
 
 def as_table(comparison: Comparison) -> str:
-    """Return aligned text; tables wider than `WIDTH` are cut in several."""
+    """Return aligned text; tables wider than the terminal are cut, and long names folded."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    file = io.StringIO()
-    console = Console(file=file, width=WIDTH, highlight=False, markup=False, color_system=None)
-    for part in (fitting for whole in sections(comparison) for fitting in _fitting(whole)):
+    file, width = io.StringIO(), text_width()
+    console = Console(file=file, width=width, highlight=False, markup=False, color_system=None)
+    wholes = (_named_shortly(whole, width // 3) for whole in sections(comparison))
+    for part in (fitting for whole in wholes for fitting in _fitting(whole, width)):
         table = Table(title=part.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
-        broken = sum(GAP + max(map(len, column)) for column in columns) > WIDTH
+        broken = sum(GAP + max(map(_longest, column)) for column in columns) > width
         for index, column in enumerate(columns):
             head = textwrap.fill(column[0], _width(column)) if broken else column[0]
             table.add_column(head, justify="right" if index else "left", overflow="fold")
@@ -60,14 +60,39 @@ GAP = 3
 """Between two columns of a table: a space on both sides of its rule."""
 
 
-def _fitting(part: Section) -> Iterator[Section]:
-    """Yield `part` in tables no wider than `WIDTH`, so that no cell need be broken."""
+def _named_shortly(part: Section, width: int) -> Section:
+    """Return `part` with the names in its first column folded to `width`, or a head's."""
+    width = max(width, len(part.heads[0]))
+    return Section(part.title, part.heads, [[_folded(n, width), *row] for n, *row in part.rows])
+
+
+def _folded(name: str, width: int) -> str:
+    """Return a name in lines of `width` at most, cut after a mark where there is one."""
+    lines = [""]
+    for word in re.findall(r"[^\s,;_=-]*[\s,;_=-]?", name):
+        if len(lines[-1]) + len(word) > width and lines[-1].strip():
+            lines.append("  ")
+        while len(lines[-1]) + len(word) > width:
+            room = width - len(lines[-1])
+            lines[-1] += word[:room]
+            word = word[room:]
+            lines.append("  ")
+        lines[-1] += word
+    return "\n".join(line for line in lines if line.strip())
+
+
+def _longest(cell: str) -> int:
+    return max(map(len, cell.split("\n")))
+
+
+def _fitting(part: Section, most: int) -> Iterator[Section]:
+    """Yield `part` in tables no wider than `most`, so that no cell need be broken."""
     columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
     names, *others = columns
     title, taken = part.title, list[list[str]]()
     for column in others:
         width = sum(GAP + _width(shown) for shown in (names, *taken, column))
-        if taken and width > WIDTH:
+        if taken and width > most:
             yield _of_columns(title, [names, *taken])
             title, taken = f"{part.title}, continued", []
         taken.append(column)
@@ -77,7 +102,7 @@ def _fitting(part: Section) -> Iterator[Section]:
 def _width(column: Sequence[str]) -> int:
     """Return how wide a column is whose head may be broken between words."""
     head, *cells = column
-    return max(map(len, [*head.split(), *cells]))
+    return max(map(_longest, [*head.split(), *cells]))
 
 
 def _of_columns(title: str, columns: Sequence[Sequence[str]]) -> Section:

@@ -5,11 +5,13 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from simfl.report import formats
+from simfl.report.width import text_width
 from simfl.runs.explain import Explanation
 from simfl.runs.folder import CLIENTS
 from simfl.runs.participations import Participation
 
-WIDTH = 100
+LEAST = 16
+"""Columns of a last cell, however narrow the text is."""
 MOST = 40
 """Participations of a round that have a line; its table has them all."""
 MEANING = {
@@ -37,8 +39,10 @@ def as_text(explanation: Explanation) -> str:
 
 
 def _wrapped(line: str) -> str:
-    """Return `line` in lines of a page's width, unless it is to be copied."""
-    return line if "--set" in line else textwrap.fill(line, WIDTH, break_on_hyphens=False)
+    """Return `line` in lines of the text's width, unless it is so already or is to be copied."""
+    if "--set" in line or "\n" in line:
+        return line
+    return textwrap.fill(line, text_width(), break_on_hyphens=False, break_long_words=False)
 
 
 def _head(explanation: Explanation) -> Iterator[str]:
@@ -154,7 +158,12 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
 
 
 def _columns(rows: Sequence[Sequence[str]], aligned: str) -> Iterator[str]:
+    """Yield rows with their cells below each other; the last one is folded where it must be."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = sum(2 + width for width in widths[:-1]) + 2
+    room = max(LEAST, text_width() - left)
     for row in rows:
-        cells = (f"{cell:{to}{w}}" for cell, to, w in zip(row, aligned, widths, strict=True))
-        yield f"  {'  '.join(cells)}".rstrip()
+        *cells, last = (f"{cell:{to}{w}}" for cell, to, w in zip(row, aligned, widths, strict=True))
+        folded = f"\n{' ' * left}".join(textwrap.wrap(last, room, drop_whitespace=True))
+        shown = last if len(last) <= room else folded
+        yield f"  {'  '.join([*cells, shown])}".rstrip()

@@ -12,7 +12,8 @@ import pytest
 
 from simfl.errors import InputError
 from simfl.report.comparison import cell_text, sections
-from simfl.report.comparison_forms import WIDTH, render
+from simfl.report.comparison_forms import render
+from simfl.report.width import PIPED
 from simfl.runs.compare import Cell, Comparison, compare
 from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
@@ -116,17 +117,36 @@ def test_what_chance_explains_is_told(noisy: Comparison) -> None:
     assert "| median never, 2 of 3 never |" in "\n".join(lines)
 
 
-def test_a_table_fits_a_hundred_columns(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("columns", "most"), [("", PIPED), ("80", 80), ("160", 160)])
+def test_a_table_fits_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str, most: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     for index in range(9):
         for seed in range(3):
-            name = f"a-variant-with-a-long-name-{index}"
+            name = f"a-variant-with-a-name-{index}"
             made_run(tmp_path, name, seed, reaches(30 + index + seed, 60), targets=(0.3, 0.7))
-    comparison = compare(_runs(tmp_path), baseline="a-variant-with-a-long-name-0")
+    comparison = compare(_runs(tmp_path), baseline="a-variant-with-a-name-0")
     text = render(comparison, "table")
-    assert max(map(len, text.splitlines())) <= WIDTH
+    assert most - 40 < max(map(len, text.splitlines())) <= most
     assert "…" not in text
     figures = [cell for part in sections(comparison)[:2] for row in part.rows for cell in row]
     assert [cell for cell in figures if cell not in text] == []
+
+
+def test_long_names_are_folded_instead_of_every_number_having_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "rounds.policy.deadline-30s_selection-power_of_choice_" + 40 * "x"
+    made_run(tmp_path, name, 0, reaches(30, 60), targets=())
+    comparison = compare(_runs(tmp_path))
+    text = render(comparison, "table")
+    assert text.count("whole runs") == 2  # of eight columns
+    assert max(map(len, text.splitlines())) <= 80
+    words = [line.split()[0] for line in text.splitlines() if line.strip()]
+    assert "".join(words[words.index("rounds.policy.deadline-") :]).startswith(name)
+    assert name in render(comparison, "markdown")
 
 
 def test_heads_are_broken_before_any_cell_is(tmp_path: Path) -> None:

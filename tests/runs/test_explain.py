@@ -201,6 +201,19 @@ class TestCommand:
         assert [part["outcome"] for part in told["participations"]] == ["arrived"] * 4
         assert told["outcomes"] == {"arrived": 4}
 
+    def test_its_tables_fit_the_terminal(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        result = by_deadline(tmp_path)
+        for columns in (80, 120):
+            monkeypatch.setenv("COLUMNS", str(columns))
+            assert main(["explain", str(result.folder), "--no-what-if"]) == 0
+            lines = capsys.readouterr().out.splitlines()
+            assert max(map(len, lines)) <= columns
+            [at] = [n for n, line in enumerate(lines) if line.startswith("  wait")]
+            folded = lines[at + 1].startswith(10 * " ")
+            assert folded == (columns == 80)
+
     def test_it_is_told_what_can_not_be_explained(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
