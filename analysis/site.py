@@ -14,14 +14,15 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import typer
 import yaml
 
-from analysis.markdown import LINK
+from analysis.markdown import LINK, anchors
 from simfl import __version__
 from simfl.cli.app import app, load_commands
 from simfl.core import rows
@@ -29,6 +30,7 @@ from simfl.runs.summary import MEANINGS
 from simfl.scenario.catalogue import DEVICES, catalogue
 from simfl.scenario.describe import Description, Option, options
 from simfl.scenario.distributions import DISTRIBUTIONS
+from simfl.scenario.keys import keys
 from simfl.scenario.kinds import KINDS, registry
 from simfl.scenario.part import Part
 from simfl.scenario.references import references
@@ -105,12 +107,18 @@ def scenario_page() -> str:
         "Quantities are text with a unit. Where a component is taken, give its name, or "
         "`{name: ..., option: ...}`.",
         _part("The scenario", Scenario, parts),
-        *(_part(name, part, parts) for name, part in parts.items()),
+        *(_part(_titled(part), part, parts) for part in parts.values()),
         "## Distributions\n\nAny number of a device can be `{distribution: NAME, ...}`; quantities "
         "have the unit of the number. Every device has a draw of its own.",
         *(_part(name, draw, parts, level=3) for name, draw in DISTRIBUTIONS.items()),
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def _titled(part: type[Part]) -> str:
+    """Return the heading of a part: its name, and its path if it has but one."""
+    paths = [key.path + key.items for key in keys(lambda *_: []) if key.part is part]
+    return f"{part.__name__}: `{paths[0]}`" if len(paths) == 1 else part.__name__
 
 
 def _parts(model: type[Any]) -> Iterator[type[Part]]:
@@ -140,7 +148,9 @@ def _part(title: str, model: type[Any], parts: dict[str, type[Part]], level: int
     return f"{'#' * level} {title}\n\n{text}\n\n{_option_table(options(model), parts)}"
 
 
-def _option_table(declared: Sequence[Option], parts: Iterable[str] = ()) -> str:
+def _option_table(
+    declared: Sequence[Option], parts: Mapping[str, type[Part]] = MappingProxyType({})
+) -> str:
     """Return a table of options; types that are parts of a scenario lead to them."""
     described = [
         (
@@ -154,12 +164,13 @@ def _option_table(declared: Sequence[Option], parts: Iterable[str] = ()) -> str:
     return _table(("key", "takes", "default", "what"), described)
 
 
-def _linked(text: str, parts: Iterable[str]) -> str:
+def _linked(text: str, parts: Mapping[str, type[Part]]) -> str:
     for kind in KINDS:
         title = rf"\b{re.escape(registry(kind).kind)}(?=, by name)"
         text = re.sub(title, rf"[\g<0>]({'components/' * bool(parts)}{kind}.md)", text)
-    for name in parts:
-        text = re.sub(rf"\b{name}\b", f"[{name}](#{name.lower()})", text)
+    for name, part in parts.items():
+        (anchor,) = anchors(f"# {_titled(part)}")
+        text = re.sub(rf"\b{name}\b", f"[{name}](#{anchor})", text)
     return text.replace("distribution", "[distribution](#distributions)") if parts else text
 
 

@@ -50,6 +50,8 @@ def test_every_component_has_its_place(kind: str, site: Path) -> None:
 
 def test_defaults_and_units_are_told(site: Path) -> None:
     page = (site / "scenario.md").read_text()
+    assert "## Group: `fleet[]`" in page
+    assert "| `stop` | [Stop](#stop-roundsstop) |" in page
     assert (
         "| `compute` | a compute rate, or a [distribution](#distributions) | `100 samples/s` |"
         in page

@@ -33,6 +33,14 @@ def kinds(incomplete: str) -> list[str]:
     return _beginning(incomplete, [*KINDS, DEVICES])
 
 
+def describable(incomplete: str) -> list[str]:
+    """Return kinds of components, and the sections of scenarios and the keys in them."""
+    from simfl.scenario.keys import keys, plain
+
+    paths = dict.fromkeys(plain(key.path) for key in keys(lambda _, __: []))
+    return [*kinds(incomplete), *_beginning(incomplete, paths)]
+
+
 def members(context: typer.Context, incomplete: str) -> list[str]:
     """Return the names of the kind that was given before."""
     from simfl.errors import InputError

@@ -1,4 +1,4 @@
-"""`simfl describe`: one component, its options and where it comes from."""
+"""`simfl describe`: a component or a key of scenarios, its options and where it comes from."""
 
 from typing import Annotated
 
@@ -12,7 +12,12 @@ from simfl.cli.app import app
 @app.command("describe")
 def describe(
     kind: Annotated[
-        str, typer.Argument(help="Such as selectors (or selector).", autocompletion=_complete.kinds)
+        str,
+        typer.Argument(
+            help="Such as selectors (or selector); or, alone, a component's name or a key of "
+            "scenarios, such as rounds.stop.",
+            autocompletion=_complete.describable,
+        ),
     ],
     name: Annotated[
         str | None,
@@ -24,18 +29,23 @@ def describe(
     as_json: shared.AsJson = False,
     allow_code: shared.AllowCode = False,
 ) -> None:
-    """Describe a component: its options, defaults, units and source."""
+    """Describe a component or key: options, defaults, units, source."""
     import json
     from dataclasses import asdict
 
-    from simfl.scenario.describe import Description, kind_of
+    from simfl.cli.list_ import list_
+    from simfl.scenario.describe import Description, is_kind
+    from simfl.scenario.describe_key import also, described
 
-    if name is None:
-        kind, name = kind_of(kind), kind
+    if name is None and is_kind(kind):
+        list_(kind, as_json)
+        return
     with shared.importing(allow_code):
-        description = Description.find(kind, name)
-    typer.echo(
-        json.dumps(asdict(description), indent=2, ensure_ascii=False)
-        if as_json
-        else str(description)
-    )
+        found = described(kind) if name is None else [Description.find(kind, name)]
+    if as_json:
+        told = [asdict(description) for description in found]
+        plain = told[0] if len(told) == 1 else told
+        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+    else:
+        more = [also(kind)] if isinstance(found[0], Description) and name is None else []
+        typer.echo("\n\n".join(filter(None, [*map(str, found), *more])))

@@ -4,7 +4,6 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -112,7 +111,7 @@ class Description:
     def __str__(self) -> str:
         blocks = [f"{self.name} ({self.kind})", self.text]
         if self.options:
-            blocks.append("Options:\n" + "\n".join(map(_lines, self.options)))
+            blocks.append("Options:\n" + "\n".join(map(option_lines, self.options)))
         blocks.append(f"Source: {self.source}" if self.source else "")
         blocks.append(f"To cite:\n{self.bibtex}" if self.bibtex else "")
         blocks.append(f"Code: {self.module}")
@@ -124,11 +123,8 @@ def kind_of(name: str) -> str:
 
     Raises:
         NameNotFound: nothing has.
-        InputError: several kinds have one, or it is a kind's own.
+        InputError: several kinds have one.
     """
-    with suppress(NameNotFound):
-        names = ", ".join(overview(name))
-        raise InputError(f"{name!r} is a kind of component; name one of: {names}")
     members = {kind: overview(kind) for kind in (*KINDS, DEVICES)}
     kinds = [kind for kind, names in members.items() if name in names]
     if len(kinds) > 1:
@@ -137,6 +133,14 @@ def kind_of(name: str) -> str:
     if not kinds:
         raise NameNotFound("component", name, {own for names in members.values() for own in names})
     return kinds[0]
+
+
+def is_kind(name: str) -> bool:
+    """Return whether a kind of component, or the devices, are called so (plural or singular)."""
+    try:
+        return bool(overview(name))
+    except NameNotFound:
+        return False
 
 
 def overview(kind: str) -> dict[str, str]:
@@ -159,7 +163,7 @@ def options(model: type[BaseModel]) -> list[Option]:
     """Return the keys of a component or of a scenario's part, its own before inherited ones."""
     own = [name for name in model.model_fields if name in model.__annotations__]
     names = [*own, *(name for name in model.model_fields if name not in own)]
-    return [_option(name, model.model_fields[name]) for name in names]
+    return [option_of(name, model.model_fields[name]) for name in names]
 
 
 def _flow(value: Any) -> str:
@@ -186,7 +190,8 @@ def _text(documented: object) -> str:
     return (inspect.getdoc(documented) or "").replace("``", "`")
 
 
-def _option(name: str, field: FieldInfo) -> Option:
+def option_of(name: str, field: FieldInfo) -> Option:
+    """Return the key that a `field`, called `name` in its class, is in a scenario."""
     default = None if field.is_required() else field.get_default(call_default_factory=True)
     return Option(
         name=field.alias or name,
@@ -265,7 +270,8 @@ def _annotation(annotation: Any) -> str:
     return str(getattr(annotation, "__name__", annotation))
 
 
-def _lines(option: Option) -> str:
+def option_lines(option: Option) -> str:
+    """Return what an option is as text, its name first."""
     default = "required" if option.required else f"default {_yaml(option.default)}"
     kind = f": {option.type}" if option.type else ""
     units = f"; units: {option.unit}" if option.unit else ""

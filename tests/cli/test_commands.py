@@ -121,15 +121,56 @@ def test_describe_without_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", "fedbuff"]) == 2
     told = "`simfl describe policies fedbuff` or `simfl describe aggregators fedbuff`"
     assert told in capsys.readouterr().err
-    for kind, members in {
-        "losses": "binary_cross_entropy",
-        "loss": "binary",
-        "devices": "ph",
-    }.items():
-        assert main(["describe", kind]) == 2
-        assert f"{kind!r} is a kind of component; name one of: {members}" in capsys.readouterr().err
     assert main(["describe", "ort"]) == 2
-    assert "unknown component 'ort'; did you mean 'oort'?" in capsys.readouterr().err
+    assert "unknown component or key 'ort'; did you mean 'oort'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["losses", "loss", "devices", "availability"])
+def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "describe", kind) == printed(capsys, "list", kind)
+    told = printed(capsys, "describe", kind, "--json")
+    assert told == printed(capsys, "list", kind, "--json")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("fleet", "fleet (key of a scenario)"),
+        ("fleet", "uplink: a data rate, or a distribution (default unlimited)"),
+        ("fleet", "trace: a mapping, or a list of mappings: see `simfl describe fleet.trace`"),
+        ("rounds.stop", "time: a duration | null > 0 (default none) virtual time; units: us, ms"),
+        ("stop", "rounds.stop (key of a scenario)"),
+        ("fleet[0].trace", "columns: a mapping of names to mappings: see `simfl describe fleet."),
+        ("deadline", "rounds.policy.deadline (option of policies synchronous)"),
+        ("rounds.policy", "One of: fedasync, fedbuff, semi_synchronous, synchronous, tiered (s"),
+        ("random", "simfl describe sweep.random"),
+    ],
+)
+def test_keys_of_scenarios_are_described(
+    path: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in " ".join(printed(capsys, "describe", path).split())
+
+
+def test_keys_are_described_as_data_too(capsys: pytest.CaptureFixture[str]) -> None:
+    told = json.loads(printed(capsys, "describe", "rounds.stop", "--json"))
+    assert told["path"] == "rounds.stop"
+    assert [option["name"] for option in told["options"]][:2] == ["rounds", "time"]
+    several = json.loads(printed(capsys, "describe", "deadline", "--json"))
+    assert [one["of"] for one in several] == [
+        [["policies", "synchronous"]],
+        [["policies", "tiered"]],
+    ]
+
+
+def test_names_of_several_keys_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", "lr"]) == 2
+    told = (
+        "several keys are called 'lr'; describe one of:\n  training.optimizer.lr\n  aggregation.lr"
+    )
+    assert told in capsys.readouterr().err
+    assert main(["describe", "fleat"]) == 2
+    assert "did you mean 'fleet'?" in capsys.readouterr().err
 
 
 def test_help_says_in_a_line_what_each_command_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,112 @@
+"""What a key of a scenario takes, for people: a section's, or an option of its components."""
+
+import inspect
+import textwrap
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from simfl.errors import NameNotFound
+from simfl.scenario.catalogue import DEVICES
+from simfl.scenario.describe import Description, Option, kind_of, option_lines, option_of, overview
+from simfl.scenario.keys import Key, all_keys, find, plain
+from simfl.scenario.kinds import KINDS
+
+
+@dataclass(frozen=True)
+class KeyDescription:
+    """What a key is.
+
+    Attributes:
+        path: where it stands, with ``[]`` for items of a list and ``*`` for names of one's own.
+        of: the components that have it as an option, kind (plural) and name (none: a part's key).
+        takes: what stands there, its default and unit.
+        members: the kind (plural) of the components that it takes ("": none).
+        options: of a section: the keys in it.
+    """
+
+    path: str
+    of: Sequence[tuple[str, str]]
+    takes: Option
+    members: str
+    options: Sequence[Option]
+
+    def __str__(self) -> str:
+        whose = ", ".join(f"{kind} {name}" for kind, name in self.of)
+        what = f"option of {whose}" if whose else "key of a scenario"
+        blocks = [f"{self.path} ({what})", option_lines(self.takes)]
+        if self.options:
+            blocks.append("Options:\n" + "\n".join(map(option_lines, self.options)))
+        if self.members:
+            names = ", ".join(overview(self.members))
+            text = f"{names} (simfl describe {self.members} NAME; simfl list {self.members})"
+            blocks.append(textwrap.fill(f"One of: {text}", 96, break_on_hyphens=False))
+        return "\n\n".join(blocks)
+
+
+def described(word: str) -> list[Description] | list[KeyDescription]:
+    """Return what is called `word`: a component, a class of devices, or a key of a scenario.
+
+    A name of both is the component's, unless it is written as a path.  Options of several
+    components that differ are described one by one.
+
+    Raises:
+        NameNotFound: nothing is called so.
+        InputError: several things are.
+    """
+    with suppress(NameNotFound):
+        return [Description.find(kind_of(word), word)]
+    if found := find(word):
+        return _merged(found)
+    known = {name for kind in (*KINDS, DEVICES) for name in overview(kind)}
+    keys = {name for key in all_keys() for name in (plain(key.path), key.last)}
+    raise NameNotFound("component or key", word, known | keys)
+
+
+def also(word: str) -> str:
+    """Return a hint at the keys that are called as a component is ("": none are)."""
+    paths = dict.fromkeys(
+        plain(key.path) for key in all_keys() if key.last == word and key.component is None
+    )
+    commands = " or ".join(f"`simfl describe {path}`" for path in paths)
+    return f"Keys of a scenario are called so too: {commands}" if paths else ""
+
+
+def _merged(found: Sequence[Key]) -> list[KeyDescription]:
+    """Return a description each of keys of one path, one of those that do not differ."""
+    told: list[KeyDescription] = []
+    for key in found:
+        new = _describe(key)
+        same = [old for old in told if replace(old, of=()) == replace(new, of=())]
+        if same:
+            told[told.index(same[0])] = replace(same[0], of=[*same[0].of, *new.of])
+        else:
+            told.append(new)
+    return told
+
+
+def _describe(key: Key) -> KeyDescription:
+    within = [] if key.part is None else all_keys()
+    options = [_option(inner) for inner in within if inner.above == key.path]
+    members = "" if key.members is None else key.members.plural
+    of = [] if key.component is None else [key.component]
+    takes = _option(key, f"{_shape(key)} with the options below")
+    return KeyDescription(key.path, of, takes, members, options)
+
+
+def _shape(key: Key) -> str:
+    """Return what holds the part at a key."""
+    if key.items == "[]":
+        return "a mapping, or a list of mappings,"
+    return "a mapping of names to mappings" if key.items else "a mapping"
+
+
+def _option(key: Key, part: str = "") -> Option:
+    """Return a key as an option; if it holds a part, `part` says so (default: where to look)."""
+    option = option_of(key.name, key.field)
+    if key.part is None:
+        return option
+    text = option.description or " ".join((inspect.getdoc(key.part) or "").split("\n\n")[0].split())
+    default = None if option.default in (None, "[]", []) else "that of each of its options"
+    takes = f"{_shape(key).rstrip(',')}: see `simfl describe {plain(key.path)}`"
+    return replace(option, type=part or takes, default=default, description=text)
