@@ -56,19 +56,33 @@ class Interrupted(SimflError):
     exit_code = 130
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
     """Return a hint such as ``; did you mean 'fedcor'?``, or what there is to choose from.
+
+    Args:
+        name: what was written.
+        known: what might have been meant.
+        alike: how much alike a name must be spelt, as `difflib` has it (1: the same).
 
     >>> nearest("sync", ["fedasync", "synchronous"]), nearest("MSE", ["mean_squared_error"])
     ("; did you mean 'synchronous'?", "; did you mean 'mean_squared_error'?")
     """
     names = sorted(known)
-    if close := _close(name.lower(), {full.lower(): full for full in names}):
+    if close := _close(name.lower(), {full.lower(): full for full in names}, alike):
         return f"; did you mean {close!r}?"
     return f"; expected one of: {', '.join(names)}" if names else ""
 
 
-def _close(name: str, known: Mapping[str, str]) -> str | None:
+def listed_hint(names: Iterable[str]) -> str:
+    """Return a hint at any of `names`.
+
+    >>> listed_hint(["rounds.clients", "data.partition.clients"])
+    "; did you mean 'rounds.clients' or 'data.partition.clients'?"
+    """
+    return f"; did you mean {' or '.join(map(repr, names))}?"
+
+
+def _close(name: str, known: Mapping[str, str], cutoff: float) -> str | None:
     """Return what of `known` (in small letters: as it is written) `name` probably stands for.
 
     That is what only differs in its case, what alone begins so or is how it begins, an abbreviation
@@ -80,7 +94,7 @@ def _close(name: str, known: Mapping[str, str]) -> str | None:
         if min(len(name), len(full)) > 2 and (full.startswith(name) or name.startswith(full))
     ]
     short = [full for full in known if _initials(full) == name or _initials(name) == full]
-    alike = get_close_matches(name, known, n=1, cutoff=0.6)
+    alike = get_close_matches(name, known, n=1, cutoff=cutoff)
     for candidates in ([name] if name in known else [], begin, short):
         if len(candidates) == 1:
             return known[candidates[0]]

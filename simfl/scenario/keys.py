@@ -56,7 +56,12 @@ class Key:
 
     def fits(self, value: Any) -> bool:
         """Return whether it may take such a value: only a mapping or a list fills a part."""
-        return self.part is None or isinstance(value, Mapping | list)
+        return fits(self.field, value)
+
+
+def fits(field: FieldInfo, value: Any) -> bool:
+    """Return whether a field may take such a value: only a mapping or a list fills a part."""
+    return _part(field.annotation)[0] is None or isinstance(value, Mapping | list)
 
 
 def last_name(path: str) -> str:

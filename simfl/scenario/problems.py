@@ -12,8 +12,9 @@ from simfl.core.registry import NESTED
 from simfl.errors import nearest
 from simfl.scenario.document import Document, within
 from simfl.scenario.experiment import Experiment
-from simfl.scenario.fields import model_within, option_names
+from simfl.scenario.fields import model_within
 from simfl.scenario.fleet import Group
+from simfl.scenario.hints import Unknown
 from simfl.scenario.place import Location, Place, dotted
 from simfl.scenario.yaml import MOST_PROBLEMS
 
@@ -43,7 +44,7 @@ def truths_for_numbers(written: Any, read: Any, path: Location = ()) -> Iterator
 
 def explained(document: Document, error: ValidationError) -> list[Problem]:
     """Return what pydantic found wrong with `document`, as its writer would say it."""
-    problems = _unfold(error.errors(include_url=False), (), Experiment)
+    problems = _unfold(error.errors(include_url=False), (), Experiment, document.data)
     return merged(document, list(islice(problems, MOST_PROBLEMS)))
 
 
@@ -61,20 +62,25 @@ def _unfold(
     errors: Sequence[Any],
     prefix: Location,
     model: type[BaseModel] | None,
+    data: Mapping[str, Any],
 ) -> Iterator[Problem]:
     """Yield the problems in pydantic's errors, those of nested components included."""
-    unknown = [error["loc"] for error in errors if error["type"] == "extra_forbidden"]
+    unknown, lacking = (
+        [error["loc"] for error in errors if error["type"] == kind]
+        for kind in ("extra_forbidden", "missing")
+    )
     for error in errors:
         path = (*prefix, *error["loc"])
         context = error.get("ctx") or {}
         if error["type"] == NESTED:
-            yield from _unfold(context["errors"], path, context.get("model"))
+            yield from _unfold(context["errors"], path, context.get("model"), data)
         elif error["type"] == "extra_forbidden":
             *above, key = error["loc"]
             inner = tuple(key for key in above if isinstance(key, str))
             owner = None if model is None else _owner(model, inner)
-            hint = nearest(str(key), option_names(owner)) if owner is not None else ""
-            yield Problem(path, f"unknown key {str(key)!r}{hint}", at_key=True)
+            missing = [str(loc[-1]) for loc in lacking if list(loc[:-1]) == above]
+            told = Unknown(path, error["input"], owner, missing)
+            yield Problem(path, f"unknown key {str(key)!r}{told.hint(data)}", at_key=True)
         elif error["type"] == "too_short" and error["input"]:
             continue  # its items are wrong, and told of themselves
         elif error["type"] == "missing":

@@ -216,6 +216,40 @@ def test_good_files_are_told_of_beside_bad_ones(
 
 
 @pytest.mark.parametrize(
+    ("change", "meant"),
+    [
+        ("training.lr=0.3", "training.optimizer.lr"),
+        ("training.learning_rate=0.3", "training.optimizer.lr"),
+        ("rounds.deadline=30 s", "rounds.policy.deadline"),
+        ("rounds.rounds=3", "rounds.stop.rounds"),
+        ("max_rounds=3", "rounds.stop.rounds"),
+        ("num_rounds=3", "rounds.stop.rounds"),
+        ("uplink=1 Mbit/s", "fleet[0].uplink"),
+        ("fleet[1].lr=3", "training.optimizer.lr"),
+        ("training.batchsize=8", "batch_size"),
+        ("selection={name: oort, warmup: 3, stop: 3}", "rounds.stop"),
+        ("data.dataset={name: image_folder, folder: pictures}", "path"),
+    ],
+)
+def test_what_was_meant_is_looked_for_in_the_whole_scenario(
+    change: str, meant: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    told = refused(capsys, "validate", "s.yaml", "--set", change)
+    assert f"; did you mean '{meant}'?" in told
+
+
+def test_options_of_components_that_were_not_chosen_are_not_meant(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    told = refused(
+        capsys, "validate", "s.yaml", "--set", "rounds.policy=fedasync", "--set", "rounds.deadline=3 s"
+    )  # fmt: skip
+    assert "unknown key 'deadline'; expected one of: clients, min_clients, policy, stop" in told
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (

@@ -1,0 +1,119 @@
+"""What was meant by a key that is not known where it stands: one beside it, or one elsewhere."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from simfl.core.registry import Registry
+from simfl.errors import listed_hint, nearest
+from simfl.scenario.fields import by_name, option_names
+from simfl.scenario.keys import Key, fits, keys
+from simfl.scenario.place import Location
+
+MOST = 3
+"""Paths that a hint names; a name of more places says too little."""
+COMMON = ("name", "description")
+"""What almost anything has."""
+ASIDE = ("sweep", "tune", "variants")
+"""Sections that say nothing of one run."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A key that is not known where it stands.
+
+    Attributes:
+        path: where it stands.
+        value: what is written there.
+        owner: what the mapping that it stands in is for (None: not known).
+        missing: required keys that this mapping lacks.
+    """
+
+    path: Location
+    value: Any
+    owner: type[BaseModel] | None
+    missing: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The key itself."""
+        return str(self.path[-1])
+
+    def hint(self, data: Mapping[str, Any]) -> str:
+        """Return a hint at what was meant, in a scenario with such `data`.
+
+        That is a missing key whose description has the word, a key that is called so elsewhere, one
+        beside it that is spelt alike, or one elsewhere; or else all there are beside it.
+        """
+        beside = [] if self.owner is None else option_names(self.owner)
+        if meant := [name for name in self.missing if self._describes(name)]:
+            return listed_hint(meant)
+        elsewhere = self._elsewhere(data)
+        fitting = {path: key for path, key in elsewhere.items() if key.fits(self.value)}
+        if paths := _called(self.name, fitting) or _called(self.name, elsewhere):
+            return listed_hint(paths)
+        hint = nearest(self.name, [name for name in beside if self._fits(name)])
+        if "mean" in hint:
+            return hint
+        paths = _called(_alike(self.name, {key.last for key in fitting.values()}), fitting)
+        return listed_hint(paths) if paths else nearest(self.name, beside)
+
+    def _describes(self, name: str) -> bool:
+        field = None if self.owner is None else by_name(self.owner, name)
+        words = re.findall(r"\w+", (field and field.description) or "")
+        return self.name in words
+
+    def _fits(self, name: str) -> bool:
+        field = None if self.owner is None else by_name(self.owner, name)
+        return field is None or fits(field, self.value)
+
+    def _elsewhere(self, data: Mapping[str, Any]) -> dict[str, Key]:
+        """Return the keys of such a scenario by their paths, as it would have them."""
+        group = self.path[1] if self.path[:1] == ("fleet",) and len(self.path) > 1 else 0
+        index = group if isinstance(group, int) else 0
+
+        def chosen(path: str, members: Registry[Any]) -> list[str]:
+            return _names(data, path, index) or [members.default or ""]
+
+        return {
+            _shown(key, data, index): key
+            for key in keys(chosen)
+            if key.path.partition(".")[0] not in ASIDE and "*" not in key.path
+        }
+
+
+def _called(name: str, elsewhere: Mapping[str, Key]) -> list[str]:
+    """Return the paths that end in a name, if they are few and it says what they are."""
+    paths = [path for path, key in elsewhere.items() if key.last == name]
+    return paths if len(paths) <= MOST and name not in COMMON else []
+
+
+def _alike(name: str, names: set[str]) -> str:
+    """Return which of `names` a name probably is, such as rounds for max_rounds ("": none)."""
+    last = name.rpartition("_")[2]
+    if last in names:
+        return last
+    hint = nearest(name, names, alike=0.8)
+    return next((known for known in names if hint.endswith(f"mean {known!r}?")), "")
+
+
+def _names(data: Any, path: str, index: int) -> list[str]:
+    """Return the names of the components that are written at a path of the language."""
+    for step in re.findall(r"\[\]|[^.\[\]]+", path):
+        if step == "[]" and isinstance(data, list):
+            data = data[index] if index < len(data) else None
+        elif step != "[]":
+            data = data.get(step) if isinstance(data, Mapping) else None
+    items = data if isinstance(data, list) else [data]
+    named = [item.get("name") if isinstance(item, Mapping) else item for item in items]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _shown(key: Key, data: Mapping[str, Any], index: int) -> str:
+    """Return the path of a key as it is written in such a scenario."""
+    listed = isinstance(data.get("fleet"), list)
+    path = key.path.replace("fleet[]", f"fleet[{index}]" if listed else "fleet")
+    return path.replace("[]", "")
