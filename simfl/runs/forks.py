@@ -34,7 +34,7 @@ from simfl.runs.lock import locked
 from simfl.runs.reuse import prepare, refuse_foreign
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
-from simfl.scenario.part import Name
+from simfl.scenario.part import FolderName
 from simfl.scenario.place import flat
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import RuleChange
@@ -200,7 +200,7 @@ def _origins(
 
 def _folder_name(name: str) -> str:
     try:
-        return TypeAdapter(Name).validate_python(name)
+        return TypeAdapter(FolderName).validate_python(name)
     except ValidationError:
         raise InputError(f"{name!r} can't be the name of a folder; give another --name") from None
 

@@ -14,7 +14,7 @@ from simfl.errors import nearest
 from simfl.scenario.correlation import Correlations
 from simfl.scenario.fleet import Groups
 from simfl.scenario.learning import Data, Evaluation, Training
-from simfl.scenario.part import Name, Part
+from simfl.scenario.part import FolderName, Part, distinct_folders
 from simfl.scenario.rounds import Rounds
 from simfl.scenario.sweep import Sweep
 from simfl.scenario.tune import Tune
@@ -75,6 +75,11 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
+def _folders(variants: dict[str, Any]) -> dict[str, Any]:
+    distinct_folders(variants)
+    return variants
+
+
 SEEDS = 2**63
 """How many seeds there are, from 0 on."""
 Seed = Annotated[int, Field(strict=True, ge=0, lt=SEEDS)]
@@ -90,7 +95,7 @@ SeedList = Annotated[
 class Experiment(Part):
     """Everything that defines an experiment, except where its results are written."""
 
-    name: Name = Field("scenario", description="of the run's folder")
+    name: FolderName = Field("scenario", description="of the run's folder")
     description: str = ""
     seed: Seed = Field(0, description="root of all randomness")
     folder: Path | None = Field(
@@ -121,7 +126,7 @@ class Experiment(Part):
         (),
         description="programs that keep results too, on this machine: tensorboard, wandb, mlflow",
     )
-    variants: dict[Name, dict[str, Any]] = Field(
+    variants: Annotated[dict[FolderName, dict[str, Any]], AfterValidator(_folders)] = Field(
         default_factory=dict,
         max_length=1000,
         description="the same scenario, changed: a name -> what differs, by path",

@@ -106,7 +106,9 @@ _EXPECTED = {
     "text": ("string_type",),
     "a mapping": ("model_type", "model_attributes_type", "dict_type"),
     "a list": ("tuple_type", "list_type", "set_type"),
-    "letters, digits and any of ' ._+=()-', a letter or digit first": ("string_pattern_mismatch",),
+    "letters from a to z, digits and any of ' ._+=()-', a letter or digit first": (
+        "string_pattern_mismatch",
+    ),
 }
 """What was expected where pydantic raises errors of these types."""
 _BOUNDS = {
@@ -127,6 +129,8 @@ def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
     for expected, kinds in _EXPECTED.items():
         if kind in kinds:
             return f"expected {expected}{got}"
+    if kind == "string_too_long":
+        return f"expected at most {context['max_length']:,} characters, got {len(str(value)):,}"
     if kind in ("literal_error", "enum"):
         hint = nearest(str(value), str(context["expected"]).replace("'", "").split(" or "))
         hint = hint if "mean" in hint else ""
