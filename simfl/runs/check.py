@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from simfl.errors import InputError, RunError
-from simfl.runs.folder import is_run
+from simfl.errors import RunError
+from simfl.runs.folder import require_run
 from simfl.runs.laws import LAWS, Law
 from simfl.runs.records import Records
 
@@ -39,8 +39,7 @@ def check(folder: Path) -> list[Finding]:
     Raises:
         InputError: `folder` is no run folder.
     """
-    if not is_run(folder):
-        raise InputError(f"{folder} is not a run folder")
+    require_run(folder)
     try:
         records = Records.read(folder)
     except (ValueError, RunError, OSError, RecursionError) as error:

@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 from simfl.errors import InputError
-from simfl.runs.folder import PROVENANCE, is_run, read_json, usual_place
+from simfl.runs.folder import PROVENANCE, is_run, read_json, require_run, usual_place
 from simfl.runs.result import RunResult
 
 
@@ -15,8 +15,7 @@ def load(folder: str | Path) -> RunResult:
     Raises:
         InputError: it is not one.
     """
-    if not is_run(Path(folder)):
-        raise InputError(f"{folder} is not a run folder")
+    require_run(Path(folder))
     return RunResult(Path(folder))
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -15,6 +16,8 @@ EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
+MOST_NAMED = 3
+"""Run folders that are named where another is refused."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -105,6 +108,22 @@ def resuming(folder: Path) -> str:
 def is_run(folder: Path) -> bool:
     """Whether `folder` holds a run, finished or not."""
     return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
+
+
+def require_run(folder: Path) -> None:
+    """Refuse what is no run's folder.
+
+    Raises:
+        InputError: naming some that are, a few levels below it.
+    """
+    if is_run(folder):
+        return
+    levels = ("/".join(["*"] * depth + [PROVENANCE]) for depth in (1, 2, 3))
+    below = (file.parent for level in levels for file in sorted(folder.glob(level)))
+    runs = list(islice((str(path) for path in below if is_run(path)), MOST_NAMED + 1))
+    more = ", ..." if len(runs) > MOST_NAMED else ""
+    named = f"; below it there are {', '.join(runs[:MOST_NAMED])}{more}" if runs else ""
+    raise InputError(f"{folder} is not a run folder{named}")
 
 
 def past_name(number: int) -> str:

@@ -28,6 +28,7 @@ from simfl.runs.folder import (
     log_of,
     past_name,
     read_provenance,
+    require_run,
     resuming,
 )
 from simfl.runs.lock import locked
@@ -123,8 +124,7 @@ def fork(
         InputError: `folder` holds no run, or none that was under way after `at_s`; a change would
             have changed the past; or the fork's folder holds something already.
     """
-    if not is_run(folder):
-        raise InputError(f"{folder} is not a run folder")
+    require_run(folder)
     provenance, before = read_provenance(folder), stages(folder)
     past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)

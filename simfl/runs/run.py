@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from simfl.build.builder import Builder
-from simfl.errors import InputError
-from simfl.runs.folder import SCENARIO, is_finished, is_run, read_provenance
+from simfl.runs.folder import SCENARIO, is_finished, read_provenance, require_run
 from simfl.runs.forks import stages
 from simfl.runs.job import Job, jobs
 from simfl.runs.lock import locked, refuse_locked
@@ -209,8 +208,7 @@ def resume(
         RunError: the replay differs from the log.
     """
     folder = Path(folder)
-    if not is_run(folder):
-        raise InputError(f"{folder} is not a run folder")
+    require_run(folder)
     if is_finished(folder):
         return RunResult(folder)
     recorded = read_provenance(folder)

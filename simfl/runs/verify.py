@@ -19,7 +19,7 @@ from simfl.runs.folder import (
     SCENARIO,
     event_lines,
     is_finished,
-    is_run,
+    require_run,
 )
 from simfl.runs.growing_file import lines_of
 from simfl.runs.options import Options
@@ -60,8 +60,7 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
         InputError: `folder` is no run, or it has not finished.
         RunError: the repeated run failed.
     """
-    if not is_run(folder):
-        raise InputError(f"{folder} is not a run folder")
+    require_run(folder)
     if not is_finished(folder):
         raise InputError(f"{folder} holds no finished run")
     with TemporaryDirectory(prefix="simfl-verify-") as top:

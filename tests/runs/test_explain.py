@@ -220,6 +220,9 @@ class TestCommand:
         assert main(["explain", str(tmp_path)]) == 2
         assert "is not a run folder" in capsys.readouterr().err
         result = made(tmp_path)
+        assert main(["explain", str(tmp_path)]) == 2
+        told = f"{tmp_path} is not a run folder; below it there are {result.folder}\n"
+        assert told in capsys.readouterr().err
         assert main(["explain", str(result.folder), "--round", "9"]) == 2
         assert "has no round 9; its rounds: 1 to 4" in capsys.readouterr().err
         assert main(["explain", str(result.folder), "--no-what-if"]) == 0
