@@ -3,7 +3,7 @@
 import csv
 import gzip
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,11 +40,38 @@ def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
     try:
         # Spreadsheets write a byte order mark first.
         with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
+            if text.seekable():
+                _refuse_other_marks(path, text.readline())
+                text.seek(0)
             yield text
-    except (OSError, EOFError, UnicodeError, zlib.error, csv.Error) as error:
+    except UnicodeError:
+        with opener(path, "rb") as lines:
+            line = _first_undecodable(lines)
+        raise InputError(
+            f"can't read {named}: line {line} is not UTF-8 text; save it as CSV in UTF-8"
+        ) from None
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
         why = getattr(error, "strerror", None) or error
         hint = how_to_get(path.name) if isinstance(error, FileNotFoundError) else ""
         raise InputError(f"can't read {named}: {why}{hint}") from None
+
+
+def _refuse_other_marks(path: Path, header: str) -> None:
+    """Refuse a file whose columns something else than commas separates, as some spreadsheets do."""
+    for mark in (";", "\t"):
+        if mark in header and "," not in header:
+            name = "a tab" if mark == "\t" else repr(mark)
+            raise InputError(f"{path}:1: separated by {name}? save it with commas")
+
+
+def _first_undecodable(lines: Iterable[bytes]) -> int:
+    """Return the number of the first line that is not UTF-8 (0: all are)."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            return number
+    return 0
 
 
 @dataclass(frozen=True)

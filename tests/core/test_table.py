@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from simfl.build.calibrate import measurements
+from simfl.core.frame import read_frame
 from simfl.core.table import read_table
 from simfl.errors import InputError
+from simfl.scenario import Scenario
+from tests.tiny import TINY
 
 
 def test_lines_columns_and_choices(tmp_path: Path) -> None:
@@ -42,3 +46,29 @@ def test_bad_compression(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv.gz").write_bytes(content)
     with pytest.raises(InputError, match=r"t\.csv\.gz|no column"):
         read_table(tmp_path, "t.csv.gz", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a;b\n1;2\n", r"t\.csv:1: separated by ';'\? save it with commas"),
+        (b"a\tb\n1\t2\n", r"t\.csv:1: separated by a tab\? save it with commas"),
+        (
+            "a,b\n1,2\nö,3\n".encode("latin-1"),
+            r"t\.csv: line 3 is not UTF-8 text; save it as CSV in UTF-8",
+        ),
+    ],
+)
+def test_spreadsheets_other_ways_are_told(tmp_path: Path, content: bytes, words: str) -> None:
+    file = tmp_path / "t.csv"
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_table(tmp_path, "t.csv", ["a"])
+    with pytest.raises(InputError, match=words):
+        read_frame(file)
+    with pytest.raises(InputError, match=words):
+        measurements(file)
+    column = {"column": "a", "unit": "samples/s"}
+    trace = {"file": "t.csv", "columns": {"compute": column}}
+    with pytest.raises(InputError, match=words):
+        Scenario.from_dict({**TINY, "fleet": {"count": 8, "trace": trace}}, folder=tmp_path)
