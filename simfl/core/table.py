@@ -17,6 +17,8 @@ from simfl.errors import InputError, nearest
 
 LONGEST_S = 1e12
 """Longest time that a file may tell, seconds: 30,000 years, in 1/1024 s still exact."""
+MOST_NAMED = 6
+"""Values of a column that a message names."""
 _OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")
 
 
@@ -162,8 +164,8 @@ def read_table(
             if column not in header:
                 raise InputError(f"{file} has no column {column!r}{nearest(column, header)}")
         table = _columns(file, reader, {name: header.index(name) for name in (*columns, *where)})
+    cells = table.cells
     if wanted:
-        cells = table.cells
         keep = [
             row
             for row in range(len(table))
@@ -171,8 +173,18 @@ def read_table(
         ]
         table = table.picked(keep)
     if not len(table):
-        raise InputError(f"{file} has no row" + (" that fits `where`" if where else ""))
+        held = "".join(_held(name, keys, cells[name]) for name, keys in wanted.items())
+        raise InputError(f"{file} has no row" + (f" that fits `where`{held}" if where else ""))
     return table
+
+
+def _held(column: str, wanted: set[str | float], cells: Sequence[str]) -> str:
+    """Return what a column holds, if that is nothing that was wanted."""
+    values = list(dict.fromkeys(cells))
+    if wanted & set(map(_key, values)):
+        return ""
+    more = ", ..." if len(values) > MOST_NAMED else ""
+    return f"; column {column!r} holds {', '.join(map(repr, values[:MOST_NAMED]))}{more}"
 
 
 def _columns(file: str, reader: Iterator[list[str]], needed: Mapping[str, int]) -> Table:

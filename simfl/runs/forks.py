@@ -132,7 +132,7 @@ def fork(
     name = f"{provenance['variant']}-fork" if name is None else name
     refuse({name: scenario}, trains=not provenance["time_only"])
     name = _folder_name(name)
-    forked = folder.resolve().parents[1] / name / folder.resolve().name
+    forked = _beside(folder, name)
     log = "".join(f"{line}\n" for line in past).encode()
     origin = {
         "of": str(folder),
@@ -151,6 +151,14 @@ def fork(
         prepare(forked, scenario.to_yaml(), origins, {**files, EVENTS: log})
         checkpoint.inherit(folder, forked, len(past))
     return forked
+
+
+def _beside(folder: Path, name: str) -> Path:
+    """Return the folder of a fork called `name`, relative to the working directory as `folder`."""
+    real, here = folder.resolve(), Path.cwd()
+    forked = real.parents[1] / name / real.name
+    inside = not folder.is_absolute() and forked.is_relative_to(here)
+    return forked.relative_to(here) if inside else forked
 
 
 def _shared_past(folder: Path, at_s: float, begun_s: float) -> list[str]:
@@ -207,7 +215,7 @@ def _folder_name(name: str) -> str:
 
 def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
     refuse_foreign(forked)
-    if forked == folder.resolve():
+    if forked.resolve() == folder.resolve():
         raise InputError(f"{forked} is the run itself; give another --name")
     if is_run(forked) and not overwrite:
         raise InputError(

@@ -123,7 +123,11 @@ def test_written_out_and_read_again_it_is_the_same(folder: Path) -> None:
     [
         ({"file": "phone.csv"}, {}, "can't read .*phone.csv: No such file"),
         ({"where": {"artifact": 0}}, {}, "no column 'artifact'; did you mean 'artefact'"),
-        ({"where": {"artefact": 7}}, {}, "phones.csv has no row that fits `where`"),
+        (
+            {"where": {"artefact": 7}},
+            {},
+            "phones.csv has no row that fits `where`; column 'artefact' holds '0', '1'",
+        ),
         ({"weights": "phone"}, {}, "phones.csv:2: expected a number in column 'phone', got 'a'"),
         ({"weights": "share", "sample": "in_order"}, {}, "`weights` need `sample: random`"),
         ({}, {"uplink": "1 Mbit/s"}, "uplink is given twice, once by a column of a trace"),

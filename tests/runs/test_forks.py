@@ -183,6 +183,18 @@ def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(tmp_path: Path
     assert ended(there) == ended(longer)
 
 
+def test_a_fork_is_named_as_its_run_is(
+    tmp_path: Path, ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, changes = ran(tmp_path), ["rounds.stop.rounds=9"]
+    monkeypatch.chdir(tmp_path)
+    at_s = instant(folder, 0.5)
+    assert fork(folder, at_s, changes, "far") == tmp_path.resolve() / "r" / "far" / "seed-0"
+    near = Path("r") / "near" / "seed-0"
+    assert fork(folder.relative_to(tmp_path), at_s, changes, "near") == near
+    assert near.is_dir()
+
+
 def test_a_fork_of_a_fork(tmp_path: Path, ran: Ran) -> None:
     whole = ran(tmp_path)
     once = fork(whole, instant(whole, 0.3), FEDBUFF)
