@@ -14,7 +14,7 @@ its transfers do does not become ``link_jitter``, for that may be the doing of o
 import csv
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from scipy.optimize import least_squares
 
 from simfl.core.table import open_csv
 from simfl.core.types import Floats
+from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, format_quantity
 from simfl.errors import InputError
 from simfl.scenario.document import safe_name
 from simfl.scenario.part import NAME
@@ -35,6 +36,8 @@ COLUMNS = (
 )  # fmt: skip
 """Of a file of measurements, a row a participation; `group` may be there too.  A phase that did not
 end has an empty cell for its seconds."""
+MOST_NAMED = 5
+"""Clients that a message names."""
 MANY = 8
 """So many devices of a group are taken for a sample of a distribution; fewer stand for themselves.
 """
@@ -109,6 +112,7 @@ def _row(path: Path, line: int, row: dict[str, Any]) -> dict[str, Any]:
     parsed: dict[str, Any] = {
         "client": row["client"].strip(),
         "group": (row.get("group") or "devices").strip(),
+        "place": f"{path}:{line}",
     }
     if not parsed["client"]:
         raise InputError(f"{path}:{line}: column client: expected a name")
@@ -134,19 +138,48 @@ def calibrated(table: pd.DataFrame, latency_s: float = 0.0) -> list[Device]:
         table: as `measurements` returns it.
         latency_s: one-way, where it can't be told from the rates.
 
+    Those that never ended one of the phases are left out; see `left_out`.
+
     Raises:
-        InputError: a device never ended one of its phases.
+        InputError: all are left out, or the latency leaves no time to move bytes.
     """
-    groups = table.groupby(["group", "client"], sort=False)
-    return [_device(str(client), str(group), rows, latency_s) for (group, client), rows in groups]
+    devices = [
+        _device(client, group, rows, latency_s)
+        for client, group, rows in _clients(table)
+        if not _lacks(client, rows)
+    ]
+    if not devices:
+        raise InputError("; ".join(left_out(table)[:MOST_NAMED]))
+    return devices
+
+
+def left_out(table: pd.DataFrame) -> list[str]:
+    """Return who can't be calibrated, and what each never did: ``pilot.csv:3: client 'a' ...``."""
+    lacking = ((rows, _lacks(client, rows)) for client, _, rows in _clients(table))
+    return [f"{_place(rows)}{why}" for rows, why in lacking if why]
+
+
+def _clients(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    for (group, client), rows in table.groupby(["group", "client"], sort=False):
+        yield str(client), str(group), rows
+
+
+def _lacks(client: str, rows: pd.DataFrame) -> str:
+    """Return what a client never did, so that nothing can be said of it ("": it did all)."""
+    for phase in ("download", "compute", "upload"):
+        if not rows[f"{phase}_s"].notna().any():
+            return f"client {client!r} has no measured {phase}: column {phase}_s"
+    if not rows.upload_bytes[rows.upload_s.notna()].any():
+        return f"client {client!r} never sent a byte: column upload_bytes"
+    return ""
+
+
+def _place(rows: pd.DataFrame) -> str:
+    """Return where the first of some rows stands, if they are of a file."""
+    return f"{rows.place.iloc[0]}: " if "place" in rows else ""
 
 
 def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> Device:
-    for phase in ("download", "compute", "upload"):
-        if not rows[f"{phase}_s"].notna().any():
-            raise InputError(f"client {client!r} has no measured {phase}: column {phase}_s")
-    if not rows.upload_bytes[rows.upload_s.notna()].any():
-        raise InputError(f"client {client!r} never sent a byte: column upload_bytes")
     trained = rows[rows.compute_s.notna()]
     units, seconds = (
         (trained.samples * trained.epochs).to_numpy(float),
@@ -191,8 +224,8 @@ def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, d
         shortest_s = min(float(np.median(down_s)), float(np.median(up_s)))
         if latency_s >= shortest_s:
             raise InputError(
-                f"a latency of {latency_s:g} s leaves no time to move bytes: transfers of client "
-                f"{rows.client.iloc[0]!r} took {shortest_s:g} s in the median"
+                f"{_place(rows)}a latency of {latency_s:g} s leaves no time to move bytes: "
+                f"transfers of client {rows.client.iloc[0]!r} took {shortest_s:g} s in the median"
             )
         slow = [
             float(np.median(np.maximum(seconds - latency_s, 1e-9) / bits))
@@ -283,27 +316,32 @@ def lognormal(values: Floats) -> tuple[float, float]:
 
 
 def _group(name: str, devices: Sequence[Device], count: int) -> dict[str, Any]:
-    def drawn(value: Callable[[Device], float], unit: str) -> Any:
+    def drawn(value: Callable[[Device], float], dimension: Dimension) -> Any:
         values = np.array([value(device) for device in devices])
-        median = f"{np.median(values):.6g} {unit}"
+        median = _written(float(np.median(values)), dimension)
         if len(devices) == 1 or (values <= 0).any() or np.ptp(values) <= 1e-6 * values.max():
             return median
         middle, sigma = lognormal(values)
         return {
             "distribution": "lognormal",
-            "median": f"{middle:.6g} {unit}",
+            "median": _written(middle, dimension),
             "sigma": round(sigma, 4),
         }
 
     return {
         "name": name,
         "count": count,
-        "compute": drawn(lambda device: device.compute, "samples/s"),
-        "downlink": drawn(lambda device: device.downlink, "bit/s"),
-        "uplink": drawn(lambda device: device.uplink, "bit/s"),
-        "latency": drawn(lambda device: 1000 * device.latency_s, "ms"),
+        "compute": drawn(lambda device: device.compute, SAMPLE_RATE),
+        "downlink": drawn(lambda device: device.downlink, DATA_RATE),
+        "uplink": drawn(lambda device: device.uplink, DATA_RATE),
+        "latency": drawn(lambda device: device.latency_s, DURATION),
         **_jitter(devices),
     }
+
+
+def _written(value: float, dimension: Dimension) -> str:
+    """Return a quantity with four digits."""
+    return format_quantity(float(f"{value:.4g}"), dimension)
 
 
 def _jitter(devices: Sequence[Device]) -> dict[str, Any]:

@@ -27,14 +27,19 @@ def calibrate_command(
         Path | None,
         typer.Option("--picture", help="Draw the errors, and the distributions, to this file."),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what is at --out.")
+    ] = False,
     latency: Annotated[
         str, typer.Option("--latency", help="One-way, where it can't be told from the rates.")
     ] = "0 s",
 ) -> None:
     """Fit a fleet to measured participations; tell how well it does."""
+    import math
+
     import yaml
 
-    from simfl.build.calibrate import calibrated, fleet, measurements
+    from simfl.build.calibrate import calibrated, fleet, left_out, measurements
     from simfl.core.files import write_output
     from simfl.errors import InputError
     from simfl.report import calibration_picture
@@ -42,9 +47,12 @@ def calibrate_command(
 
     if out is not None and not out.parent.is_dir():
         raise InputError(f"--out: the folder {out.parent} does not exist")
+    if out is not None and out.exists() and not overwrite:
+        raise InputError(f"--out: {out} exists already; give --overwrite or another name")
     if picture is not None:
         check_picture(picture, "--picture")
-    devices = calibrated(measurements(file), shared.seconds("--latency", latency))
+    table = measurements(file)
+    devices = calibrated(table, shared.seconds("--latency", latency))
     groups = fleet(devices, count)
     typer.echo(
         f"{'client':<16}{'samples/s':>12}{'down Mbit/s':>12}{'up Mbit/s':>12}{'latency ms':>12}"
@@ -52,8 +60,10 @@ def calibrate_command(
     )
     for device in devices:
         typer.echo(_line(device))
+    for why in left_out(table):
+        typer.echo(f"left out: {why}")
     text = f"# simfl calibrate {file.name}\n" + yaml.safe_dump(
-        {"fleet": groups}, sort_keys=False, default_flow_style=None
+        {"fleet": groups}, sort_keys=False, default_flow_style=None, width=math.inf
     )
     if out is None:
         typer.echo("\n" + text, nl=False)
