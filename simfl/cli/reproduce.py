@@ -99,19 +99,24 @@ def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
         )
 
 
+def _short(number: float) -> str:
+    """Return a number with three digits, or all of those before the point."""
+    return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
 def _tell(item: "Item", records: "Sequence[Record]", file: Path) -> bool:
     """Print what came of an item; return whether it agrees with the paper's orderings."""
     from math import isinf
 
     from simfl.papers.claims import Claim, median, values
-    from simfl.report import formats
 
     main = item.column(records)
     typer.echo(f"\n{item.id}: {item.title}\n  {item.measures[0]}: printed, median of seeds")
     for row, printed in item.printed.items():
         seeds, number = len(values(main, row)), median(main, row)
-        told = "never" if isinf(number) else f"{number:.6g}"
-        measured = f"{told} of {formats.plural(seeds, 'seed')}" if seeds else "not run"
+        told = "never" if isinf(number) else _short(number)
+        of = "one seed" if seeds == 1 else f"{seeds} seeds"
+        measured = f"{told} ({of})" if seeds else "not run"
         typer.echo(f"  {row}: {printed or '-'}; {measured}")
     claims = [Claim.parse(text) for text in item.claims]
     for claim in claims:

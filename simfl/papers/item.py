@@ -129,7 +129,7 @@ def items(pattern: str | None = None) -> list[Item]:
 
     Raises:
         NameNotFound: there is none.
-        InputError: a file is damaged.
+        InputError: several begin so, or a file is damaged.
     """
     known = {f"{paper}/{file.stem}": file for paper, file in _files() if file.stem != PAPER}
     chosen = {
@@ -138,6 +138,9 @@ def items(pattern: str | None = None) -> list[Item]:
         if pattern is None or pattern in (name, name.partition("/")[0])
     }
     if not chosen:
+        begun = [name for name in known if name.startswith(str(pattern))]
+        if len(begun) > 1:
+            raise InputError(f"several items begin with {pattern!r}: {', '.join(begun)}")
         raise NameNotFound("item", str(pattern), known)
     return [_item(name, file) for name, file in chosen.items()]
 

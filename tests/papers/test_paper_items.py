@@ -199,6 +199,24 @@ ITEM = Item(
 )
 
 
+def test_the_beginning_of_several_items_lists_them() -> None:
+    begun = [item.id for item in ITEMS if item.id.startswith("fedcor/table1")]
+    assert len(begun) > 1
+    with pytest.raises(InputError, match=f"several items begin with .*: {', '.join(begun)}"):
+        items("fedcor/table1")
+
+
+@pytest.mark.parametrize(("seeds", "told"), [([0], "(one seed)"), ([0, 1], "(2 seeds)")])
+def test_what_was_measured_is_told_briefly(
+    seeds: list[int], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "fedcore/table1-synthetic"
+    for seed in seeds:
+        made_run(tmp_path / name, "a1-FedAvg", seed, [0.88234567])
+    main(["reproduce", name, "--collect", "--out", str(tmp_path)])
+    assert f"  a1-FedAvg: 88.2%; 0.882 {told}\n" in capsys.readouterr().out
+
+
 def test_what_finished_runs_have_is_collected_row_by_row(tmp_path: Path) -> None:
     for seed in (0, 1, 2):
         made_run(tmp_path, "fast", seed, reaches(2, 10))
