@@ -83,6 +83,7 @@ def run(
     watch: Watch | None = None,
     variants: Sequence[str] | None = None,
     progress: bool | None = None,
+    overrides: Sequence[str] = (),
 ) -> Results:
     """Run every variant and seed of `scenario`; return their results in that order.
 
@@ -98,6 +99,7 @@ def run(
         watch: is told now and then how far the runs are, instead of showing it.
         variants: only these (None: all).
         progress: show how far the runs are (None: on a terminal and in a notebook).
+        overrides: changes such as ``rounds.clients=10``, as ``--set`` makes them, to all variants.
 
     Raises:
         InputError: the scenario can't be run; nothing was written.
@@ -107,6 +109,10 @@ def run(
         scenario = Document.load(scenario)
     elif isinstance(scenario, Mapping):
         scenario = Document.of(scenario)
+    if overrides:
+        if isinstance(scenario, Scenario):
+            scenario = Document.of(scenario.to_dict(), folder=scenario.folder)
+        scenario = scenario.set(*overrides)
     shown = is_watched() if progress is None else progress
     place = None if out is None else Path(out)
     with display(quiet=not shown or watch is not None) as board:

@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from simfl import Scenario, load, run
+from simfl.errors import ScenarioError
 from tests.tiny import TINY
 
 TWO = {**TINY, "variants": {"few": {"rounds.clients": 2}, "many": {}}, "seeds": [0, 1]}
@@ -23,6 +25,19 @@ def test_run_takes_paths_and_shows_progress(
     assert "many seed 1: " in capsys.readouterr().err
     run(Scenario.load(file), tmp_path / "again", seeds=[0], variants=["few"])
     assert capsys.readouterr().err == ""  # nobody looks on
+
+
+def test_run_takes_changes_as_the_command_does(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(json.dumps(TWO))
+    changes = ["rounds.stop.rounds=2", "rounds.clients=3"]
+    sources: list[Path | dict[str, Any] | Scenario] = [file, TWO, Scenario.load(file)]
+    for number, scenario in enumerate(sources):
+        results = run(scenario, tmp_path / str(number), overrides=changes, seeds=[0])
+        assert [result.n_rounds for result in results] == [2, 2]
+        assert all(set(result.column("selected")) == {3} for result in results)
+    with pytest.raises(ScenarioError, match=r"rounds\.cleints: unknown key"):
+        run(file, tmp_path / "wrong", overrides=["rounds.cleints=3"])
 
 
 def test_results_show_themselves(tmp_path: Path) -> None:
