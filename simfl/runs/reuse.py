@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
@@ -56,6 +57,7 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
         raise InputError(
             f"{folder} holds the results of a different scenario:\n{differing}\n"
             "give --overwrite to replace them, or another --out or name"
+            f"{_longer(folder, differing)}"
         )
     if is_finished(folder):
         return True
@@ -66,6 +68,16 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
                 f"`{resuming(folder)}`, or give --overwrite or another --out"
             )
     return True
+
+
+def _longer(folder: Path, differing: str) -> str:
+    """Return how to go on with the run in `folder` for longer, if only its end differs."""
+    if any(not line.startswith("  rounds.stop.") for line in differing.splitlines()):
+        return ""
+    return (
+        f"; to run it for longer, go on from an instant before its end: `simfl fork "
+        f"{quote(str(folder))} --at TIME --set rounds.stop...`"
+    )
 
 
 def refuse_foreign(folder: Path) -> None:

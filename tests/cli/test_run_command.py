@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from simfl.cli import main
@@ -233,12 +234,30 @@ class TestOverwriting:
         assert "--overwrite" in error
         if state == "finished":
             assert "rounds.clients: 5 there, 6 now" in error
+            assert "simfl fork" not in error
         else:
             assert "simfl resume o/default/seed-0" in error
         assert contents(Path("o")) == before
         run(file, "-q", "--out", "o", "--overwrite", *change)
         summary = json.loads(Path("o/default/seed-0/summary.json").read_text())
         assert summary["rounds"] == 3
+
+    def test_a_run_that_is_to_last_longer_is_led_to_fork(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run(file, "-q", "--out", "o")
+        change = ["--set", "rounds.stop.rounds=5"]
+        run(file, "--out", "o", "--resume", *change, code=2)
+        error = capsys.readouterr().err
+        assert "`simfl fork o/default/seed-0 --at TIME --set rounds.stop...`" in error
+        table = pd.read_csv("o/default/seed-0/rounds.csv")
+        at = f"{table.end_s[1]} s"
+        assert (
+            main(["fork", "o/default/seed-0", "--at", at, "--name", "longer", "-q", *change]) == 0
+        )
+        longer = pd.read_csv("o/longer/seed-0/rounds.csv")
+        assert longer.end_s[:3].tolist() == table.end_s.tolist()
+        assert len(longer) == 5
 
     def test_pages_of_an_earlier_run_do_not_stay(self, file: Path) -> None:
         run(file, "-q", "--out", "o")
