@@ -217,8 +217,8 @@ def _place(raised: TracebackType | None, owner: type) -> str | None:
         own = None
     for frame in reversed(traceback.extract_tb(raised)):
         file = frame.filename
-        # Compiled libraries name files that are not there.
-        foreign = file.startswith((_SIMFL, *_LIBRARIES)) or not Path(file).is_file()
+        # Of a compiled library's source there is no line; of a notebook's cell there is.
+        foreign = file.startswith((_SIMFL, *_LIBRARIES)) or not frame.line
         if file == own or not foreign:
             return f"{file}:{frame.lineno}"
     return None

@@ -8,10 +8,12 @@ import contextlib
 import io
 import multiprocessing
 import pickle
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -52,7 +54,7 @@ def started(
             process: BaseProcess = start.Process(  # type: ignore[attr-defined]
                 target=target, args=(far,), name=name, daemon=daemon
             )
-            with nullcontext() if with_main else without_main():
+            with nullcontext() if with_main else without_main(), _ctrl_c_waits():
                 process.start()
         except BaseException:
             near.close()
@@ -66,6 +68,20 @@ def started(
             "limit (ulimit -n for files, ulimit -u for processes)"
         ) from error
     return near, process
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: it is for this one to handle.
+
+    The server that forks them ignores it only once it has imported what they need.
+    """
+    resource_tracker.ensure_running()  # which would unblock it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

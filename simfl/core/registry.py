@@ -182,7 +182,9 @@ class Registry(Generic[C]):
                 raise InputError(
                     f"plugin {plugin.value!r}, installed for {self.group}, {_failure(error)}"
                 ) from error
-        self._installed = frozenset(self.classes.values())
+        homes = ("simfl.", *(plugin.module for plugin in self._plugins))
+        known = self.classes.values()
+        self._installed = frozenset(one for one in known if one.__module__.startswith(homes))
         self._loaded = True
 
     @cached_property

@@ -100,9 +100,12 @@ def figure_text(figure: Figure, text: Callable[[float], str], *, target: bool = 
     if not figure.missing:
         deviation = f" ± {text(figure.std)}" if figure.std > 0 else ""
         return f"{text(figure.mean)}{deviation}"
+    never = "not yet" if figure.open else "never"
     if figure.missing == figure.seeds:
-        return "never" if target else formats.NOTHING
-    lacks = "never" if target else "none"
+        return never if target else formats.NOTHING
+    lacks = never if target else "none"
+    if math.isnan(figure.median):
+        return f"{figure.missing} of {figure.seeds} {lacks}"
     middle = lacks if math.isinf(figure.median) else text(figure.median)
     return f"median {middle}, {figure.missing} of {figure.seeds} {lacks}"
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.page import asset, page, render
+from simfl.runs.find import study_order
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
@@ -134,10 +135,10 @@ class LiveRuns:
         return folder.relative_to(self.top).as_posix()
 
     def _below(self, where: str) -> list[Path]:
-        """Return the run folders at and below `where`, in order of their names."""
+        """Return the run folders at and below `where`, in the order of their studies."""
         names = {self._name(folder): folder for folder in self._all()}
         own = [n for n in names if where in ("", ".") or f"{n}/".startswith(f"{where}/")]
-        return [names[name] for name in sorted(own)]
+        return sorted((names[name] for name in own), key=study_order)
 
     def _all(self) -> Iterator[Path]:
         for file in self.top.rglob(PROVENANCE):

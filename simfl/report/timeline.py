@@ -185,10 +185,11 @@ class _Trace:
         )
         if visit is None or row["outcome"] == "skipped":  # it was never sent anything
             return
+        if visit is visits[-1]:  # else it was sent out again meanwhile
+            self._working.discard(int(row["client"]))
         visits.remove(visit)
         if not visits:
             del self._visits[int(row["client"])]
-            self._working.discard(int(row["client"]))
         if row["upload_end_s"] is not None:
             end_s = float(row["upload_end_s"])
         elif visit.away and row["outcome"] == "offline":

@@ -24,8 +24,8 @@ class Standing:
         time_s: what it took.
         rounds: the same in rounds.
         bytes: the same in bytes.
-        ratio: its time by that of the first, seed by seed (None: it is the first, or they share no
-            seed).
+        ratio: its time by that of the first, seed by seed (None: it is the first, they share no
+            seed, or nobody got there in what is known of both).
     """
 
     name: str
@@ -122,13 +122,17 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
         leader = f"{formats.listed(ties, FEW)} did" if len(ranked) > 1 else "It was"
         each = " each" if len(ties) > 1 else ""
         reached = f"{seeds - missing} of {seeds}{each}"
-        return [f"{text} was not reached with most seeds; {leader} with {reached}."]
+        yet = " yet" if any(standing.time_s.open for standing in ranked) else ""
+        return [f"{text} was not{yet} reached with most seeds; {leader} with {reached}."]
     if len(ranked) == 1:
         return [f"Reached {text} after {_costs(first)}."]
     sentences, behind = _in_front(ranked, text)
     sentences += _behind(behind)
-    if never := [standing.name for standing in ranked if standing.never]:
+    absent = [standing for standing in ranked if standing.never]
+    if never := [standing.name for standing in absent if not standing.time_s.open]:
         sentences.append(f"{formats.listed(never, FEW)} never did.")
+    if not_yet := [standing.name for standing in absent if standing.time_s.open]:
+        sentences.append(f"Not yet there: {formats.listed(not_yet, FEW)}.")
     return sentences
 
 
@@ -171,8 +175,10 @@ def _behind(standings: Sequence[Standing]) -> list[str]:
     taken = f"{formats.listed([_time_taken(standing) for standing in standings], FEW)}."
     if any(standing.ratio and standing.ratio.interval is None for standing in standings):
         why = "With one seed there is no interval: chance may have made the difference."
-    else:
+    elif any(standing.ratio for standing in standings):
         why = "In brackets: 95% intervals, paired by seed."
+    else:
+        return [taken]
     return [taken, why]
 
 

@@ -25,7 +25,7 @@ class Metric:
         unit: says how its values are written.
         of: of a whole run (NaN: it has none); for a cost also what it had taken at its end.
         cost: which attribute of `Reached` it is, if it can be asked of a target.
-        worst: what a run that has none counts as: negative where more is better.
+        worst: what a run that has none counts as: negative where more is better (NaN: not known).
     """
 
     name: str
@@ -194,7 +194,7 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
         evaluated = any(len(run.evaluated) for run in results)
         judged = [*(judged if evaluated else []), *(Metric(e, "number", _error(e)) for e in errors)]
     own = dict.fromkeys(name for run in results for name in run.metrics)
-    judged += [Metric(n, "number", _of_the_scenario(n), worst=-math.inf) for n in own]
+    judged += [Metric(name, "number", _of_the_scenario(name), worst=math.nan) for name in own]
     metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
     if any(run.total_energy_j for run in results):
         metrics.append(ENERGY)
@@ -221,7 +221,9 @@ def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> F
     if target is None:
         return Figure.of([metric.of(run) for run in runs], metric.worst)
     reached = [run.reached(target) for run in runs]
-    return Figure.of([None if at is None else getattr(at, metric.cost) for at in reached])
+    still = sum(at is None and not run.finished for at, run in zip(reached, runs, strict=True))
+    costs = [None if at is None else getattr(at, metric.cost) for at in reached]
+    return Figure.of(costs, open=still)
 
 
 def times(runs: Sequence[RunResult], metric: Metric, target: float) -> Times:

@@ -37,13 +37,39 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
 
 
 def unbegun(runs: Iterable[RunResult]) -> list[Path]:
-    """Return the folders of runs that were asked for together with `runs` and never begun."""
-    folders: dict[Path, None] = {}
+    """Return the folders of runs that were asked for together with `runs` and never begun.
+
+    Of runs that were put somewhere else nothing is known.
+    """
+    studies: dict[tuple[Path, tuple[str, ...], tuple[int, ...]], None] = {}
     for run in runs:
-        study, top = run.provenance.get("study", {}), run.folder.parent.parent
-        asked = product(study.get("variants", []), study.get("seeds", []))
-        folders |= dict.fromkeys(top / usual_place(variant, seed) for variant, seed in asked)
-    return [folder for folder in folders if not is_run(folder)]
+        folder, usual = run.folder.resolve(), usual_place(run.variant, run.seed)
+        variants, seeds = _study(run)
+        if folder.parts[-2:] == usual.parts:
+            studies[folder.parent.parent, variants, seeds] = None
+    asked = (
+        top / usual_place(variant, seed)
+        for top, variants, seeds in studies
+        for variant, seed in product(variants, seeds)
+    )
+    return [_as_seen(folder) for folder in dict.fromkeys(asked) if not is_run(folder)]
+
+
+def _study(run: RunResult) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the variants and seeds that were asked for together with a run."""
+    study = run.provenance.get("study")
+    if not isinstance(study, dict):  # it is older
+        return (), ()
+    variants, seeds = (study.get(key) or [] for key in ("variants", "seeds"))
+    if not (isinstance(variants, list) and isinstance(seeds, list)):
+        return (), ()
+    names = tuple(name for name in variants if isinstance(name, str))
+    return names, tuple(seed for seed in seeds if isinstance(seed, int))
+
+
+def _as_seen(folder: Path) -> Path:
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def run_folders(path: Path) -> list[Path]:
@@ -52,10 +78,11 @@ def run_folders(path: Path) -> list[Path]:
     The runs of a study come in the order in which its variants are written, and by seed.
     """
     below = (file.parent for file in path.rglob(PROVENANCE))
-    return [path] if is_run(path) else sorted(filter(is_run, below), key=_order)
+    return [path] if is_run(path) else sorted(filter(is_run, below), key=study_order)
 
 
-def _order(folder: Path) -> tuple[Path, int, Path, int, Path]:
+def study_order(folder: Path) -> tuple[Path, int, Path, int, Path]:
+    """Return what run folders are sorted by: study, place of the variant in it, seed."""
     try:
         written = read_json(folder / PROVENANCE)
     except InputError:  # told when it is asked for

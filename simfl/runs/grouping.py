@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simfl.runs.folder import SCENARIO, usual_place
+from simfl.runs.folder import usual_place
 from simfl.runs.result import RunResult
-from simfl.runs.reuse import read_now
 from simfl.scenario.place import as_written, flat
-from simfl.scenario.yaml import read_yaml
 
 _SEED = re.compile(r"^seed: .*$", re.MULTILINE)
-_TIME_ONLY = "time only"
+_TIME_ONLY, _FORKED = "time only", "forked"
+_Made = tuple[bool, str, str]
 _SHOWN = 2
 """Differences between scenarios that a name tells."""
 
@@ -43,34 +42,51 @@ def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
     return groups
 
 
-def _made(run: RunResult) -> tuple[bool, str]:
-    """Return what all seeds of a variant share: whether they trained, and their scenario."""
-    return run.time_only, _SEED.sub("", run.scenario_text)
+def _made(run: RunResult) -> _Made:
+    """Return what all seeds of a variant share: whether they trained, scenario, past forks."""
+    return run.time_only, _SEED.sub("", run.scenario_text), _forks(run)
 
 
-def _differences(runs: Sequence[RunResult]) -> dict[tuple[bool, str], str]:
+def _forks(run: RunResult) -> str:
+    """Return when a run was forked, and to what."""
+    forks = run.provenance.get("forks", [])
+    return ", ".join(f"at {fork['at_s']:g} s ({' '.join(fork.get('set', []))})" for fork in forks)
+
+
+def _differences(runs: Sequence[RunResult]) -> dict[_Made, str]:
     """Return what to say of each way in which `runs` were made, where there are several."""
     ways = {_made(run): run for run in runs}
     if len(ways) < 2:
         return {}
     facts = {way: _facts(run) for way, run in ways.items()}
     paths = dict.fromkeys(path for known in facts.values() for path in known)
-    differing = [p for p in paths if len({as_written(f.get(p)) for f in facts.values()}) > 1]
-    return {way: _told(known, differing) for way, known in facts.items()}
+    # A scenario that lacks an option is older than it, or has another component, which is told.
+    differing = [p for p in paths if len({as_written(f[p]) for f in facts.values() if p in f}) > 1]
+    alike: dict[str, dict[tuple[str, ...], int]] = {}
+    told = {}
+    for way, known in facts.items():
+        text, values = _told(known, differing), tuple(as_written(known.get(p)) for p in differing)
+        numbers = alike.setdefault(text, {})
+        number = numbers.setdefault(values, len(numbers) + 1)
+        told[way] = text if number == 1 else f"{text} #{number}"
+    return told
 
 
 def _facts(run: RunResult) -> dict[str, Any]:
-    """Return the scenario of a run by path, with the defaults of options that are newer."""
-    written, _ = read_yaml(read_now(run.folder), SCENARIO, lines=False)
-    return {_TIME_ONLY: run.time_only, **{p: v for p, v in flat(written).items() if p != "seed"}}
+    """Return the scenario of a run by path; what it names is not imported."""
+    own = {path: value for path, value in flat(run.scenario).items() if path != "seed"}
+    return {_TIME_ONLY: run.time_only, _FORKED: _forks(run), **own}
 
 
 def _told(facts: Mapping[str, Any], differing: Sequence[str]) -> str:
-    parts = [f"{path} {as_written(facts.get(path))}" for path in differing if path != _TIME_ONLY]
+    parts = [f"{p} {as_written(facts.get(p))}" for p in differing if p not in (_TIME_ONLY, _FORKED)]
     if len(parts) > _SHOWN:
         parts = [*parts[:_SHOWN], f"and {len(parts) - _SHOWN} more"]
     if _TIME_ONLY in differing:
         parts = [_TIME_ONLY if facts[_TIME_ONLY] else "trained", *parts]
+    if _FORKED in differing:
+        forked = str(facts[_FORKED]).partition(" (")[0]
+        parts = [f"{_FORKED} {forked}" if forked else "not forked", *parts]
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -67,8 +67,8 @@ def jobs(
         ScenarioError: everything that is wrong with it or with one of its variants.
     """
     runs, todo = expand(scenario, seeds, variants), []
-    names, asked = (dict.fromkeys(each) for each in zip(*(run[:2] for run in runs), strict=True))
-    study = Study([*names], [*asked])
+    seeds_asked = dict.fromkeys(run.seed for run in runs)
+    study = Study([*dict.fromkeys(run.variant for run in runs)], [*seeds_asked])
     for one in runs:
         top = Path("runs") / one.scenario.name if out is None else out
         folder = top / usual_place(one.variant, one.seed)

@@ -104,7 +104,8 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     recorded, asked = dict[str, Any](), dict[str, Any]()
     if (folder / SCENARIO).read_text(encoding="utf-8") != scenario:
         recorded, asked = (
-            flat(read_yaml(text, SCENARIO, lines=False)[0]) for text in (read_now(folder), scenario)
+            flat(read_yaml(text, SCENARIO, lines=False)[0])
+            for text in (_read_now(folder), scenario)
         )
     provenance = read_provenance(folder)
     for number, fork in enumerate(provenance["forks"], start=1):
@@ -119,7 +120,7 @@ def differences(folder: Path, scenario: str, time_only: bool) -> str:
     return "\n".join([*lines[:_SHOWN], *more])
 
 
-def read_now(folder: Path) -> str:
+def _read_now(folder: Path) -> str:
     """Return the scenario in `folder`, with the defaults of options that are newer than the run."""
     try:
         return Scenario.load(folder / SCENARIO).to_yaml()

@@ -82,6 +82,7 @@ class Figure:
         missing: seeds without it, e.g. that never reached the target.
         seeds: how many seeds there are.
         interval: 95%, of the mean (None: there is no mean, or one seed, no interval).
+        open: how many of the missing may still get it: their runs have not ended.
     """
 
     mean: float
@@ -90,6 +91,7 @@ class Figure:
     missing: int
     seeds: int
     interval: Interval | None
+    open: int = 0
 
     @property
     def middle(self) -> float:
@@ -97,28 +99,35 @@ class Figure:
         return self.median if self.missing else self.mean
 
     @classmethod
-    def of(cls, values: Sequence[float | None], worst: float = math.inf) -> "Figure":
+    def of(cls, values: Sequence[float | None], worst: float = math.inf, open: int = 0) -> "Figure":
         """Return the figure of one value per seed, None or NaN where there is none.
 
         Args:
             values: by seed.
-            worst: what one that lacks it counts as in the median: negative where more is better.
+            worst: what one that lacks it counts as in the median: negative where more is better,
+                NaN where that is not known, and then there is no median.
+            open: how many of those that lack it may still get it.
         """
         known = [value for value in values if value is not None and not math.isnan(value)]
         missing = len(values) - len(known)
         return cls(
             math.fsum(known) / len(known) if known and not missing else math.nan,
             _deviation(known),
-            median([*known, *[worst] * missing]) if values else math.nan,
+            math.nan
+            if not values or (missing and math.isnan(worst))
+            else median([*known, *[worst] * missing]),
             missing,
             len(values),
             None if missing else mean_interval(known),
+            open,
         )
 
 
 def _deviation(values: Sequence[float]) -> float:
     """Return the sample standard deviation, 0 where it is but rounding."""
     if len(values) < 2:
+        return math.nan
+    if not np.isfinite(values).all():
         return math.nan
     deviation = float(np.std(values, ddof=1))
     return deviation if deviation > 1e-12 * max(map(abs, values)) else 0.0

@@ -31,8 +31,8 @@ class Trial:
         name: of its folder.
         parameters: path -> value, as written.
         state: what became of it.
-        cost: the objective's median over seeds, the lower the better; of accuracy what it lacks of
-            1 (infinite: most never got there, or it was given up before; NaN: it was refused).
+        cost: the objective's median over seeds, the lower the better: accuracy is negative
+            (infinite: most never got there, or it was given up before; NaN: it was refused).
         taken: limited quantities: their medians over seeds (given up: not known).
         seeds: how many were run.
         why: it was refused.
@@ -76,7 +76,7 @@ class Tuning:
     def value(self, trial: Trial) -> float:
         """Return a trial's objective (infinite or NaN as its `cost`)."""
         name, _ = parse_objective(self.spec.objective)
-        return 1 - trial.cost if METRICS[name] is ACCURACY else trial.cost
+        return -trial.cost if METRICS[name] is ACCURACY else trial.cost
 
     def as_csv(self) -> str:
         """Return a line per trial, with a column per parameter and limit."""

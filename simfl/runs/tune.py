@@ -302,7 +302,7 @@ class _Study:
     def _cost(self, run: RunResult) -> float:
         metric = METRICS[self.metric_name]
         if metric is ACCURACY:
-            return 1 - run.final_accuracy
+            return -run.final_accuracy
         if self.target is None:
             return float(metric.of(run))
         reached = run.reached(self.target)
@@ -312,5 +312,6 @@ class _Study:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""
         best = best_of(self._trials)
         known = sorted(map(self._cost, runs))
-        least = median([*[0.0] * (seeds - len(known)), *known])
+        best_case = -1.0 if METRICS[self.metric_name] is ACCURACY else 0.0
+        least = median([*[best_case] * (seeds - len(known)), *known])
         return math.isinf(least) or (best is not None and least >= best.cost)

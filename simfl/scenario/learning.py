@@ -75,7 +75,8 @@ class Training(Part):
     shuffle: bool = Field(
         True,
         description="draw mini-batches anew in each epoch; false: the same in all epochs and "
-        "rounds, of the samples as a client holds them (a coreset's are drawn anew all the same)",
+        "rounds, of the samples as a client holds them, so that `steps` fewer than a pass see the "
+        "first samples only (a coreset's are drawn anew all the same)",
     )
     optimizer: Annotated[Optimizer, optimizers] = Field(
         default_factory=optimizers.make, description="what it does with a gradient"

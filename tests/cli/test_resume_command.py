@@ -119,3 +119,15 @@ def test_what_a_study_never_began_is_told(
     assert "--resume, makes what is missing" in out
     assert main(["resume", str(finished[0])]) == 0
     assert "Never begun" not in capsys.readouterr().out
+
+
+def test_runs_that_were_moved_or_are_named_from_inside_lack_nothing(
+    finished: list[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("o/default")
+    assert main(["resume", "."]) == 0
+    assert main(["resume", "seed-0", "seed-1"]) == 0
+    Path("elsewhere").mkdir()
+    Path("seed-1").rename("elsewhere/mine")
+    assert main(["resume", "elsewhere"]) == 0
+    assert "Never begun" not in capsys.readouterr().out

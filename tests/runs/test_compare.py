@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from simfl.errors import InputError
-from simfl.report.comparison import cell_text, sections
+from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
 from simfl.report.width import PIPED
+from simfl.report.words import headline
 from simfl.runs.compare import Cell, Comparison, compare
 from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
@@ -219,6 +220,48 @@ def test_seeds_of_different_experiments_are_not_one_variant(tmp_path: Path) -> N
         "wait (trained, rounds.clients 10)": [2],
         "wait (time only, rounds.clients 10)": [3],
     }
+
+
+def test_scenarios_that_differ_in_much_or_were_forked_stay_apart(tmp_path: Path) -> None:
+    for seed, abc in enumerate([(1, 1, 1), (1, 1, 2), (2, 2, 1)]):
+        made_run(tmp_path, "v", seed, [0.5], **dict(zip("abc", abc, strict=True)))
+    names = list(by_variant(_runs(tmp_path)))
+    assert names == [
+        "v (a 1, b 1, and 1 more)",
+        "v (a 1, b 1, and 1 more) #2",
+        "v (a 2, b 2, and 1 more)",
+    ]
+    for seed, at_s in enumerate([None, 4.0, 6.0]):
+        made = made_run(tmp_path / "forked", "v", seed, [0.5])
+        forks = [] if at_s is None else [{"at_s": at_s, "set": ["training.epochs=1"]}]
+        provenance = {"variant": "v", "seed": seed, "forks": forks}
+        (made.folder / "provenance.json").write_text(json.dumps(provenance))
+    names = list(by_variant(_runs(tmp_path / "forked")))
+    assert names == ["v (not forked)", "v (forked at 4 s)", "v (forked at 6 s)"]
+
+
+def test_nothing_that_runs_name_is_imported_to_tell_them_apart(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        selection = {"name": "stranger.py:Own"}
+        made = made_run(tmp_path, "v", seed, [0.5], selection=selection, rounds={"clients": seed})
+        (made.folder / "stranger.py").write_text("raise SystemExit('imported')")
+    assert list(by_variant(_runs(tmp_path))) == ["v (rounds.clients 0)", "v (rounds.clients 1)"]
+
+
+def test_a_metric_whose_direction_is_not_known_has_no_median_where_a_seed_lacks_it() -> None:
+    figure = Figure.of([0.3, 0.4, math.nan], worst=math.nan)
+    assert math.isnan(figure.median)
+    assert figure_text(figure, "{:g}".format) == "1 of 3 none"
+
+
+def test_a_run_that_has_not_ended_has_not_yet_got_there(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        made_run(tmp_path, "a", seed, reaches(1, 3))
+        made_run(tmp_path, "b", seed, [0.1, 0.2], finished=False)
+    comparison = compare(_runs(tmp_path))
+    [column] = [c for c in comparison.columns if c.key == "time_s_to_70%"]
+    assert cell_text(column, comparison.cell("b", column)) == "not yet"
+    assert " ".join(headline(comparison.groups)).endswith("Not yet there: b.")
 
 
 def test_what_was_never_measured_is_not_said_to_be_never_reached(tmp_path: Path) -> None:
