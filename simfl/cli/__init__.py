@@ -15,8 +15,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     import signal
     import sys
 
-    from simfl.cli.app import invoke
-    from simfl.cli.errors import INTERRUPTED, guarded
+    try:
+        from simfl.cli.app import invoke
+        from simfl.cli.errors import INTERRUPTED, guarded
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
 
     if argv is None and (here := os.getcwd()) not in sys.path:
         # As `python -m simfl` does: a scenario may name components of a module that lies here.

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
@@ -59,7 +60,12 @@ def _command() -> Any:
 
 def invoke(words: Sequence[str]) -> int:
     """Run the command that `words` are; return its exit code, or raise what it raises."""
-    code = _command().main(args=list(words), prog_name="simfl", standalone_mode=False)
+    try:
+        code = _command().main(args=list(words), prog_name="simfl", standalone_mode=False)
+    except SystemExit:
+        if type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            raise
+        return 0  # whoever read our output (such as `head`) has seen enough: Typer fails then
     if code == 130:  # Typer makes an exit of an interruption
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0

@@ -52,11 +52,22 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         told = failure(str(error.filename or "the operating system"), error)
         return _fail(f"error: {told}", told.exit_code, debug)
     except Exception as error:
+        if _was_interrupted(error):
+            return _fail("interrupted", INTERRUPTED, debug)
         if is_out_of_memory(error):
             what = "what the scenario asks for does not fit into memory: the model or the data set"
             return _fail(f"error: {what} ({error})", 1, debug)
         hint = "" if debug else " (--debug shows where)"
         return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: libraries that are being imported make others of it."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt) or "KeyboardInterrupt" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

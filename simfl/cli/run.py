@@ -81,13 +81,14 @@ def show(
     results: "Sequence[RunResult]", top: Path, report: bool, quiet: bool, as_json: bool
 ) -> None:
     """Print what came of some runs; write pages and timelines too if a `report` is wanted."""
-    _tell(results, quiet, as_json)
-    if report:
+    page = None
+    if report:  # first: whoever reads what is printed may leave
         from simfl.report import write_reports
 
         page = write_reports(results, top)
-        if not (quiet or as_json):
-            typer.echo(f"\nReport: {page}")
+    _tell(results, quiet, as_json)
+    if page is not None and not (quiet or as_json):
+        typer.echo(f"\nReport: {page}")
 
 
 def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:

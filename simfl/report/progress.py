@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 from rich.console import Console
@@ -73,7 +73,8 @@ class Board(Watch):
 
     def say(self, text: str) -> None:
         """Show a line that stays."""
-        print(text, file=sys.stderr, flush=True)
+        with suppress(OSError):  # whoever read it may have left; the run goes on
+            print(text, file=sys.stderr, flush=True)
 
     def show(self, number: int, progress: Progress, text: str) -> None:
         """Show how far a run is."""

@@ -31,6 +31,8 @@ IDLE, POLL, DOWNLOAD, WAIT = 0, 1, 2, 5
 STEPS = ("selected_s", "download_end_s", "compute_end_s", "upload_end_s")
 """Columns with the ends of a participation's phases, and its beginning."""
 NOBODY = -1
+LONGEST_S = 9e9
+"""Some 285 years: 64 bits hold so many nanoseconds."""
 
 Span = tuple[int, int]
 """Start and end, nanoseconds."""
@@ -56,6 +58,11 @@ class Anatomy:
         Raises:
             InputError: a file of the run is missing or damaged, or says nothing of its clients.
         """
+        if run.end_s > LONGEST_S:
+            raise InputError(
+                f"{run.folder} lasts longer than {LONGEST_S:g} s of virtual time, which is too "
+                "much for nanoseconds"
+            )
         if run.log == "none":
             raise InputError(
                 f"{run.folder} was recorded with --log none, which says nothing of what its "

@@ -1,5 +1,6 @@
 """Finding runs below folders."""
 
+import os
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
@@ -25,7 +26,7 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
     They come in the order of `paths`, below each as `run_folders` has them.
 
     Raises:
-        InputError: there is none below one of them.
+        InputError: there is none below one of them, or a folder can't be looked into.
     """
     folders: list[Path] = []
     for path in paths:
@@ -77,8 +78,15 @@ def run_folders(path: Path) -> list[Path]:
 
     The runs of a study come in the order in which its variants are written, and by seed.
     """
-    below = (file.parent for file in path.rglob(PROVENANCE))
+    below = (Path(top) for top, _, files in os.walk(path, onerror=_refuse) if PROVENANCE in files)
     return [path] if is_run(path) else sorted(filter(is_run, below), key=study_order)
+
+
+def _refuse(error: OSError) -> None:
+    """Refuse to leave out what can't be looked into; what is gone holds nothing."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return
+    raise InputError(f"{error.filename} can't be read: {error.strerror}")
 
 
 def study_order(folder: Path) -> tuple[Path, int, Path, int, Path]:

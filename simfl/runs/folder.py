@@ -28,7 +28,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         RunError: the disk is full.  Nothing is left behind.
     """
     try:
-        with whole(path, "partial") as file:
+        with whole(path) as file:
             file.write(data)
     except OSError as error:
         raise failure(f"can't write {path}", error) from error

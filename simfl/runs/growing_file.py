@@ -140,6 +140,8 @@ class GrowingFile:
             try:
                 self.flush()
                 os.fsync(self._descriptor)
+                if not os.fstat(self._descriptor).st_nlink:
+                    raise RunError(f"{self.path} was deleted while it was written")
             finally:
                 os.close(self._descriptor)
                 self._descriptor = -1

@@ -36,7 +36,8 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder may be read-only now; what failed first is to be told
+            path.unlink(missing_ok=True)
         os.close(descriptor)
 
 

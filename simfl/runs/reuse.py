@@ -160,7 +160,8 @@ def prepare(
         folder.mkdir(parents=True, exist_ok=True)
         for name in (PROVENANCE, *_RESULTS):
             (folder / name).unlink(missing_ok=True)
-        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*")):
+        halves = folder.glob(".*.partial")  # of processes that were killed
+        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*"), *halves):
             old.unlink()
     except OSError as error:
         raise InputError(f"can't make {folder}: {error.strerror}") from error

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from simfl.build.builder import Builder
-from simfl.runs.folder import SCENARIO, is_finished, read_provenance, require_run
+from simfl.errors import InputError
+from simfl.runs.folder import SCENARIO, is_finished, is_run, read_provenance, require_run
 from simfl.runs.forks import stages
 from simfl.runs.job import Job, jobs
 from simfl.runs.lock import locked, refuse_locked
@@ -78,7 +79,7 @@ def run_jobs(
     options = options or Options()
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
     kept = [_is_kept(job, options, overwrite, go_on, tell_reuse) for job in todo]
-    _do_all(todo, kept, options, watch, listen)
+    _do_all(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
 
 
@@ -105,6 +106,7 @@ def _do_all(
     options: Options,
     watch: Watch | None = None,
     listen: Callable[[Job], Sequence[Listener]] | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Do those jobs that are not finished; a kept run is resumed."""
     if options.executor == "ray":  # whose processes may have another working directory
@@ -117,7 +119,10 @@ def _do_all(
     todo = [job for job, _ in open_]
     refuse_locked(job.folder for job in todo)  # two at it would get half of the runs each
     options = _with_data_folder(todo, options)
-    calls = [partial(_do, job, keep, options, listen(job) if listen else ()) for job, keep in open_]
+    calls = [
+        partial(_do, job, keep, options, overwrite, listen(job) if listen else ())
+        for job, keep in open_
+    ]
     if options.executor == "ray" and len(calls) > 1 and listen is None:
         from simfl.training.executors.ray import at_once
 
@@ -137,6 +142,7 @@ def _do(
     job: Job,
     keep: bool,
     options: Options,
+    overwrite: bool,
     listeners: Sequence[Listener] = (),
     tell: Tell | None = None,
 ) -> None:
@@ -146,7 +152,7 @@ def _do(
         if keep:
             resume(job.folder, options, [*listeners, *trackers], tell)
         else:
-            run_one(job, options, [*listeners, *trackers], tell)
+            run_one(job, options, [*listeners, *trackers], tell, overwrite=overwrite)
 
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse: bool) -> bool:
@@ -169,8 +175,9 @@ def run_one(
     listeners: Sequence[Listener] = (),
     tell: Tell | None = None,
     build: Callable[[Scenario, Options, Executor], Builder] | None = None,
+    overwrite: bool = True,
 ) -> RunResult:
-    """Run one job, in place of whatever run its folder holds; see `run`.
+    """Run one job; see `run`.
 
     Args:
         job: what to run.
@@ -178,6 +185,10 @@ def run_one(
         listeners: told of everything.
         tell: is told now and then how far it is.
         build: returns what makes its parts, if that is another builder than the usual one.
+        overwrite: replace whatever run its folder holds.
+
+    Raises:
+        InputError: it holds one that is not to be replaced, written by another process meanwhile.
     """
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
@@ -185,6 +196,11 @@ def run_one(
         builder = (build or _builder)(job.scenario, options, executor)
         builder.check()  # before anything is written
         with locked(job.folder):
+            if is_run(job.folder) and not overwrite:
+                raise InputError(
+                    f"{job.folder} holds a run that another process made meanwhile; give --resume "
+                    "to keep it, --overwrite to replace it, or another --out"
+                )
             prepare(job.folder, job.text, provenance(job, options, executor))
             return simulate(job.folder, builder, listeners, options.checkpoint_every_s, reporter)
 
@@ -222,6 +238,8 @@ def resume(
         builder = _builder(scenario, options, executor)
         forks = [(at_s, builder.under(stage)) for at_s, stage in later]
         with locked(folder):
+            for half in folder.glob(".*.partial"):  # of a process that was killed
+                half.unlink(missing_ok=True)
             return simulate(folder, builder, listeners, every_s, reporter, forks)
 
 

@@ -6,8 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 
+from simfl.errors import InputError
+from simfl.report.charts.anatomy import anatomy
 from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
@@ -125,3 +128,10 @@ def test_a_run_that_ends_within_a_round_counts_what_came_after_the_last(tmp_path
     path = result.folder / "summary.json"
     path.write_text(path.read_text().replace('"virtual_time_s": 10.0', '"virtual_time_s": 12.5'))
     assert seconds(Anatomy.of(RunResult(result.folder)))[-1] == {"wait": 2.5}
+
+
+def test_what_no_clock_of_nanoseconds_holds_is_told(tmp_path: Path) -> None:
+    result = made_run(tmp_path, "v", 0, [0.1, 0.2], round_s=5e9)
+    with pytest.raises(InputError, match="too much for nanoseconds"):
+        Anatomy.of(result)
+    assert anatomy({"v": [result]}) is None

@@ -223,8 +223,8 @@ def test_seeds_of_different_experiments_are_not_one_variant(tmp_path: Path) -> N
 
 
 def test_scenarios_that_differ_in_much_or_were_forked_stay_apart(tmp_path: Path) -> None:
-    for seed, abc in enumerate([(1, 1, 1), (1, 1, 2), (2, 2, 1)]):
-        made_run(tmp_path, "v", seed, [0.5], **dict(zip("abc", abc, strict=True)))
+    for seed, (a, b, c) in enumerate([(1, 1, 1), (1, 1, 2), (2, 2, 1)]):
+        made_run(tmp_path, "v", seed, [0.5], a=a, b=b, c=c)
     names = list(by_variant(_runs(tmp_path)))
     assert names == [
         "v (a 1, b 1, and 1 more)",

@@ -13,9 +13,10 @@ from simfl import Options, RunResult, Scenario, UpdateFilter, run
 from simfl.components.filters.base import Stage, Update
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
-from simfl.errors import InputError, ScenarioError
+from simfl.errors import InputError, RunError, ScenarioError
 from simfl.runs.check import check
 from simfl.runs.forks import fork
+from simfl.runs.growing_file import GrowingFile
 from tests.tiny import TINY, RunTiny
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
@@ -212,6 +213,29 @@ def test_a_time_only_run_does_not_replace_a_trained_one(tmp_path: Path) -> None:
     words = r"(?s)--time-only: false there, true now.*--overwrite"
     with pytest.raises(InputError, match=words):
         run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+
+
+def test_a_run_that_another_process_made_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    scenario = Scenario.from_dict({**TINY, "seeds": [0, 1]})
+    later = tmp_path / "default" / "seed-1"
+
+    class Meanwhile:
+        def __call__(self, time_s: float, kind: str, facts: dict[str, object]) -> None:
+            if not later.exists():
+                run(Scenario.from_dict({**TINY, "seed": 1}), tmp_path, Options(time_only=True))
+
+    with pytest.raises(InputError, match="another process made meanwhile"):
+        run(scenario, tmp_path, Options(time_only=True), listen=lambda job: [Meanwhile()])
+    assert (later / "summary.json").exists()
+
+
+def test_a_log_that_was_deleted_is_told(tmp_path: Path) -> None:
+    file = GrowingFile(tmp_path / "events.jsonl")
+    file.append("{}")
+    file.flush()
+    file.path.unlink()
+    with pytest.raises(RunError, match="was deleted while it was written"):
+        file.close()
 
 
 def test_a_finished_run_is_reused_and_told_of(
