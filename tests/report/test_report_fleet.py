@@ -61,9 +61,9 @@ def test_one_devices_round_in_closed_form() -> None:
 
 
 def test_phases_are_the_clocks_protocols_and_shared_links_included() -> None:
-    network = {"overhead": "10%", "server_uplink": "500 kbit/s"}
+    network = {"overhead": "10%", "message_overhead": "1 kB", "server_uplink": "500 kbit/s"}
     (group,) = facts(network=network).groups
-    bits = 1.1 * 8 * PARAMETERS_BYTES
+    bits = 8 * (1.1 * PARAMETERS_BYTES + 1000)
     assert group.phases["download"] == pytest.approx(0.02 + bits / 5e5)
     assert group.phases["upload"] == pytest.approx(0.02 + bits / 1e5)
 

@@ -45,6 +45,15 @@ def test_abort_loses_the_work_at_that_instant(network, leaves, down, up, phases)
     assert world.coordinator.computed == []
 
 
+@pytest.mark.parametrize("server", ["unlimited", "1 Gbit/s"])
+@pytest.mark.parametrize(("leaves", "down", "up"), [(1.5, 250, 0), (15.375, 1000, 687)])
+def test_of_messages_broken_off_the_models_share_is_booked(server, leaves, down, up):
+    """Another 1000 B a message: a transfer moves bytes for two seconds, until 3 s and 16 s."""
+    links = {"message_overhead": "1 kB", "server_uplink": server, "server_downlink": server}
+    (row,) = one(leaves, network=links).clients
+    assert (row.outcome, row.download_bytes, row.upload_bytes) == ("offline", down, up)
+
+
 def test_an_upload_that_ends_as_its_device_leaves_has_arrived():
     assert one(14.0).outcomes == {"arrived": 1}
     assert one(np.nextafter(14.0, 0)).outcomes == {"offline": 1}
@@ -154,7 +163,11 @@ def test_a_client_paused_for_long_is_not_chosen_meanwhile():
     cuts=st.lists(st.floats(0.01, 30), min_size=1, max_size=6, unique=True),
     mode=st.sampled_from(["abort", "pause", "salvage"]),
     network=st.sampled_from(
-        ["shared", {"server_uplink": "6 kbit/s", "server_downlink": "6 kbit/s"}]
+        [
+            "shared",
+            {"message_overhead": "300 B"},
+            {"server_uplink": "6 kbit/s", "server_downlink": "6 kbit/s"},
+        ]
     ),
 )
 def test_whatever_happens_the_books_balance(cuts, mode, network):

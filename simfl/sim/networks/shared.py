@@ -42,9 +42,9 @@ class Shared(Network):
 
     Rates change only when a transfer starts, ends or is aborted, and when a trace says so; between
     two such instants they are constant.  Deadlines are planned with nominal rates.  Where no link
-    is shared a transfer takes ``latency + 8 * bytes * (1 + overhead) / rate``, and with an
-    `initial_window` what TCP's slow start waits besides; that is waited before the first byte, for
-    as long as it takes at the device's own rate.
+    is shared a transfer takes ``latency + 8 * (bytes * (1 + overhead) + message_overhead) / rate``,
+    and with an `initial_window` what TCP's slow start waits besides; that is waited before the
+    first byte, for as long as it takes at the device's own rate.
     A device has at most one transfer under way in each direction.
 
     Cost: O(log n) host time an event, n the transfers under way over the links that are shared;
@@ -72,6 +72,12 @@ class Shared(Network):
         ge=0,
         description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it "
         "takes time on every link, and is not booked",
+    )
+    message_overhead: DataSize = Field(
+        0.0,
+        ge=0,
+        description="what protocols add to every message, in each direction, such as 400 B for "
+        "gRPC: it takes time on every link, and is not booked",
     )
     buffer: DataSize = Field(
         0.0,
@@ -152,7 +158,8 @@ class Shared(Network):
             },
             variation,
             self.initial_window,
-            plain=gross == 1 and not self.initial_window,
+            self.message_overhead / gross,
+            plain=gross == 1 and not self.initial_window and not self.message_overhead,
         )
         if self.polling:
             return PolledLinks(timeline, links, self.polling, latency_s)
@@ -170,9 +177,10 @@ class _SharedLinks(Links):
         lines: dict[Direction, Lines],
         variation: Variation | None,
         window: float,
+        added: float,
         plain: bool,
     ) -> None:
-        self._window, self._plain = window, plain
+        self._window, self._added, self._plain = window, added, plain
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
@@ -183,33 +191,40 @@ class _SharedLinks(Links):
     def lone(self) -> bool:
         return self._plain and not any(lines.shared for lines in self._lines.values())
 
+    def _total(self, size: int) -> float:
+        """Return how many bytes move for a message of `size`."""
+        return size + self._added
+
     def _varies(self, device: int) -> bool:
         return self._variation is not None and self._variation.varies(device)
 
     def duration_s(self, device: int, direction: Direction, size: int) -> float | None:
         if self._window or self._lines[direction].of(device) is not None or self._varies(device):
             return None
-        return float(self._latency_s[device] + 8 * size / self._device_bps[direction][device])
+        moving_s = 8 * self._total(size) / self._device_bps[direction][device]
+        return float(self._latency_s[device] + moving_s)
 
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
         own_bps = float(self._device_bps[direction][device])
         bps = min(own_bps, self._lines[direction].bps(device))
-        return self._before_s(device, size, own_bps) + 8 * size / bps
+        total = self._total(size)
+        return self._before_s(device, total, own_bps) + 8 * total / bps
 
-    def _before_s(self, device: int, size: int, bps: float) -> float:
+    def _before_s(self, device: int, total: float, bps: float) -> float:
         """Return how long a transfer takes besides moving its bytes."""
         latency_s = float(self._latency_s[device])
         return (
-            latency_s + waits_s(size, bps, latency_s, self._window) if self._window else latency_s
+            latency_s + waits_s(total, bps, latency_s, self._window) if self._window else latency_s
         )
 
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
         bps = float(self._device_bps[direction][device])
         if self._variation is not None:
             bps *= self._variation.factor(device, direction)
-        before_s = self._before_s(device, size, bps)
+        total = self._total(size)
+        before_s = self._before_s(device, total, bps)
         line = self._lines[direction].of(device)
-        if line is not None and size > 0:
+        if line is not None and total > 0:
             cell = self._lines[direction].cell(device)
-            return SharedTransfer(self._timeline, line, cell, size, before_s, bps)
-        return LoneTransfer(self._timeline, size, before_s, bps)
+            return SharedTransfer(self._timeline, line, cell, size, total, before_s, bps)
+        return LoneTransfer(self._timeline, size, total, before_s, bps)

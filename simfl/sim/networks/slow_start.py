@@ -11,7 +11,7 @@ PACKET = 1448
 """Bytes that a full packet carries (Ethernet, TCP with timestamps)."""
 
 
-def waits_s(size: int, bps: float, latency_s: float, window: float) -> float:
+def waits_s(size: float, bps: float, latency_s: float, window: float) -> float:
     """Return how long a transfer waits for answers until it never has to any more, seconds.
 
     No packet is lost; the receiver's window and the sender's buffer are as large as it takes.

@@ -1,4 +1,8 @@
-"""Transfers: bytes that meet nobody else's, and bytes that share a line."""
+"""Transfers: bytes that meet nobody else's, and bytes that share a line.
+
+What protocols add to a message is spread evenly over it: where `total` bytes move for a message of
+`size`, half of the one have come with half of the other.
+"""
 
 from typing import Any
 
@@ -13,12 +17,14 @@ from simfl.sim.timeline import Timeline
 class LoneTransfer(Transfer):
     """Bytes that meet nobody else's: known from the start when they will have arrived."""
 
-    def __init__(self, timeline: Timeline, size: int, latency_s: float, bps: float) -> None:
+    def __init__(
+        self, timeline: Timeline, size: int, total: float, latency_s: float, bps: float
+    ) -> None:
         super().__init__(timeline)
-        self._size, self._bps = size, bps
+        self._size, self._total, self._bps = size, total, bps
         self._first_byte_s = timeline.now + latency_s
         self._aborted = False
-        end = timeline.at(timeline.now + (latency_s + 8 * size / bps))
+        end = timeline.at(timeline.now + (latency_s + 8 * total / bps))
         end.callbacks.append(self._arrive)
 
     def _arrive(self, _: simpy.Event) -> None:
@@ -33,7 +39,7 @@ class LoneTransfer(Transfer):
         moving_s = self.env.now - self._first_byte_s
         if moving_s <= 0:
             return 0
-        return int(min(moving_s * self._bps / 8 + ROUNDING, self._size))
+        return _delivered(moving_s * self._bps / 8, self._total, self._size)
 
 
 class SharedTransfer(Transfer):
@@ -45,11 +51,13 @@ class SharedTransfer(Transfer):
         line: Line,
         cell: int,
         size: int,
+        total: float,
         latency_s: float,
         bps: float,
     ) -> None:
         super().__init__(timeline)
-        self._line, self._cell, self._size, self._bps = line, cell, size, bps
+        self._line, self._cell, self._bps = line, cell, bps
+        self._size, self._total = size, total
         self._flow: Any = None
         self._aborted = False
         if latency_s > 0:
@@ -59,7 +67,7 @@ class SharedTransfer(Transfer):
 
     def _begin(self, _: simpy.Event | None = None) -> None:
         if not self._aborted:
-            self._flow = self._line.join(8.0 * self._size, self._bps, self, self._cell)
+            self._flow = self._line.join(8.0 * self._total, self._bps, self, self._cell)
 
     def arrive(self) -> None:
         """Take note that the last byte has arrived."""
@@ -74,4 +82,9 @@ class SharedTransfer(Transfer):
             self._aborted = True
             return 0
         self._aborted = True
-        return int(min(self._line.leave(self._flow) / 8 + ROUNDING, self._size))
+        return _delivered(self._line.leave(self._flow) / 8, self._total, self._size)
+
+
+def _delivered(moved: float, total: float, size: int) -> int:
+    """Return the whole bytes of `size` that have come with `moved` bytes of `total`."""
+    return int(min(moved * (size / total) + ROUNDING, size)) if size else 0

@@ -8,11 +8,17 @@ from simfl.testing.contract import suites
 from simfl.testing.networks import NetworkContract
 
 CROWDED = {"server_uplink": "10 kbit/s", "server_downlink": "6 kbit/s"}
+MESSAGES = {"overhead": "10%", "message_overhead": "200 B"}
 globals().update(suites(NetworkContract, networks))
 Test_crowded = type(
     "Test_crowded",
     (NetworkContract,),
     {"create": staticmethod(lambda: networks.parse({"name": "shared", **CROWDED}))},
+)
+Test_messages = type(
+    "Test_messages",
+    (NetworkContract,),
+    {"create": staticmethod(lambda: networks.parse({"name": "shared", **MESSAGES}))},
 )
 
 

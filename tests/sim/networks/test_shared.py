@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, networks
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
 from tests.sim.sim_world import make, make_fleet
+
+WAYS: tuple[Direction, Direction] = ("down", "up")
 
 
 def bind(
@@ -194,6 +198,47 @@ def test_overhead_takes_time_on_every_link_and_is_not_booked() -> None:
     cut = links.transfer(2, "up", 1000)
     timeline.run(until=timeline.now + 0.5 + 1.25)
     assert cut.abort() == 500
+
+
+def test_overhead_of_messages_takes_time_on_every_link_and_is_not_booked() -> None:
+    timeline = Timeline()
+    options: dict[str, Any] = {"overhead": "25%", "server_downlink": "6 kbit/s"}
+    links = bind(timeline, latency=0.5, message_overhead="250 B", **options)
+    assert not links.lone
+    assert links.duration_s(0, "down", 1000) == links.expected_s(0, "down", 1000) == 0.5 + 1.5
+    assert links.duration_s(0, "down", 0) == 0.5 + 0.25
+    assert links.expected_s(0, "up", 1000) == 0.5 + 3.0
+    shared = [links.transfer(device, "up", 1000) for device in range(2)]
+    assert ends(timeline, shared) == [0.5 + 2 * 8 * 1500 / 6000] * 2
+    for way, half_s in zip(WAYS, (0.75, 1.5), strict=True):
+        cut = links.transfer(2, way, 1000)
+        timeline.run(until=timeline.now + 0.5 + half_s)
+        assert cut.abort() == 500
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"server_uplink": "6 kbit/s", "server_downlink": "5 kbit/s"},
+        {"server_downlink": "5 kbit/s", "buffer": "300 B"},
+        {"server_uplink": "6 kbit/s", "initial_window": "200 B"},
+        {"initial_window": "200 B", "polling": "3 s"},
+    ],
+)
+@given(sizes=st.lists(st.integers(0, 3000), min_size=2, max_size=6))
+def test_it_takes_as_long_as_more_bytes_would(options: dict[str, Any], sizes: list[int]) -> None:
+    times = []
+    for overhead, added in (("300 B", 0), ("0 B", 300)):
+        timeline = Timeline()
+        links = bind(timeline, 3, latency=0.5, message_overhead=overhead, **options)
+        under_way = [
+            links.transfer(number // 2, WAYS[number % 2], size + added)
+            for number, size in enumerate(sizes)
+        ]
+        expected = [links.expected_s(0, "up", size + added) for size in sizes]
+        times.append([*expected, *ends(timeline, under_way)])
+    assert times[0] == pytest.approx(times[1], rel=1e-12)
 
 
 def test_what_waits_before_the_servers_link_goes_on_at_its_rate_by_hand() -> None:
