@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,15 @@ class Run:
     def by_flower(self) -> bool:
         """Whether Flower ran it: its nodes tell more of a participation than the testbed's."""
         return STEPS[0] + "_s" in self.clients
+
+
+def writer(journal: TextIO) -> Callable[..., None]:
+    """Return what writes facts, given by name, as a line of a journal."""
+
+    def note(**facts: Any) -> None:
+        print(json.dumps(facts), file=journal, flush=True)
+
+    return note
 
 
 def began_at(folder: Path) -> float | None:

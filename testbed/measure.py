@@ -11,68 +11,20 @@ import numpy as np
 import torch
 
 from simfl.build.builder import Builder
-from simfl.components.aggregators import fedavg, fedbuff
-from simfl.components.optimizers.sgd import Sgd
-from simfl.scenario import Scenario
-from simfl.sim.policies.fedbuff import FedBuff
-from simfl.sim.policies.synchronous import Synchronous
 from simfl.training import flat
 from testbed import quotas
 from testbed.client import Client
-from testbed.commands import Refused
-from testbed.journals import Run, accuracies, began_at, read
+from testbed.journals import Run, accuracies, began_at, read, writer
 from testbed.messages import Floats
 from testbed.namespaces import Counters, Loopback, Namespaces, NoQuotas
-from testbed.processes import FORK, start
-from testbed.server import Rules, Server
+from testbed.processes import FORK, start, to_the_end
+from testbed.rules import rules
+from testbed.server import Server
 from testbed.training import Training
 
 LIMIT_S = 120.0
 KEPT_MODELS = 1 << 20
 """Bytes: models no larger than this are kept, a version each, and evaluated afterwards."""
-
-
-def rules(builder: Builder) -> Rules:
-    """Return what the server of `builder`'s scenario does.
-
-    Raises:
-        Refused: the real server can't do that.
-    """
-    rounds, devices = builder.scenario.rounds, builder.scenario.devices
-    policy, wanted = rounds.policy, rounds.clients
-    _plain(builder.scenario)
-    if isinstance(policy, FedBuff):
-        asked = policy.concurrency or wanted
-        told = Rules(rounds.stop.rounds or 0, asked, asked, buffer=policy.buffer)
-    elif isinstance(policy, Synchronous) and policy.late == "drop":
-        asked = policy.asked(wanted)
-        enough = wanted if policy.over_select > 1 else None
-        limit = float("inf") if policy.deadline is None else policy.deadline
-        if not isinstance(limit, float):
-            raise Refused("the testbed's deadlines are durations")
-        told = Rules(rounds.stop.rounds or 0, asked, rounds.min_clients or asked, limit, enough)
-    else:
-        raise Refused(f"the testbed knows no policy {policy.name!r} such as this")
-    if asked != devices or not told.rounds:
-        raise Refused("the testbed asks every client, for a number of rounds")
-    return told
-
-
-def _plain(scenario: Scenario) -> None:
-    """Refuse what real clients and servers would not do as the scenario says."""
-    local = scenario.training
-    buffered = isinstance(scenario.rounds.policy, FedBuff)
-    plain = fedbuff.FedBuff() if buffered else fedavg.FedAvg()
-    same = {
-        "aggregation": scenario.aggregation == plain,
-        "training.optimizer": local.optimizer == Sgd(lr=local.optimizer.lr),
-        "training.lr_schedule": local.lr_schedule.name == "constant",
-        "training.proximal": local.proximal == 0,
-        "training.filter": local.filter.name == "none",
-        "training.compression": local.compression.name == "none",
-    }
-    if others := [option for option, is_so in same.items() if not is_so]:
-        raise Refused(f"the testbed trains plainly; take out {', '.join(others)}")
 
 
 def measure(
@@ -97,17 +49,15 @@ def measure(
 
     def server() -> None:
         with open(folder / "server.jsonl", "w") as journal:
-            serving = Server(told, model, journal)
-            grpc_server = serving.serve(network.address, threads=4 * len(fleet) + 4)
-            serving.run()
-            time.sleep(0.2)  # let the farewells out
-            grpc_server.stop(0.2).wait()
+            serving = Server(told, model, writer(journal))
+            to_the_end(serving.run(network.address))
         if model.nbytes <= KEPT_MODELS:
             np.save(folder / "models.npy", np.stack(serving.models))
 
     def client(number: int) -> None:
         train: Callable[[Floats, int], Floats] = training(builder, number)
-        least_s, clocks = compute_s[number], Client.clocks
+        clocks: Callable[[], dict[str, float]] = dict
+        least_s = compute_s[number]
         if network.limited:
             group, least_s = network.group(number), 0.0
             train(model, 0)  # a process's first is slower, and no device's rate
@@ -115,7 +65,8 @@ def measure(
             quotas.settle(train, model, group, compute_s[number], partial(begin.wait, LIMIT_S))
         with open(folder / f"client-{number}.jsonl", "a") as journal:
             samples = int(fleet.samples[number])
-            Client(number, samples, least_s, train, journal, clocks).run(network.address)
+            work = Client(number, samples, least_s, timed(train, clocks), writer(journal))
+            to_the_end(work.run(network.address))
 
     before = network.counters()
     processes = {"s": start(network, "s", server)}
@@ -129,7 +80,7 @@ def measure(
             process.join()
     wire = traffic(before, network.counters())
     accuracy = accuracies(folder, builder, data_dir)
-    return read(folder, len(fleet), bool(told.buffer), wire, accuracy)
+    return read(folder, len(fleet), told.buffered, wire, accuracy)
 
 
 def training(builder: Builder, number: int) -> Training:
@@ -151,6 +102,21 @@ def limited(train: Callable[[Floats, int], Floats], group: str) -> Callable[[Flo
             return train(model, seed)
 
     return within
+
+
+def timed(
+    train: Callable[[Floats, int], Floats], clocks: Callable[[], dict[str, float]]
+) -> Callable[[Floats, int], tuple[Floats, dict[str, float]]]:
+    """Return `train`, which tells besides how many seconds each of the clocks counted."""
+
+    def telling(model: Floats, seed: int) -> tuple[Floats, dict[str, float]]:
+        began, before = time.monotonic(), clocks()
+        delta = train(model, seed)
+        trained, after = time.monotonic(), clocks()
+        spent = {name: after[name] - before[name] for name in after}
+        return delta, {"trained": trained - began, **spent}
+
+    return telling
 
 
 def shares(builder: Builder) -> list[float]:

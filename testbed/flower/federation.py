@@ -22,9 +22,10 @@ from simfl.build.builder import Builder
 from simfl.errors import InputError
 from simfl.scenario.distributions.base import Constant
 from testbed.journals import Run, accuracies, read
-from testbed.measure import compute_times, initial, rules, traffic, training
+from testbed.measure import compute_times, initial, traffic, training
 from testbed.namespaces import Counters, Loopback, Namespaces
 from testbed.processes import start
+from testbed.rules import rules
 from testbed.wire import PER_BYTE
 
 HERE = Path(__file__).parent
@@ -65,7 +66,7 @@ def measure(
         RuntimeError: it did not end in time.
     """
     told, devices = rules(builder), len(builder.fleet)
-    if told.buffer or told.enough or told.deadline_s < float("inf"):
+    if told.buffered or told.enough < told.asked or told.deadline_s < float("inf"):
         raise InputError("Flower runs synchronous rounds of everybody, with no deadline")
     programs = environment(HERE.parents[1] / "build" / "flower", PACKAGES, ours=True)
     _prepare(builder, folder, told.rounds)

@@ -10,7 +10,7 @@ from simfl import Scenario
 from simfl.build.builder import Builder
 from simfl.training.executors.inline import Inline
 from testbed.commands import Refused
-from testbed.measure import rules
+from testbed.rules import rules
 
 PLAIN: dict[str, Any] = {
     "name": "plain",
