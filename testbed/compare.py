@@ -25,7 +25,7 @@ from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
 from testbed.orders import PHASES, first_swap, kept, orders, outcomes, participations, updates
 from testbed.simulated import shaken, simulate
-from testbed.wire import INITIAL_WINDOW, PER_BYTE, composition, wire_errors
+from testbed.wire import FLOWER, GRPC, INITIAL_WINDOW, NOTHING, Overhead, composition, wire_errors
 
 VARIANTS = ("", "deep-queue", "fair-queue", "cpu-quota", "flower")
 """The testbed's own federation; with queues that never overflow; with one for each client at the
@@ -64,7 +64,7 @@ class Errors:
     up: float
 
 
-def errors(real: Run, simulated: Run, overhead: float, rounds: Sequence[int]) -> Errors:
+def errors(real: Run, simulated: Run, overhead: Overhead, rounds: Sequence[int]) -> Errors:
     """Compare two runs of a scenario.
 
     Args:
@@ -198,14 +198,15 @@ def told(
 
     Args:
         scenario: as written.
-        given: with what is known of the protocols, but what they add to every byte.
+        given: with what is known of the protocols, but what they add to bytes and messages.
         builder: of the scenario.
         real: as measured.
         data_dir: where data sets lie.
     """
     train = bool(real.accuracy)
-    plain = simulate(scenario, data_dir, False, 0.0)
-    stated = simulate(given, data_dir, train, PER_BYTE)
+    overhead = FLOWER if real.by_flower else GRPC
+    plain = simulate(scenario, data_dir, False)
+    stated = simulate(given, data_dir, train, overhead)
     every = range(len(real.rounds))
     half = every[len(every) // 2 :]
     measured = participations(real, every)
@@ -214,9 +215,9 @@ def told(
         "rounds": len(every),
         "measured_s": float(real.rounds.end_s.max()),
         "phases_s": {p: float(measured[f"{p}_s"].mean()) for p in PHASES},
-        "plain": asdict(errors(real, plain, 0.0, every)),
-        "stated": asdict(errors(real, stated, PER_BYTE, every)),
-        "shaken": shaken(given, data_dir, PER_BYTE, stated),
+        "plain": asdict(errors(real, plain, NOTHING, every)),
+        "stated": asdict(errors(real, stated, overhead, every)),
+        "shaken": shaken(given, data_dir, overhead, stated),
         "wire": real.wire,
         "composition": composition(real),
         "accuracy": {"measured": real.accuracy, "simulated": stated.accuracy},
@@ -234,8 +235,8 @@ def told(
         "between_rounds_s": _between(real),
     }
     if (fitted := calibrate(given, builder, real)) is not None:
-        again = simulate(fitted, data_dir, False, 0.0)
-        result["calibrated"] = asdict(errors(real, again, PER_BYTE, half))
+        again = simulate(fitted, data_dir, False)
+        result["calibrated"] = asdict(errors(real, again, overhead, half))
     return result
 
 
@@ -282,8 +283,8 @@ def given_waits(given: Scenario, simulated: Run) -> dict[str, float]:
     for number in ("downlink", "uplink", "latency"):
         values = [getattr(group, number).value for group in groups]
         rates[number] = np.array(values)[clients.client]
-    model_s = 8 * (1 + PER_BYTE) * clients.download_bytes / rates["downlink"]
-    update_s = 8 * (1 + PER_BYTE) * clients.upload_bytes / rates["uplink"]
+    model_s = 8 * clients.download_bytes.map(FLOWER.gross) / rates["downlink"]
+    update_s = 8 * clients.upload_bytes.map(FLOWER.gross) / rates["uplink"]
     asks_s = clients.download_end_s - clients.selected_s - model_s - rates["latency"]
     notice_s = flower.NOTICE_S / 2
     launch_s = 2 * rates["latency"] - notice_s

@@ -13,14 +13,18 @@ from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.shared import Shared
 from testbed.journals import Run
 from testbed.orders import orders, participations
+from testbed.wire import NOTHING, Overhead
 
 SHAKEN, DRAWS = 0.005, 5
 """Devices so much faster or slower, at random (the standard deviation), so often."""
 
 
-def simulate(scenario: Scenario, data_dir: Path | None, train: bool, overhead: float) -> Run:
-    """Run `scenario` on simfl's clock, with so much protocol overhead."""
-    network = scenario.network.model_copy(update={"overhead": overhead})
+def simulate(
+    scenario: Scenario, data_dir: Path | None, train: bool, overhead: Overhead = NOTHING
+) -> Run:
+    """Run `scenario` on simfl's clock, with what protocols add."""
+    added = {"overhead": overhead.per_byte, "message_overhead": overhead.per_message}
+    network = scenario.network.model_copy(update=added)
     scenario = scenario.model_copy(update={"network": network})
     options = Options(time_only=not train, data_dir=data_dir)
     with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +35,7 @@ def simulate(scenario: Scenario, data_dir: Path | None, train: bool, overhead: f
 
 
 def shaken(
-    scenario: Scenario, data_dir: Path | None, overhead: float, simulated: Run
+    scenario: Scenario, data_dir: Path | None, overhead: Overhead, simulated: Run
 ) -> dict[str, float]:
     """Return how far a simulation moves when its devices are a little faster or slower.
 

@@ -1,5 +1,7 @@
 """Bytes booked, and bytes that crossed the server's interface."""
 
+from typing import NamedTuple
+
 from testbed.journals import Run
 from testbed.namespaces import SEND_BYTES
 
@@ -14,15 +16,44 @@ PER_ANSWERED_BYTE = HEADERS / (2 * SEGMENT)
 PER_LOST = 5.5 * HEADERS
 """While a packet is missing every other one is acknowledged at once (RFC 5681, 4.2): bytes that go
 the other way for each that is sent once more; as counted in the homogeneous scenario."""
-PER_MESSAGE = 400
-"""Bytes of HTTP/2's and gRPC's headers and of the JSON before the numbers, of a participation each
-way; as counted in the homogeneous scenario."""
-FLOWERS = {"down": 4900, "up": 9300}
-"""The same for Flower, whose messages are made of objects that are announced, asked for and sent
-one by one; as counted with a model of 805 numbers (hidden: [1] in the scenario `flower`)."""
 
 
-def wire_errors(real: Run, simulated: Run, overhead: float) -> tuple[float, float]:
+class Overhead(NamedTuple):
+    """What protocols add: a share of every byte, and bytes from the server and to it.
+
+    Attributes:
+        per_byte: the share.
+        down, up: bytes of a participation; a simulation is given their mean for each message.
+        opening_down, opening_up: bytes of a client, for its connection to begin and to end.
+    """
+
+    per_byte: float = 0.0
+    down: float = 0.0
+    up: float = 0.0
+    opening_down: float = 0.0
+    opening_up: float = 0.0
+
+    @property
+    def per_message(self) -> float:
+        """The bytes that are added to a message, either way."""
+        return (self.down + self.up) / 2
+
+    def gross(self, size: float) -> float:
+        """Return how many bytes cross the wire for a message of `size`."""
+        return size * (1 + self.per_byte) + self.per_message
+
+
+NOTHING = Overhead()
+GRPC = Overhead(PER_BYTE, 240, 340, 1000, 1900)
+"""Of the testbed's own federation: headers of HTTP/2 and gRPC, the JSON before the numbers, the
+packets' own; as `python -m testbed.message_overhead` counts them with the smallest model."""
+FLOWER = Overhead(PER_BYTE, 4900, 9300)
+"""Of Flower, whose messages are made of objects that are announced, asked for and sent one by one;
+as counted with a model of 805 numbers (hidden: [1] in the scenario `flower`), whose nodes had been
+connected before."""
+
+
+def wire_errors(real: Run, simulated: Run, overhead: Overhead) -> tuple[float, float]:
     """Return the relative errors of the bytes away from the server and towards it.
 
     What TCP counts as sent once more is left out: the links lose packets where a queue is full,
@@ -33,12 +64,13 @@ def wire_errors(real: Run, simulated: Run, overhead: float) -> tuple[float, floa
     received, sent, _, _, again = real.wire["s"]
     clients = simulated.clients
     down, up = float(clients.download_bytes.sum()), float(clients.upload_bytes.sum())
-    messages = FLOWERS if real.by_flower else dict.fromkeys(FLOWERS, PER_MESSAGE)
-    away = down * (1 + overhead) + up * PER_ANSWERED_BYTE + messages["down"] * len(clients)
+    turns, who = len(clients), clients.client.nunique()
+    away = down * (1 + overhead.per_byte) + up * PER_ANSWERED_BYTE
+    away += overhead.down * turns + overhead.opening_down * who
     broken_off = int(clients.upload_bytes.between(1, clients.upload_bytes.max() - 1).sum())
     up += SEND_BYTES * broken_off  # what the kernel has already is sent all the same
-    towards = up * (1 + overhead) + down * PER_ANSWERED_BYTE + messages["up"] * len(clients)
-    towards += again * PER_LOST
+    towards = up * (1 + overhead.per_byte) + down * PER_ANSWERED_BYTE + again * PER_LOST
+    towards += overhead.up * turns + overhead.opening_up * who
     return away / (sent - again * (SEGMENT + HEADERS)) - 1, towards / received - 1
 
 

@@ -26,7 +26,7 @@ from testbed.measure import compute_times, initial, traffic, training
 from testbed.namespaces import Counters, Loopback, Namespaces
 from testbed.processes import start
 from testbed.rules import rules
-from testbed.wire import PER_BYTE
+from testbed.wire import FLOWER
 
 HERE = Path(__file__).parent
 PACKAGES = ["flwr==1.30.0"]
@@ -134,7 +134,7 @@ def with_polling(scenario: Scenario, size: int) -> Scenario:
             raise InputError(
                 "Flower's constant is added to a latency and a downlink that are numbers"
             )
-        download_s = 8 * size * (1 + PER_BYTE) / group.downlink.value
+        download_s = 8 * FLOWER.gross(size) / group.downlink.value
         launch_s = max(LAUNCH_S - download_s, 0.0) ** 2 / (2 * LAUNCH_S)
         more = {"value": group.latency.value + (launch_s + NOTICE_S / 2) / 2}
         latency = group.latency.model_copy(update=more)

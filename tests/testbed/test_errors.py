@@ -15,12 +15,14 @@ from testbed.journals import Run
 from testbed.orders import NOISE_S, first_swap, kept, repeated
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
-    FLOWERS,
+    FLOWER,
+    GRPC,
     HEADERS,
+    NOTHING,
     PER_ANSWERED_BYTE,
     PER_LOST,
-    PER_MESSAGE,
     SEGMENT,
+    Overhead,
     composition,
 )
 
@@ -45,14 +47,14 @@ def made(
 
 
 def test_the_same_run_twice_has_no_error() -> None:
-    found = errors(made(), made(), 0.0, [0])
+    found = errors(made(), made(), NOTHING, [0])
     assert found.total == found.mean_round == found.max_round == 0
     assert set(found.phases.values()) == {0}
     assert (found.orders, found.outcomes, found.staleness) == (1, 1, 1)
 
 
 def test_times_are_relative_to_what_was_measured() -> None:
-    found = errors(made(last_s=4.0), made(last_s=3.0), 0.0, [0])
+    found = errors(made(last_s=4.0), made(last_s=3.0), NOTHING, [0])
     assert found.total == pytest.approx(-0.25)
     assert found.phases["upload"] == pytest.approx(1.9 / 2.9 - 1)
 
@@ -60,12 +62,12 @@ def test_times_are_relative_to_what_was_measured() -> None:
 @pytest.mark.parametrize(("apart_s", "agrees"), [(NOISE_S / 2, 1), (2 * NOISE_S, 0)])
 def test_arrivals_are_in_order_unless_nearly_tied(apart_s: float, agrees: int) -> None:
     simulated, real = made(last_s=2.9 + apart_s), made(last_s=2.9 - apart_s)
-    assert errors(real, simulated, 0.0, [0]).orders == agrees
+    assert errors(real, simulated, NOTHING, [0]).orders == agrees
 
 
 def test_what_was_measured_nearly_at_once_is_a_tie_too() -> None:
     simulated, real = made(last_s=3.5), made(last_s=2.9 - NOISE_S / 2)
-    assert errors(real, simulated, 0.0, [0]).orders == 1
+    assert errors(real, simulated, NOTHING, [0]).orders == 1
 
 
 def test_where_the_order_first_differs_is_told_with_how_far_apart_they_were() -> None:
@@ -76,21 +78,20 @@ def test_where_the_order_first_differs_is_told_with_how_far_apart_they_were() ->
 
 
 def test_who_is_late_in_one_alone_is_another_outcome() -> None:
-    assert errors(made(outcome="late"), made(), 0.0, [0]).outcomes == 0
+    assert errors(made(outcome="late"), made(), NOTHING, [0]).outcomes == 0
 
 
-@pytest.mark.parametrize(
-    ("by_flower", "messages"),
-    [(False, (PER_MESSAGE, PER_MESSAGE)), (True, (FLOWERS["down"], FLOWERS["up"]))],
-)
+@pytest.mark.parametrize("overhead", [NOTHING, GRPC, FLOWER])
 def test_bytes_are_those_of_messages_headers_answers_and_nothing_sent_twice(
-    by_flower: bool, messages: tuple[int, int]
+    overhead: Overhead,
 ) -> None:
     down, up, again = 2 * 1000, 2 * 500, 3
-    sent = down * 1.1 + up * PER_ANSWERED_BYTE + 2 * messages[0]
-    received = up * 1.1 + down * PER_ANSWERED_BYTE + again * PER_LOST + 2 * messages[1]
+    sent = down * (1 + overhead.per_byte) + up * PER_ANSWERED_BYTE
+    sent += 2 * (overhead.down + overhead.opening_down)
+    received = up * (1 + overhead.per_byte) + down * PER_ANSWERED_BYTE + again * PER_LOST
+    received += 2 * (overhead.up + overhead.opening_up)
     wire = (round(received), round(sent) + again * (SEGMENT + HEADERS), 0, 0, again)
-    found = errors(made(wire=wire, by_flower=by_flower), made(), 0.1, [0])
+    found = errors(made(wire=wire), made(), overhead, [0])
     assert found.down == pytest.approx(0, abs=1e-3)
     assert found.up == pytest.approx(0, abs=1e-3)
 
@@ -118,7 +119,11 @@ def test_the_seconds_of_a_quota_are_told_apart_and_what_they_would_be_with_the_c
 
 def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[str, Any]:
     """Return what the comparison would tell of a scenario whose rounds are so far off."""
-    found = asdict(errors(made(), made(), 0.0, [0])) | {"mean_round": given, "down": down, "up": 0}
+    found = asdict(errors(made(), made(), NOTHING, [0])) | {
+        "mean_round": given,
+        "down": down,
+        "up": 0,
+    }
     fitted = {"calibrated": found | {"mean_round": calibrated}}
     kept = {"accuracy": {"measured": []}, "rounds": 1, "measured_s": 3.0, "load": [0.1, 2.4]}
     apart = {"mean_round": given, "orders": 1.0, "outcomes": 0.5}

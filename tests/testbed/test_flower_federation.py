@@ -15,7 +15,7 @@ from testbed.compare import given_waits, waits
 from testbed.flower import federation
 from testbed.journals import read
 from testbed.simulated import simulate
-from testbed.wire import PER_BYTE
+from testbed.wire import FLOWER
 
 SIZE = 210_000
 """Bytes of the scenario's model."""
@@ -32,7 +32,7 @@ def test_polling_makes_the_rounds_of_a_slowest_device_longer_by_its_interval(
         run(scenario, tmp_path / name, Options(time_only=True))[0].rounds.end_s.max() / 40
         for name, scenario in (("plain", plain), ("given", given))
     ]
-    download_s = 8 * SIZE * (1 + PER_BYTE) / 4e6
+    download_s = 8 * FLOWER.gross(SIZE) / 4e6
     constant_s = (federation.LAUNCH_S - download_s) ** 2 / 2 + federation.NOTICE_S / 2
     expected = federation.POLLING_S + constant_s
     # To within one look of the server in all, which the rounds' ends are whole numbers of.
@@ -65,9 +65,9 @@ def test_what_is_given_of_flower_waits_for_as_long_as_its_rounds_last() -> None:
     changes = ["data.dataset=synthetic_images", "rounds.stop.rounds=12", "rounds.clients=1"]
     changes += ["fleet={count: 1, compute: 41 samples/s, downlink: 4 Mbit/s, uplink: 2 Mbit/s}"]
     given = federation.with_polling(Scenario.load(SCENARIO, changes), SIZE)
-    simulated = simulate(given, None, False, PER_BYTE)
+    simulated = simulate(given, None, False, FLOWER)
     found = given_waits(given, simulated)
-    assert found["model"] == pytest.approx(8 * SIZE * (1 + PER_BYTE) / 4e6)
+    assert found["model"] == pytest.approx(8 * FLOWER.gross(SIZE) / 4e6)
     assert found["update"] == pytest.approx(2 * found["model"])
     assert found["training"] == pytest.approx(20 * 32 / 41)
     assert found["notice"] == federation.NOTICE_S / 2

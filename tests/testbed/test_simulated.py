@@ -8,10 +8,11 @@ from tests.tiny import TINY
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
 from testbed.simulated import DRAWS, SHAKEN, shaken, simulate
+from testbed.wire import GRPC, NOTHING, Overhead
 
 
-@pytest.mark.parametrize("overhead", [0.0, 0.046])
-def test_a_device_that_only_computes_moves_as_much_as_it_is_shaken(overhead: float) -> None:
+@pytest.mark.parametrize("overhead", [NOTHING, GRPC])
+def test_a_device_that_only_computes_moves_as_much_as_it_is_shaken(overhead: Overhead) -> None:
     device = {"count": 1, "compute": "100 samples/s"}
     rounds = {"clients": 1, "stop": {"rounds": 3}}
     scenario = Scenario.from_dict({**TINY, "fleet": [device], "rounds": rounds})
@@ -29,7 +30,7 @@ def test_who_comes_first_hangs_on_it_where_two_are_nearly_alike() -> None:
     data = {**TINY["data"], "dataset": {**TINY["data"]["dataset"], "samples": 4000}}
     rounds = {"clients": 2, "stop": {"rounds": 3}}
     scenario = Scenario.from_dict({**TINY, "data": data, "fleet": fleet, "rounds": rounds})
-    moved = shaken(scenario, None, 0.0, simulate(scenario, None, False, 0.0))
+    moved = shaken(scenario, None, NOTHING, simulate(scenario, None, False))
     assert 0 < moved["orders"] < 1
 
 
@@ -39,6 +40,6 @@ def test_where_devices_ask_for_work_it_hangs_on_when_they_begin_to() -> None:
     changes = {"fleet": device, "network": {"polling": "3 s"}}
     rounds = {"clients": 1, "stop": {"rounds": 1}}
     scenario = Scenario.from_dict({**TINY, **changes, "rounds": rounds})
-    simulated = simulate(scenario, None, False, 0.0)
+    simulated = simulate(scenario, None, False)
     assert simulated.rounds.end_s.max() == pytest.approx(3)
-    assert shaken(scenario, None, 0.0, simulated)["mean_round"] > 0.2
+    assert shaken(scenario, None, NOTHING, simulated)["mean_round"] > 0.2

@@ -76,7 +76,7 @@ class Shared(Network):
     message_overhead: DataSize = Field(
         0.0,
         ge=0,
-        description="what protocols add to every message, in each direction, such as 400 B for "
+        description="what protocols add to every message, in each direction, such as 300 B for "
         "gRPC: it takes time on every link, and is not booked",
     )
     buffer: DataSize = Field(
