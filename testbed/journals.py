@@ -33,12 +33,14 @@ class Run:
         clients: a row a participation, columns as in `simfl.core.rows.ClientRow`, as far as known.
         wire: what was counted at each end.
         accuracy: of the model after each round, where it was evaluated.
+        cut_off: bytes that had been sent of updates that were under way when the run ended.
     """
 
     rounds: pd.DataFrame
     clients: pd.DataFrame
     wire: Counters
     accuracy: list[float]
+    cut_off: int = 0
 
     @property
     def by_flower(self) -> bool:
@@ -76,6 +78,7 @@ def read(
     buffered: bool,
     wire: Counters,
     accuracy: list[float],
+    counted: Counters | None = None,
 ) -> Run:
     """Put the journals in `folder` together.
 
@@ -85,6 +88,7 @@ def read(
         buffered: whether rounds are FedBuff's, which nobody is late for.
         wire: as in `Run`.
         accuracy: as in `Run`.
+        counted: at each end since it was made, if clients note what they had sent.
     """
     events = list(_events(folder / "server.jsonl"))
     began = next(event["at"] for event in events if event["event"] == "began")
@@ -116,7 +120,18 @@ def read(
             }
             | times
         )
-    return Run(_round_table(events, rounds, began), pd.DataFrame(rows), wire, accuracy)
+    clients = pd.DataFrame(rows)
+    cut_off = _cut_off(clients, counted or {})
+    return Run(_round_table(events, rounds, began), clients, wire, accuracy, cut_off)
+
+
+def _cut_off(clients: pd.DataFrame, counted: Counters) -> int:
+    """Return the bytes sent of updates that were under way when the run ended."""
+    begun = clients[(clients.outcome == "unfinished") & clients.compute_end_s.notna()]
+    ends = [
+        (f"c{client}", sent) for client, sent in zip(begun.client, begun.sent_before, strict=True)
+    ]
+    return sum(counted[end][1] - int(sent) for end, sent in ends if end in counted)
 
 
 def _has_left(order: _Event, events: Sequence[_Event], rounds: Sequence[_Event]) -> bool:
@@ -131,13 +146,17 @@ def _has_left(order: _Event, events: Sequence[_Event], rounds: Sequence[_Event])
 
 
 def _times(phase: _Event, landed: _Event | None, began: float) -> dict[str, float]:
-    """Return when a participation's phases ended, and how long it trained; NaN: they did not."""
+    """Return when a participation's phases ended, and how long it trained; NaN: they did not.
+
+    `sent_before`: what its client's interface had sent when it was trained.
+    """
     return (
         {
             "download_end_s": phase.get("downloaded", np.nan) - began,
             "compute_end_s": phase.get("computed", np.nan) - began,
             "upload_end_s": (np.nan if landed is None else landed["at"]) - began,
             "trained_s": phase.get("trained", np.nan),
+            "sent_before": phase.get("sent", np.nan),
         }
         | {f"{step}_s": phase[step] - began for step in STEPS if step in phase}
         | {f"{clock}_s": phase[clock] for clock in CLOCKS if clock in phase}

@@ -65,7 +65,8 @@ def measure(
             quotas.settle(train, model, group, compute_s[number], partial(begin.wait, LIMIT_S))
         with open(folder / f"client-{number}.jsonl", "a") as journal:
             samples = int(fleet.samples[number])
-            work = Client(number, samples, least_s, timed(train, clocks), writer(journal))
+            telling = timed(train, clocks, network.sent)
+            work = Client(number, samples, least_s, telling, writer(journal))
             to_the_end(work.run(network.address))
 
     before = network.counters()
@@ -78,9 +79,9 @@ def measure(
         for process in processes.values():
             process.kill()
             process.join()
-    wire = traffic(before, network.counters())
-    accuracy = accuracies(folder, builder, data_dir)
-    return read(folder, len(fleet), told.buffered, wire, accuracy)
+    counted = network.counters()
+    wire, accuracy = traffic(before, counted), accuracies(folder, builder, data_dir)
+    return read(folder, len(fleet), told.buffered, wire, accuracy, counted)
 
 
 def training(builder: Builder, number: int) -> Training:
@@ -105,16 +106,18 @@ def limited(train: Callable[[Floats, int], Floats], group: str) -> Callable[[Flo
 
 
 def timed(
-    train: Callable[[Floats, int], Floats], clocks: Callable[[], dict[str, float]]
+    train: Callable[[Floats, int], Floats],
+    clocks: Callable[[], dict[str, float]],
+    sent: Callable[[], int],
 ) -> Callable[[Floats, int], tuple[Floats, dict[str, float]]]:
-    """Return `train`, which tells besides how many seconds each of the clocks counted."""
+    """Return `train`, which tells besides what each of the clocks counted, and what was `sent`."""
 
     def telling(model: Floats, seed: int) -> tuple[Floats, dict[str, float]]:
         began, before = time.monotonic(), clocks()
         delta = train(model, seed)
         trained, after = time.monotonic(), clocks()
         spent = {name: after[name] - before[name] for name in after}
-        return delta, {"trained": trained - began, **spent}
+        return delta, {"trained": trained - began, "sent": sent(), **spent}
 
     return telling
 

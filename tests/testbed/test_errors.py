@@ -1,7 +1,7 @@
 """What the comparison tells of two runs of which it is known how they differ."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
 from testbed.compare import errors
-from testbed.journals import Run
+from testbed.journals import Run, read
 from testbed.orders import NOISE_S, first_swap, kept, repeated
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
@@ -94,6 +94,38 @@ def test_bytes_are_those_of_messages_headers_answers_and_nothing_sent_twice(
     found = errors(made(wire=wire), made(), overhead, [0])
     assert found.down == pytest.approx(0, abs=1e-3)
     assert found.up == pytest.approx(0, abs=1e-3)
+
+
+def test_updates_that_the_end_cuts_off_are_left_out_and_downloads_are_sent_to_their_end() -> None:
+    clients = made().clients
+    cut = clients.assign(outcome=["arrived", "unfinished"])
+    simulated = replace(
+        made(), clients=cut.assign(download_bytes=[1000, 400], upload_bytes=[500, 0])
+    )
+    down, up = 2 * 1000, 500
+    received = round(up + down * PER_ANSWERED_BYTE + 300)
+    real = replace(made(), clients=cut, cut_off=300)
+    real = replace(real, wire={"s": (received, round(down + up * PER_ANSWERED_BYTE), 0, 0, 0)})
+    for unfinished in (0, 499):
+        late = simulated.clients.assign(upload_bytes=[500, unfinished])
+        found = errors(real, replace(simulated, clients=late), NOTHING, [0])
+        assert found.down == pytest.approx(0, abs=1e-3)
+        assert found.up == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize(("computed", "cut_off"), [({"computed": 104.0}, 250), ({}, 0)])
+def test_what_was_sent_of_an_update_under_way_at_the_end_is_told_by_the_counters(
+    tmp_path: Path, computed: dict[str, float], cut_off: int
+) -> None:
+    order = {"event": "ordered", "order": 1, "client": 0, "round": 0, "at": 100.0, "bytes": 8}
+    closed = {"event": "round", "round": 0, "used": []} | dict.fromkeys(("start", "end"), 105.0)
+    server = [{"event": "began", "at": 100.0}, order, closed | {"closed": 105.0}]
+    client = [{"order": 1, "downloaded": 101.0}]
+    client += [{"order": 1, "sent": 1000} | computed] if computed else []
+    for name, events in (("server", server), ("client-0", client)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
+    found = read(tmp_path, 1, True, {}, [], {"c0": (0, 1250, 0, 0, 0)})
+    assert (found.clients.outcome.tolist(), found.cut_off) == (["unfinished"], cut_off)
 
 
 def test_what_packets_and_bytes_were_is_told_apart() -> None:
