@@ -337,7 +337,7 @@ def test_an_item_whose_data_are_not_there_does_not_stop_the_others(
 
     monkeypatch.setattr("simfl.papers.repeat.repeat", repeat)
     assert main(["reproduce", "fedcore", "--out", str(tmp_path)]) == 2
-    assert len(tried) == 4
+    assert len(tried) == 5
     assert "fedcore/table1-mnist-times: error: data set 'mnist'" in capsys.readouterr().err
     assert main(["reproduce", "fedcore/table1-mnist-times", "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("error: data set 'mnist'")

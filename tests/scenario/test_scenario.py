@@ -141,7 +141,7 @@ quantities = st.floats(1e-9, 1e12)
     latency=quantities,
     lr=st.floats(1e-12, 1e3),
     share=st.floats(0, 0.999),
-    name=st.text("abcXYZ019 ._+=()-", min_size=1).map(lambda text: f"a{text}"),
+    name=st.text("abcXYZ019 ._+=()-", min_size=1, max_size=98).map(lambda text: f"a{text}Z"),
     seed=st.integers(0, 2**63 - 1),
     description=st.text(max_size=30),
 )
