@@ -65,7 +65,7 @@ def invoke(words: Sequence[str]) -> int:
     except SystemExit:
         if type(sys.stdout).__name__ != "PacifyFlushWrapper":
             raise
-        return 0  # whoever read our output (such as `head`) has seen enough: Typer fails then
+        raise BrokenPipeError from None  # which Typer makes an exit of
     if code == 130:  # Typer makes an exit of an interruption
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0

@@ -90,6 +90,12 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     return provenance
 
 
+def remove_halves(folder: Path) -> None:
+    """Remove what processes that were killed had begun to write into a run's folder."""
+    for half in folder.glob(".*.partial"):
+        half.unlink(missing_ok=True)
+
+
 def usual_place(variant: str, seed: int) -> Path:
     """Return where a run lies in the folder of its study."""
     return Path(variant, f"seed-{seed}")

@@ -10,6 +10,7 @@ from simfl.runs.folder import usual_place
 from simfl.runs.result import RunResult
 from simfl.scenario.place import as_written, flat
 
+_STEP = re.compile(r"[.\[]")
 _SEED = re.compile(r"^seed: .*$", re.MULTILINE)
 _TIME_ONLY, _FORKED = "time only", "forked"
 _Made = tuple[bool, str, str]
@@ -60,8 +61,7 @@ def _differences(runs: Sequence[RunResult]) -> dict[_Made, str]:
         return {}
     facts = {way: _facts(run) for way, run in ways.items()}
     paths = dict.fromkeys(path for known in facts.values() for path in known)
-    # A scenario that lacks an option is older than it, or has another component, which is told.
-    differing = [p for p in paths if len({as_written(f[p]) for f in facts.values() if p in f}) > 1]
+    differing = [path for path in paths if _differs(path, list(facts.values()))]
     alike: dict[str, dict[tuple[str, ...], int]] = {}
     told = {}
     for way, known in facts.items():
@@ -70,6 +70,31 @@ def _differences(runs: Sequence[RunResult]) -> dict[_Made, str]:
         number = numbers.setdefault(values, len(numbers) + 1)
         told[way] = text if number == 1 else f"{text} #{number}"
     return told
+
+
+def _differs(path: str, facts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether scenarios differ in a path.
+
+    One that lacks an option is older than it; one that has something else there, or fewer items in
+    a list, differs.
+    """
+    values = {as_written(known[path]) for known in facts if path in known}
+    lacking = [known for known in facts if path not in known]
+    above = [path[: match.start()] for match in _STEP.finditer(path)]
+    return len(values) > 1 or any(
+        any(upper in known for upper in above)
+        or any(_is_within(other, path) for other in known)
+        or any(
+            not any(_is_within(other, item) or other == item for other in known)
+            for item in (*above, path)
+            if item.endswith("]")
+        )
+        for known in lacking
+    )
+
+
+def _is_within(path: str, above: str) -> bool:
+    return path.startswith((f"{above}.", f"{above}["))
 
 
 def _facts(run: RunResult) -> dict[str, Any]:

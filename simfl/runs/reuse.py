@@ -22,6 +22,7 @@ from simfl.runs.folder import (
     is_finished,
     is_run,
     read_provenance,
+    remove_halves,
     resuming,
     write_atomically,
     write_json,
@@ -160,9 +161,9 @@ def prepare(
         folder.mkdir(parents=True, exist_ok=True)
         for name in (PROVENANCE, *_RESULTS):
             (folder / name).unlink(missing_ok=True)
-        halves = folder.glob(".*.partial")  # of processes that were killed
-        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*"), *halves):
+        for old in (*folder.glob("past-*.yaml"), *(folder / CHECKPOINT).glob("*")):
             old.unlink()
+        remove_halves(folder)
     except OSError as error:
         raise InputError(f"can't make {folder}: {error.strerror}") from error
     for name, data in {**(past or {}), SCENARIO: scenario.encode()}.items():

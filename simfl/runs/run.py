@@ -9,7 +9,14 @@ from pathlib import Path
 
 from simfl.build.builder import Builder
 from simfl.errors import InputError
-from simfl.runs.folder import SCENARIO, is_finished, is_run, read_provenance, require_run
+from simfl.runs.folder import (
+    SCENARIO,
+    is_finished,
+    is_run,
+    read_provenance,
+    remove_halves,
+    require_run,
+)
 from simfl.runs.forks import stages
 from simfl.runs.job import Job, jobs
 from simfl.runs.lock import locked, refuse_locked
@@ -238,8 +245,7 @@ def resume(
         builder = _builder(scenario, options, executor)
         forks = [(at_s, builder.under(stage)) for at_s, stage in later]
         with locked(folder):
-            for half in folder.glob(".*.partial"):  # of a process that was killed
-                half.unlink(missing_ok=True)
+            remove_halves(folder)
             return simulate(folder, builder, listeners, every_s, reporter, forks)
 
 

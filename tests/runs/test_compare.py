@@ -6,6 +6,7 @@ import json
 import math
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -238,6 +239,29 @@ def test_scenarios_that_differ_in_much_or_were_forked_stay_apart(tmp_path: Path)
         (made.folder / "provenance.json").write_text(json.dumps(provenance))
     names = list(by_variant(_runs(tmp_path / "forked")))
     assert names == ["v (not forked)", "v (forked at 4 s)", "v (forked at 6 s)"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"rounds": {"deadline": "none"}}, {"rounds": {"deadline": {"stragglers": "30%"}}}),
+        ({"fleet": [{"count": 2}]}, {"fleet": [{"count": 2}, {"count": 3}]}),
+        ({"levels": [1]}, {"levels": [1, 2]}),
+        ({"levels": []}, {"levels": [1]}),
+    ],
+)
+def test_something_else_in_a_place_is_another_experiment(
+    tmp_path: Path, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    for seed, scenario in enumerate((one, other)):
+        made_run(tmp_path, "v", seed, [0.5], **scenario)
+    assert len(by_variant(_runs(tmp_path))) == 2
+
+
+def test_a_scenario_that_is_older_than_an_option_is_no_other_one(tmp_path: Path) -> None:
+    for seed, rounds in enumerate([{"clients": 2}, {"clients": 2, "newer": 1}]):
+        made_run(tmp_path, "v", seed, [0.5], rounds=rounds)
+    assert list(by_variant(_runs(tmp_path))) == ["v"]
 
 
 def test_nothing_that_runs_name_is_imported_to_tell_them_apart(tmp_path: Path) -> None:
