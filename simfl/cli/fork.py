@@ -1,5 +1,6 @@
 """`simfl fork`: go on from an instant of a run under changed rules."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,12 @@ from simfl.cli.run import show
 def fork_command(
     folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run, finished or not.")],
     at: Annotated[
-        str, typer.Option("--at", metavar="DURATION", help="The virtual instant, such as 6h.")
+        str,
+        typer.Option(
+            "--at",
+            metavar="DURATION",
+            help="The virtual instant, such as 6h; end: just before the run's end.",
+        ),
     ],
     changes: shared.Changes = None,
     name: Annotated[
@@ -33,13 +39,14 @@ def fork_command(
     """Go on from an instant of a run under changed rules.
 
     What happened until then is shared.
-    Who is at work then is called off, unless only rounds.stop is changed.
+    Who is at work then is called off, unless only rounds.stop is changed:
+    so a run goes on that is over (--at end --set rounds.stop.rounds=200).
     """
     from simfl.runs.folder import resuming
     from simfl.runs.forks import fork
     from simfl.runs.run import resume_all
 
-    at_s = shared.seconds("--at", at)
+    at_s = math.inf if at == "end" else shared.seconds("--at", at)
     how = shared.options(executor, workers, data_dir, ray_address)
     with shared.importing(allow_code):
         forked = fork(folder, at_s, changes or (), name, overwrite)

@@ -6,6 +6,7 @@ is doing it again.  The past is checked byte for byte, as ever.
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -115,7 +116,8 @@ def fork(
 
     Args:
         folder: of a run, finished or not; nothing in it is changed.
-        at_s: the virtual instant; everything that happens then is shared.
+        at_s: the virtual instant; everything that happens then is shared.  inf: the last one
+            before the run's end, so that a run that is over can be made longer.
         changes: such as ``rounds.policy=fedbuff``.
         name: of the new variant (None: that of the old one, and `-fork`).
         overwrite: replace a run that is there.
@@ -126,7 +128,7 @@ def fork(
     """
     require_run(folder)
     provenance, before = read_provenance(folder), stages(folder)
-    past = _shared_past(folder, at_s, before[-1][0])
+    at_s, past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
     _refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
     name = f"{provenance['variant']}-fork" if name is None else name
@@ -137,7 +139,7 @@ def fork(
     origin = {
         "of": str(folder),
         "variant": provenance["variant"],
-        "at_s": float(at_s),
+        "at_s": at_s,
         "set": list(changes),
         "events": len(past),
         "events_sha256": sha256(log).hexdigest(),
@@ -161,12 +163,12 @@ def _beside(folder: Path, name: str) -> Path:
     return forked.relative_to(here) if inside else forked
 
 
-def _shared_past(folder: Path, at_s: float, begun_s: float) -> list[str]:
-    """Return the lines of the log of the run in `folder` up to `at_s`.
+def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list[str]]:
+    """Return when a fork begins, and the lines of the log of the run in `folder` up to then.
 
     Args:
         folder: of the run.
-        at_s: when the fork is to begin.
+        at_s: when the fork is to begin; inf: at the last instant before the end.
         begun_s: when the run itself began as a fork (0: it is none).
 
     Raises:
@@ -176,10 +178,15 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> list[str]:
         raise InputError(f"{folder} was recorded with --log {log}: its past is not known")
     lines = list(event_lines(folder))
     times_s = [decode(line)["t"] for line in lines]
+    last_s = times_s[-1] if times_s else 0.0
+    if at_s == math.inf:
+        at_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
     shared = sum(time_s <= at_s for time_s in times_s)
     if shared == len(lines):
-        last_s = times_s[-1] if times_s else 0.0
-        raise InputError(f"{folder} is recorded until {last_s:g} s; a fork begins before that")
+        raise InputError(
+            f"{folder} is recorded until {last_s:g} s; a fork begins before that, and `--at end` "
+            "just before"
+        )
     if at_s <= 0:
         raise InputError(
             "a fork begins after 0 s; for other rules from the start, run the scenario"
@@ -189,7 +196,7 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> list[str]:
             f"{folder} is a fork itself, from {begun_s:g} s on; fork it later than that, or "
             "fork the run that it comes from"
         )
-    return lines[:shared]
+    return float(at_s), lines[:shared]
 
 
 def _origins(

@@ -1,6 +1,7 @@
 """`simfl fork`: other rules from an instant on, the past shared byte for byte."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -183,6 +184,15 @@ def test_only_another_end_is_as_if_it_had_been_asked_for_at_first(tmp_path: Path
     assert ended(there) == ended(longer)
 
 
+def test_a_run_that_is_over_goes_on_as_if_it_had_been_asked_for_more_at_first(
+    tmp_path: Path, ran: Ran
+) -> None:
+    whole, longer = ran(tmp_path), ran(tmp_path / "longer", "rounds.stop.rounds=11")
+    there = fork(whole, math.inf, ["rounds.stop.rounds=11"])
+    resume(there, EAGER)
+    assert ended(there) == ended(longer)
+
+
 def test_a_fork_is_named_as_its_run_is(
     tmp_path: Path, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,7 +304,7 @@ def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) ->
     assert "is the run itself" in capsys.readouterr().err
     for outside in ("../../../out", "/out", "=1+1"):
         assert main([*command, "--name", outside]) == 2
-    for wrong, words in (("6 parsecs", "--at"), ("0 s", "after 0 s"), ("1 h", "is recorded until")):
+    for wrong, words in (("6 parsecs", "--at"), ("0 s", "after 0 s"), ("1 h", "`--at end`")):
         assert main(["fork", str(whole), "--at", wrong]) == 2
         assert words in capsys.readouterr().err
 
