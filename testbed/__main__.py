@@ -98,9 +98,10 @@ def _write(
 ) -> None:
     """Write results, in place of the same scenarios' among earlier ones."""
     merged = {result["name"]: result for result in [*earlier, *results]}
+    ordered = [merged[name] for name in sorted(merged)]
     path.parent.mkdir(parents=True, exist_ok=True)
     where = {"kernel": platform.release(), "cores": os.cpu_count(), "at": time.strftime("%F %H:%M")}
-    path.write_text(json.dumps({"machine": where, "results": list(merged.values())}) + "\n")
+    path.write_text(json.dumps({"machine": where, "results": ordered}) + "\n")
 
 
 if __name__ == "__main__":

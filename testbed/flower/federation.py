@@ -32,8 +32,8 @@ HERE = Path(__file__).parent
 PACKAGES = ["flwr==1.30.0"]
 """Of the last versions whose SuperNodes speak gRPC; 1.41 speaks HTTP."""
 LIMIT_S = 300.0
-IDLE_S = 12.0
-"""So long nodes that have nothing to do are watched: four polls of each."""
+IDLE_S = 60.0
+"""So long nodes that have nothing to do are watched: twenty polls of each, and two heartbeats."""
 UP = "Starting Flower SuperExec"
 POLLING_S, LAUNCH_S, NOTICE_S = 3.0, 1.0, 0.5
 """How often nodes ask and the server looks; somebody looks for orders, to make a process of the app
