@@ -24,7 +24,8 @@ def made_run(
     """Write a run folder whose n-th round ends at n times `round_s` with the n-th accuracy."""
     folder = top / variant / f"seed-{seed}"
     folder.mkdir(parents=True)
-    written = {"name": "made", "fleet": [{"count": 2}], "evaluation": {"targets": list(targets)}}
+    fleet = [{"count": 2, "power": {"compute": "1 W"}}]
+    written = {"name": "made", "fleet": fleet, "evaluation": {"targets": list(targets)}}
     (folder / "scenario.yaml").write_text(json.dumps(written | scenario))
     (folder / "provenance.json").write_text(json.dumps({"variant": variant, "seed": seed}))
     numbers = dict.fromkeys(header(RoundRow), 0)

@@ -66,7 +66,9 @@ class RoundRow:
     """Of the bytes down and up, those of participations that did not arrive."""
     energy_j: float = 0.0
     """Of all participations booked in this round, as in `ClientRow.energy_j`, and of answers to
-    probes: each phase's power times its time, and `power.idle` until the last has answered."""
+    probes: each phase's power times its time, and `power.idle` until the last has answered.  Where
+    no group of the fleet says what `power` it takes, energy is not known: the cells of all energy
+    are empty."""
     idle_energy_j: float = 0.0
     """`power.idle` of all other devices that are online by their availability, and whose battery is
     not empty, from the end of the round before to the end of this one.  How many these are is
@@ -144,6 +146,8 @@ class Columns:
         self.names = tuple(header(row))
         self.values: Callable[[object], tuple[Any, ...]] = attrgetter(*self.names)
         """Returns what is in a row, in the order of its columns."""
+        self.joules = [index for index, name in enumerate(self.names) if name.endswith("energy_j")]
+        """Where its columns of energy are, which are empty where no power is known."""
 
 
 class _ColumnsOf(dict[type, Columns]):

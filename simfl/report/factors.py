@@ -8,7 +8,7 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
-from simfl.report.comparison import NAMES, TEXT, figure_text
+from simfl.report.comparison import NAMES, cell_text
 from simfl.report.tables import Cell, Table, magnitude
 from simfl.runs.compare import (
     ACCURACY,
@@ -93,9 +93,10 @@ def _head(column: Column) -> str:
 def _value(run: RunResult, column: Column) -> float | None:
     if column.target is None:
         value = float(column.metric.of(run))
-        return value if math.isfinite(value) else None
-    reached = run.reached(column.target)
-    return None if reached is None else float(getattr(reached, column.metric.cost))
+    else:
+        reached = run.reached(column.target)
+        value = math.nan if reached is None else float(getattr(reached, column.metric.cost))
+    return value if math.isfinite(value) else None
 
 
 def _table(
@@ -110,7 +111,7 @@ def _table(
         ]
         for column in columns:
             figure = comparison.figure(name, column)
-            text = figure_text(figure, TEXT[column.metric.unit], target=column.target is not None)
+            text = cell_text(column, comparison.cell(name, column))
             cells.append(Cell(text, sort=figure.middle))
         rows.append([*cells, Cell(str(len(runs)), sort=len(runs))])
     return Table([*levels, *map(_head, columns), "seeds"], rows)

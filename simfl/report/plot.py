@@ -125,8 +125,7 @@ def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
 
 
 def _there(run: RunResult, measure: Measure) -> bool:
-    values = measure.of(run)
-    return bool(np.isfinite(values).any() and (measure is not ENERGY or values.any()))
+    return bool(np.isfinite(measure.of(run)).any())
 
 
 @contextmanager

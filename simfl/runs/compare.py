@@ -99,13 +99,16 @@ class Comparison:
         if column.ideal is not None:
             return self._improvement(variant, column)
         if column.versus is None:
-            if target is not None and not any(len(r.evaluated) for r in self.groups[variant]):
+            judged = any(len(run.evaluated) for run in self.groups[variant])
+            if target is not None and not (judged and self._known(variant, metric)):
                 return None
             return figure(self.groups[variant], metric, target)
         if target is None:
             return paired_difference(
                 self._values(variant, metric), self._values(column.versus, metric)
             )
+        if not (self._known(column.versus, metric) and self._known(variant, metric)):
+            return None
         return self.ratio(column.versus, variant, metric, target)
 
     def figure(self, variant: str, column: Column) -> Figure:
@@ -130,6 +133,10 @@ class Comparison:
         return paired_ratio(
             times(self.groups[a], metric, target), times(self.groups[b], metric, target)
         )
+
+    def _known(self, variant: str, metric: Metric) -> bool:
+        """Whether it is known what `metric` came to, target or not: not so of energy at times."""
+        return not all(math.isnan(metric.of(run)) for run in self.groups[variant])
 
     def _values(self, variant: str, metric: Metric) -> dict[int, float]:
         return {run.seed: metric.of(run) for run in self.groups[variant]}
@@ -196,9 +203,9 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
     own = dict.fromkeys(name for run in results for name in run.metrics)
     judged += [Metric(name, "number", _of_the_scenario(name), worst=math.nan) for name in own]
     metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
-    if any(run.total_energy_j for run in results):
+    if any(run.powered for run in results):
         metrics.append(ENERGY)
-    if any(run.idle_energy_j for run in results):
+    if any(run.idle_energy_j > 0 for run in results):
         metrics.append(IDLE)
     if any(math.isfinite(run.normalised_round) for run in results):
         metrics.append(NORMALISED)

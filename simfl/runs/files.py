@@ -145,6 +145,11 @@ class RunFiles:
         """Whether its selector saw what no server can know."""
         return bool(self.provenance.get("oracle", False))
 
+    @cached_property
+    def powered(self) -> bool:
+        """Whether it is known what some devices draw, as `Experiment.powered`."""
+        return any(group.get("power") is not None for group in self.scenario.get("fleet", []))
+
     @property
     def factors(self) -> dict[str, Any]:
         """What was swept to make it: a path -> its value, as written.

@@ -34,6 +34,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         ],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
+        "powered": job.scenario.powered,
         "log": options.log,
         "log_compressed": options.compress_log,
         "executor": executors.dump(executor),

@@ -24,7 +24,8 @@ LOGS = {
 class Recorder:
     """Writes the event log and the tables of one run; every table is a fold over all events.
 
-    What the log leaves out and whether it is compressed is in the folder's provenance.
+    What the log leaves out, whether it is compressed, and whether power is known is in the folder's
+    provenance; where it is not known the tables' energy is empty (in the log it is 0 J).
 
     Args:
         folder: of the run.
@@ -35,6 +36,7 @@ class Recorder:
         provenance = read_json(folder / PROVENANCE)
         self.log: str = provenance.get("log", "full")
         self._kinds = LOGS[self.log]
+        self._powered: bool = provenance.get("powered", True)  # older tables have 0 J
         name = EVENTS + PACKED if provenance.get("log_compressed") else EVENTS
         self.events = GrowingFile(folder / name)
         self._rounds = GrowingFile(folder / ROUNDS)
@@ -56,7 +58,11 @@ class Recorder:
         if "row" not in facts:
             self.events.append(encode(time_s, kind, facts))
             return
-        line, cells = encode_row(time_s, kind, facts["row"])
+        row = facts["row"]
+        line, cells = encode_row(time_s, kind, row)
+        if not self._powered:
+            for index in COLUMNS[type(row)].joules:
+                cells[index] = None
         if self._kinds is None or kind in self._kinds:
             self.events.append(line)
         if kind == "participation":

@@ -61,7 +61,9 @@ class RunResult(RunFiles):
 
     @cached_property
     def spent_j(self) -> Floats:
-        """`(rounds,)` joules spent by devices up to the end of each round."""
+        """`(rounds,)` joules spent by devices up to the end of each round (NaN: not `powered`)."""
+        if not self.powered:
+            return np.full(self.n_rounds, np.nan)
         return self.rounds["energy_j"].cumsum().to_numpy(np.float64)
 
     @cached_property
@@ -190,7 +192,12 @@ class RunResult(RunFiles):
 
     @cached_property
     def energy_by_purpose(self) -> dict[str, float]:
-        """Joules spent by devices at work: on updates that counted, on others, on probes."""
+        """Joules spent by devices at work: on updates that counted, on others, on probes.
+
+        Where it is not known what they draw there is none.
+        """
+        if not self.powered:
+            return {}
         spent = self.part("energy_j")
         used, wasted = math.fsum(spent[self.used]), math.fsum(spent[~self.used])
         rest = self.total_energy_j - (used + wasted)
@@ -200,18 +207,13 @@ class RunResult(RunFiles):
 
     @property
     def total_energy_j(self) -> float:
-        """Joules of devices at work (0: without power; up to the last whole round, as `end_s`)."""
-        return self._total("energy_j")
-
-    @property
-    def powered(self) -> bool:
-        """Whether it is known what some devices draw; without it all cost 0 J."""
-        return any(group.get("power") is not None for group in self.scenario.get("fleet", []))
+        """Joules of devices at work, up to when as `end_s` (NaN: not `powered`)."""
+        return self._total("energy_j") if self.powered else math.nan
 
     @property
     def idle_energy_j(self) -> float:
-        """Joules of all devices online that took no part (up to the last round, as `end_s`)."""
-        return self._total("idle_energy_j")
+        """Joules of all devices online that took no part, known and up to when as those at work."""
+        return self._total("idle_energy_j") if self.powered else math.nan
 
     def _total(self, *columns: str) -> float:
         """Return what `columns` come to at the end (of the last whole round, as `end_s`)."""
@@ -270,7 +272,7 @@ class RunResult(RunFiles):
             "virtual time (s)": self.end_s,
             "bytes": self.total_bytes,
             "wasted share": self.wasted_share,
-            "energy (J)": self.total_energy_j if self.powered else math.nan,
+            "energy (J)": self.total_energy_j,
             "finished": self.finished,
         }
 

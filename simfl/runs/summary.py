@@ -32,7 +32,8 @@ MEANINGS: dict[str, str] = {
     "targets": "for each target: virtual time, round, bytes and energy at the first evaluation at "
     "or above it; null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
-    "(wasted); energy of participations and probes, and of all who idled, J",
+    "(wasted); energy of participations and probes, and of all who idled, J (null, as at targets: "
+    "no group of the fleet says what power it takes)",
     "participations": "how many had each outcome",
     "distinct_participants": "devices of which at least one update counted",
     "participation_gini": "Gini coefficient of how often devices took part: 0 all alike, to 1",
@@ -51,6 +52,7 @@ class Summary:
     Args:
         targets: accuracies that the scenario asks about.
         clients: devices in the fleet.
+        powered: whether it is known what some of them draw; else no energy is told.
     """
 
     kinds = frozenset(
@@ -58,20 +60,22 @@ class Summary:
     )
     """Which kinds of events it needs to be told."""
 
-    def __init__(self, targets: Sequence[float] = (), clients: int = 1) -> None:
+    def __init__(
+        self, targets: Sequence[float] = (), clients: int = 1, *, powered: bool = True
+    ) -> None:
         self.outcomes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.energy_j = 0.0
         self.idle_energy_j = 0.0
-        self.targets: dict[str, dict[str, float] | None] = {f"{t:g}": None for t in targets}
+        self.targets: dict[str, dict[str, float | None] | None] = {f"{t:g}": None for t in targets}
         self.rounds = 0
         self.short_rounds = 0
         self.last: dict[str, Any] | None = None
         self.best: float | None = None
         self._judged: deque[tuple[int, float]] = deque(maxlen=TERMINAL_ROUNDS)
         self._timed: list[RoundTimes] = []
-        self._clients = clients
+        self._clients, self._powered = clients, powered
         self._participants: Counter[int] = Counter()
 
     def listen(self, time_s: float, kind: str, facts: dict[str, Any]) -> None:
@@ -97,7 +101,7 @@ class Summary:
                 "time_s": time_s,
                 "round": facts["round"],
                 "bytes": facts["bytes"],
-                "energy_j": facts["energy_j"],
+                "energy_j": facts["energy_j"] if self._powered else None,
             }
 
     def _participation(self, row: ClientRow) -> None:
@@ -121,6 +125,7 @@ class Summary:
 
     def as_dict(self, end_s: float) -> dict[str, Any]:
         """Return the summary of a run that ended at `end_s`, ready for JSON."""
+        energy = {"energy_j": self.energy_j, "idle_energy_j": self.idle_energy_j}
         result: dict[str, Any] = {
             "virtual_time_s": end_s,
             "rounds": self.rounds,
@@ -131,7 +136,7 @@ class Summary:
             "last_evaluation": self.last,
             "targets": self.targets,
             "totals": {name: self.totals[name] for name in (*MOVED, "wasted_bytes")}
-            | {"energy_j": self.energy_j, "idle_energy_j": self.idle_energy_j},
+            | (energy if self._powered else dict.fromkeys(energy)),
             "participations": dict(sorted(self.outcomes.items())),
             "distinct_participants": len(self._participants),
             "participation_gini": gini(list(self._participants.values()), self._clients),

@@ -51,7 +51,7 @@ class Follower:
         self._records: dict[int, Record] = {}
         self._steps: list[Step] = []
         self._moved, self._spent_j = 0, 0.0
-        self._begun, self._told = False, 0.0
+        self._begun, self._told, self._powered = False, 0.0, True
 
     def listen(self, _time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Take note of one event."""
@@ -68,7 +68,8 @@ class Follower:
         self._each(lambda record: record.end(totals))
 
     def _begin(self) -> None:
-        self._begun, run = True, tracked(RunResult(self._folder))
+        result = RunResult(self._folder)
+        self._begun, self._powered, run = True, result.powered, tracked(result)
         for index, tracker in enumerate(self._trackers):
             with self._harmless(index):
                 self._records[index] = tracker.begin(run)
@@ -100,7 +101,8 @@ class Follower:
         self._spent_j += row.energy_j
         metrics = header(type(row))[len(header(RoundRow)) :]
         numbers = {name: getattr(row, name) for name in (*MEASURED, *metrics)}
-        numbers |= {"bytes": self._moved, "energy_j": self._spent_j}
+        spent_j = self._spent_j if self._powered else None
+        numbers |= {"bytes": self._moved, "energy_j": spent_j}
         finite = {
             name: float(value)
             for name, value in numbers.items()

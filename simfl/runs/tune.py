@@ -201,9 +201,12 @@ class _Study:
             raise InputError(
                 f"{self.spec.objective!r} needs training, which --time-only leaves out"
             )
-        unpowered = all(group.power is None for group in self.base.fleet) and not self.base.variants
-        if self.metric_name == "energy" and unpowered:
-            raise InputError(f"{self.spec.objective!r}: no device has a `power`, all cost 0 J")
+        for path, name in (("objective", self.metric_name), *(("under", n) for n in self._limits)):
+            if name == "energy" and not (self.base.powered or self.base.variants):
+                raise InputError(
+                    f"tune.{path}: no group of the fleet says what `power` it takes, so that no "
+                    "energy is known"
+                )
         self.folder = out or Path("runs") / f"{self.base.name}-tuning"
         self.gap = 1.0
         self._document, self._variant = document, variant

@@ -206,10 +206,10 @@ def _of_rounds(scenario: Experiment, facts: Circumstances) -> Iterator[Objection
 
 def _of_energy(scenario: Experiment, facts: Circumstances) -> Iterator[Objection]:
     """Yield an end by energy, where nothing takes any."""
-    powers = [group.power for group in scenario.fleet if group.power is not None]
-    if scenario.rounds.stop.energy is not None and not powers:
+    at_work = any(group.power is not None and group.power.at_work for group in scenario.fleet)
+    if scenario.rounds.stop.energy is not None and not scenario.powered:
         yield ("rounds", "stop", "energy"), "no group of the fleet says what `power` it takes"
-    elif facts.ends_by == {"energy"} and not any(power.at_work for power in powers):
+    elif facts.ends_by == {"energy"} and not at_work:
         yield (
             ("rounds", "stop"),
             "needs more than energy: work takes no `power` in any group, and who never waits for "

@@ -155,6 +155,11 @@ class Experiment(Part):
         return sum(group.count for group in self.fleet)
 
     @property
+    def powered(self) -> bool:
+        """Whether some group says what `power` it takes; else no energy is known of it."""
+        return any(group.power is not None for group in self.fleet)
+
+    @property
     def root(self) -> Path:
         """Where relative files are looked up."""
         return self.folder or Path()

@@ -327,3 +327,15 @@ def test_the_legend_is_of_what_is_there(tmp_path: Path) -> None:
     text = render(compare(_runs(tmp_path / "more")), "table")
     assert "median none, 1 of 2 none" in text
     assert "target" not in text
+
+
+def test_a_variant_whose_energy_is_not_known_has_no_figure_of_it(tmp_path: Path) -> None:
+    made_run(tmp_path, "known", 0, reaches(3, 5))
+    made_run(tmp_path, "unknown", 0, reaches(3, 5), fleet=[{"count": 2}])
+    comparison = compare(_runs(tmp_path), baseline="known")
+    [whole] = [c for c in comparison.columns if c.key == "energy_j"]
+    assert cell_text(whole, comparison.cell("known", whole)) == "10 J"
+    assert cell_text(whole, comparison.cell("unknown", whole)) == "–"
+    for key in ("energy_j_to_70%", "energy_speedup_to_70%"):
+        [column] = [c for c in comparison.columns if c.key == key]
+        assert comparison.cell("unknown", column) is None

@@ -1,6 +1,9 @@
 """Whole runs: determinism, executors, paired randomness, laziness, update filters, compression."""
 
+import csv
+import io
 import json
+import math
 import subprocess
 from pathlib import Path
 
@@ -14,9 +17,13 @@ from simfl.components.filters.base import Stage, Update
 from simfl.coordinators.ledger import Ledger
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import InputError, RunError, ScenarioError
+from simfl.report.comparison_forms import render
+from simfl.report.plot import plot
 from simfl.runs.check import check
+from simfl.runs.compare import compare
 from simfl.runs.forks import fork
 from simfl.runs.growing_file import GrowingFile
+from simfl.runs.run import resume
 from tests.tiny import TINY, RunTiny
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt")
@@ -368,6 +375,38 @@ def test_a_run_ends_once_so_much_energy_is_spent(run_tiny: RunTiny) -> None:
         fork(result.folder, 5.0, ["rounds.stop.energy=30 J"])
     with pytest.raises(InputError, match=r"rounds\.stop\.energy: no group .* `power`"):
         run_tiny({"rounds": changes["rounds"]})
+
+
+def test_energy_is_not_known_where_no_group_says_what_power_it_takes(run_tiny: RunTiny) -> None:
+    """It was 0 J, as if no device had used any."""
+    result = run_tiny({"evaluation.targets": [0.05]})
+    assert result.summary["targets"]["0.05"]["energy_j"] is None
+    totals = result.summary["totals"]
+    assert (totals["energy_j"], totals["idle_energy_j"]) == (None, None)
+    for table in ("rounds.csv", "clients.csv"):
+        text = (result.folder / table).read_text()
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert {row["energy_j"] for row in rows} == {""}
+    assert result.rounds.idle_energy_j.isna().all()
+    assert math.isnan(result.total_energy_j)
+    assert "energy" not in render(compare([result]), "csv")
+    assert not [finding for finding in check(result.folder) if finding.violation]
+    with pytest.raises(InputError, match="none of the runs has any energy"):
+        plot([result], y="energy")
+
+
+def test_tables_older_than_the_word_for_power_stay_as_they_are(run_tiny: RunTiny) -> None:
+    """What is replayed must equal what is recorded, and had 0 J."""
+    result = run_tiny()
+    path = result.folder / "provenance.json"
+    provenance = json.loads(path.read_text())
+    del provenance["powered"]
+    path.write_text(json.dumps(provenance))
+    for name in ("rounds.csv", "clients.csv", "events.jsonl", "summary.json"):
+        (result.folder / name).unlink()
+    again = resume(result.folder)
+    assert again.rounds.energy_j.tolist() == [0.0] * 4
+    assert math.isnan(again.total_energy_j)
 
 
 def test_energy_alone_does_not_end_a_run_whose_work_takes_none() -> None:

@@ -255,8 +255,10 @@ class TestRefusals:
             tune(Document.of(LEARNS), tmp_path)
 
     def test_energy_of_devices_that_spend_none(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="no device has a `power`"):
+        with pytest.raises(InputError, match=r"tune\.objective: no group of .* `power`"):
             timed(tmp_path, {**CLOCK, "objective": "energy"})
+        with pytest.raises(InputError, match=r"tune\.under: no group of .* `power`"):
+            timed(tmp_path, {**CLOCK, "under": {"energy": "1 kJ"}})
 
     def test_the_limit_that_a_trial_is_over_is_told(self, tmp_path: Path) -> None:
         tuning = timed(tmp_path, {**CLOCK, "under": {"rounds": 2}, "trials": 1})

@@ -20,7 +20,10 @@ def bytes_by_purpose(groups: Groups) -> Drawing | None:
 
 def energy_by_purpose(groups: Groups) -> Drawing | None:
     """Return what devices at work spent, and what of it came to nothing; means over seeds."""
-    parts = {name: _means([run.energy_by_purpose for run in runs]) for name, runs in groups.items()}
+    known = {name: runs for name, runs in groups.items() if all(run.powered for run in runs)}
+    parts = {name: _means([run.energy_by_purpose for run in runs]) for name, runs in known.items()}
+    if not parts:
+        return None
     return _purposes(
         "Energy of devices at work", "energy_j", parts, ENERGY_UNITS, ENERGY_CSS, formats.energy
     )

@@ -70,23 +70,29 @@ def energy(records: Records) -> Violations:
             line, part = next(booked, (0, None))
             if part is None:
                 return  # the tables of an unfinished run
-            if part["energy_j"] < 0:
-                yield Violation(CLIENTS, line, f"energy_j is {part['energy_j']}")
-            spent_j += part["energy_j"]
+            if (energy_j := _joules(part, "energy_j")) < 0:
+                yield Violation(CLIENTS, line, f"energy_j is {energy_j}")
+            spent_j += energy_j
         total_j += spent_j
         if number < len(records.rounds):
             yield from _close(ROUNDS, number + 2, records.rounds[number], "energy_j", spent_j)
     if records.summary is not None:
         totals = records.summary["totals"]
         yield from _close(SUMMARY, 1, totals, "energy_j", total_j)
-        idle_j = sum(row["idle_energy_j"] for row in records.rounds)
+        idle_j = sum(_joules(row, "idle_energy_j") for row in records.rounds)
         idle_j += sum(event["energy_j"] for _, event in records.of("idled"))
         yield from _close(SUMMARY, 1, totals, "idle_energy_j", idle_j)
 
 
 def _close(file: str, line: int, row: Row, name: str, joules: float) -> Violations:
-    if not math.isclose(row[name], joules, rel_tol=1e-9, abs_tol=1e-9):
+    if not math.isclose(_joules(row, name), joules, rel_tol=1e-9, abs_tol=1e-9):
         yield Violation(file, line, f"{name} is {row[name]}, {joules} J were booked")
+
+
+def _joules(row: Row, name: str) -> float:
+    """Return what a row says; nothing, where no power is known and the log has 0 J."""
+    joules: float = row[name] or 0.0
+    return joules
 
 
 def power(records: Records) -> Violations:
