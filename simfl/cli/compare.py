@@ -24,6 +24,10 @@ def compare_command(
         str | None,
         typer.Option("--ideal", help="Variant whose accuracy is a relative improvement of 100%."),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", help="Only these, as CSV names them: accuracy,time_s_to_70%."),
+    ] = None,
     form: Annotated[
         str,
         typer.Option(
@@ -54,4 +58,10 @@ def compare_command(
     runs = find_runs(folders)
     for run in runs:
         _ = run.summary  # one that has not finished is told
-    typer.echo(render(compare(runs, wanted, baseline, ideal), form))
+    comparison = compare(runs, wanted, baseline, ideal)
+    if columns is not None:
+        try:
+            comparison = comparison.only([name.strip() for name in columns.split(",")])
+        except InputError as error:
+            raise InputError(f"--columns: {error}") from None
+    typer.echo(render(comparison, form))

@@ -73,7 +73,7 @@ def linear(
         share: values are told in percent.
     """
     high = high if high > low else low + (abs(low) or 1.0)
-    symbol, per = _unit(units, high)
+    symbol, per = unit_for(units, high)
     step = max(_round_step((high - low) / per / steps), float(whole))
     times, sign = (100, "%") if share else (1, "")
     digits = max(0, -math.floor(math.log10(times * step) + 1e-9))
@@ -88,7 +88,7 @@ def logarithmic(
     label: str, low: float, high: float, *, units: tuple[Unit, ...] = (), share: bool = False
 ) -> Axis:
     """Return a logarithmic axis around `low` to `high`, both above zero; see `linear`."""
-    symbol, per = _unit(units, math.sqrt(low * high))
+    symbol, per = unit_for(units, math.sqrt(low * high))
     first = math.floor(math.log10(low / per) + 1e-9)
     last = math.ceil(math.log10(high / per) - 1e-9)
     rounded = [mark * 10.0**decade for decade in range(first, last + 1) for mark in (1, 2, 5)]
@@ -109,7 +109,8 @@ def logarithmic(
     return Axis(label, below * per, above * per, ticks, log=True, per=per)
 
 
-def _unit(units: tuple[Unit, ...], high: float) -> Unit:
+def unit_for(units: tuple[Unit, ...], high: float) -> Unit:
+    """Return the largest of `units` that leaves `high` at 2 or more, else the smallest."""
     fitting = [unit for unit in units if high >= 2 * unit[1]]
     return fitting[-1] if fitting else units[0] if units else ("", 1.0)
 

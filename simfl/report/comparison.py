@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from simfl.report import formats
+from simfl.report.axes import UNITS, unit_for
 from simfl.runs.compare import NORMALISED, Cell, Column, Comparison, target_text
 from simfl.runs.statistics import Figure, Interval, Ratio
 
@@ -46,33 +48,59 @@ class Section:
     rows: list[list[str]]
 
 
-def sections(comparison: Comparison) -> list[Section]:
-    """Return the parts of a comparison: the whole runs, each target, each again as ratios."""
+def sections(comparison: Comparison, *, one_unit: bool = False) -> list[Section]:
+    """Return the parts of a comparison: the whole runs, each target, each again as ratios.
+
+    Args:
+        comparison: what is told.
+        one_unit: whether the numbers of a column are all told in the unit that its head names, as
+            papers do; else each in the one that suits it.
+    """
     parts: dict[tuple[Any, ...], list[Column]] = {}
     for column in comparison.columns:
         parts.setdefault((column.versus is not None, column.target), []).append(column)
-    return [_section(comparison, columns) for columns in parts.values()]
+    return [_section(comparison, columns, one_unit) for columns in parts.values()]
 
 
-def _section(comparison: Comparison, columns: list[Column]) -> Section:
+def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> Section:
     first, seeded = columns[0], any(len(runs) > 1 for runs in comparison.groups.values())
+    told = [_scale(comparison, column, one_unit) for column in columns]
     rows = []
     for variant, runs in comparison.groups.items():
         cells = [
             # Against itself there is nothing to say.
             formats.NOTHING
             if column.versus == variant and column.ideal is None
-            else cell_text(column, comparison.cell(variant, column))
-            for column in columns
+            else cell_text(column, comparison.cell(variant, column), text)
+            for column, (_, text) in zip(columns, told, strict=True)
         ]
         rows.append([variant, *([str(len(runs))] if seeded else []), *cells])
-    heads = ["variant", *(["seeds"] if seeded else []), *(_head(column) for column in columns)]
+    names = [_head(column) + unit for column, (unit, _) in zip(columns, told, strict=True)]
+    heads = ["variant", *(["seeds"] if seeded else []), *names]
     title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
     if first.versus is not None:
         title += (
             f", {first.versus} ÷ each" if first.target is not None else f", less {first.versus}"
         )
     return Section(title, heads, rows)
+
+
+def _scale(
+    comparison: Comparison, column: Column, one_unit: bool
+) -> tuple[str, Callable[[float], str]]:
+    """Return what a column's head says of its unit, and how its numbers are written.
+
+    One unit for all is that of the figure in the middle; the least has three digits.
+    """
+    units, text = UNITS.get(column.metric.unit, ()), TEXT[column.metric.unit]
+    if not one_unit or column.versus is not None or not units:
+        return "", text
+    middles = (comparison.figure(variant, column).middle for variant in comparison.groups)
+    if not (known := sorted(middle for middle in middles if 0 < middle < math.inf)):
+        return "", text
+    symbol, size = unit_for(units, median(known))
+    digits = min(max(2 - math.floor(math.log10(known[0] / size)), 0), 6)
+    return f" ({symbol})", lambda value: f"{value / size:,.{digits}f}"
 
 
 def _head(column: Column) -> str:
@@ -84,15 +112,16 @@ def name_of(column: Column) -> str:
     return NAMES.get(column.metric.name) or formats.metric(column.metric.name)
 
 
-def cell_text(column: Column, cell: Cell) -> str:
-    """Return one cell for people."""
+def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = None) -> str:
+    """Return one cell for people, its figures as `text` writes them (None: as suits each)."""
     if cell is None:
         return formats.NOTHING
     if isinstance(cell, Ratio):
         return ratio_text(cell, TEXT[column.metric.unit])
     if column.versus is not None and column.ideal is None:
         return difference_text(cell)
-    return figure_text(cell, TEXT[column.metric.unit], target=column.target is not None)
+    text = text or TEXT[column.metric.unit]
+    return figure_text(cell, text, target=column.target is not None)
 
 
 def figure_text(figure: Figure, text: Callable[[float], str], *, target: bool = False) -> str:

@@ -111,13 +111,13 @@ def _of_columns(title: str, columns: Sequence[Sequence[str]]) -> Section:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """Return a table per section, in Markdown."""
+    """Return a table per section, in Markdown; a column has one unit."""
 
     def row(cells: list[str]) -> str:
         return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
     lines = []
-    for part in sections(comparison):
+    for part in sections(comparison, one_unit=True):
         rule = "| --- |" + " ---: |" * (len(part.heads) - 1)
         lines += [f"**{part.title}**", "", row(part.heads), rule, *map(row, part.rows), ""]
     return "\n".join([*lines, *_below(comparison)]).rstrip("\n")
@@ -130,13 +130,13 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 
 def as_latex(comparison: Comparison) -> str:
-    """Return a booktabs table per section."""
+    """Return a booktabs table per section; a column has one unit."""
 
     def row(cells: list[str]) -> str:
         return " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
 
     lines = [r"% \usepackage{booktabs}"]
-    for part in sections(comparison):
+    for part in sections(comparison, one_unit=True):
         lines += [f"% {part.title}", rf"\begin{{tabular}}{{l{'r' * (len(part.heads) - 1)}}}"]
         lines += [r"\toprule", row(part.heads), r"\midrule", *map(row, part.rows)]
         lines += [r"\bottomrule", r"\end{tabular}"]

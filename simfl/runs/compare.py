@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from simfl.core.units import parse_share
@@ -92,6 +92,19 @@ class Comparison:
     columns: Sequence[Column]
     targets: Sequence[float]
     baseline: str | None = None
+
+    def only(self, keys: Sequence[str]) -> "Comparison":
+        """Return the columns that `keys` name alone, in their order.
+
+        Raises:
+            InputError: there is no such column.
+        """
+        columns = {column.key: column for column in self.columns}
+        for key in keys:
+            if key not in columns:
+                known = ", ".join(columns)
+                raise InputError(f"unknown column {key!r}; expected some of: {known}")
+        return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
 
     def cell(self, variant: str, column: Column) -> Cell:
         """Return what a variant has in a column (None: nothing)."""

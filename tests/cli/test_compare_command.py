@@ -106,6 +106,17 @@ def test_what_people_read(form: str, top: Path, capsys: pytest.CaptureFixture[st
     assert max(map(len, text.splitlines())) <= 100 or form != "table"
 
 
+@pytest.mark.parametrize("form", ["markdown", "latex", "table", "csv", "json"])
+def test_columns_are_chosen(form: str, top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = "time_s_to_10%,accuracy"
+    text = printed(capsys, top, "--format", form, "--columns", names)
+    assert "accuracy" in text
+    assert "bytes" not in text
+    assert "round" not in text.replace("toprule", "")
+    if form == "json":
+        assert list(json.loads(text)[0]) == ["variant", "seeds", "time_s_to_10%", "accuracy"]
+
+
 def test_a_run_named_twice_counts_once(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice = as_json(capsys, top, top / "waits", top / "." / "waits" / "seed-0")
     assert twice == as_json(capsys, top)
@@ -124,6 +135,8 @@ def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[st
         (["--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
         (["--targets", "much"], "--targets: "),
         (["nowhere"], "nowhere: no such folder"),
+        (["--columns", "acc"], "--columns: unknown column 'acc'; expected some of: accuracy, rou"),
+        (["--columns", ""], "--columns: unknown column ''; expected some of: accuracy, rounds"),
     ],
 )
 def test_bad_input(

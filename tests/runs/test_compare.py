@@ -339,3 +339,24 @@ def test_a_variant_whose_energy_is_not_known_has_no_figure_of_it(tmp_path: Path)
     for key in ("energy_j_to_70%", "energy_speedup_to_70%"):
         [column] = [c for c in comparison.columns if c.key == key]
         assert comparison.cell("unknown", column) is None
+
+
+def test_a_column_for_a_paper_has_one_unit(tmp_path: Path) -> None:
+    """39 min 5 s beside 2.1 h can't be compared at a glance, nor aligned."""
+    for name, round_s in (("fast", 3.0), ("middle", 150.0), ("slow", 900.0)):
+        for seed, late in ((0, 0), (1, 1)):
+            made_run(tmp_path, name, seed, reaches(6 + late, 10), round_s=round_s)
+    comparison = compare(_runs(tmp_path))
+    rows = {form: render(comparison, form).splitlines() for form in ("markdown", "latex")}
+    assert (
+        "| variant | seeds | time (min) | rounds | bytes (kB) | energy at work (J) |"
+        in (rows["markdown"])
+    )
+    assert (
+        "| slow | 2 | 97.500 ± 10.607 | 6.5 ± 0.7 | 13.0 ± 1.4 | 13.0 ± 1.4 |" in (rows["markdown"])
+    )
+    assert (
+        r"fast & 2 & 0.325 $\pm$ 0.035 & 6.5 $\pm$ 0.7 & 13.0 $\pm$ 1.4 & 13.0 $\pm$ 1.4 \\"
+        in (rows["latex"])
+    )
+    assert "1 h 38 min" in render(comparison, "table")
