@@ -152,7 +152,8 @@ class TrainingCoordinator(BaseCoordinator):
         """Return what the aggregator makes of contributions, or of their sum if there is one."""
         with blaming(self._aggregator, f"aggregating in round {round_}"):
             if summed is None:
-                model = self._aggregator.aggregate(read_only(self.model), contributions)
+                with np.errstate(over="ignore", invalid="ignore"):  # of training that diverges
+                    model = self._aggregator.aggregate(read_only(self.model), contributions)
             else:
                 model = self.model if summed.total is None else summed.total.astype(np.float32)
             check_vector(model, self.model)

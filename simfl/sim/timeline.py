@@ -7,6 +7,9 @@ from typing import Any
 import simpy
 from simpy.events import EventPriority
 
+from simfl.core.units.dimensions import LATEST_S
+from simfl.errors import RunError
+
 LATE = EventPriority(2)
 """Runs after everything else due at the same instant (SimPy: 0 urgent, 1 normal)."""
 
@@ -45,7 +48,16 @@ class Timeline(simpy.Environment):
         self._listeners, self._by_kind = [], {}
 
     def note(self, kind: str, **facts: Any) -> None:
-        """Record that something observable happens now."""
+        """Record that something observable happens now.
+
+        Raises:
+            RunError: no clock tells such an instant.
+        """
+        if self.now > LATEST_S:
+            raise RunError(
+                f"the clock is at {self.now:g} s ({kind}), and beyond {LATEST_S:g} s it does not "
+                "tell milliseconds any more; `simfl fleet` shows what takes so long"
+            )
         listeners = self._by_kind.get(kind)
         if listeners is None:
             listeners = self._by_kind[kind] = [

@@ -1,5 +1,6 @@
 """The seam of learning-rate schedules: a round -> what the optimizer's rate is multiplied by."""
 
+import math
 from abc import ABC, abstractmethod
 
 from simfl.core.registry import Component, Registry
@@ -22,6 +23,18 @@ class Schedule(Component, ABC):
             epoch: local epoch, 0-based.
             epochs: the scenario's nominal local epochs.
         """
+
+
+def power(factor: float, times: int) -> float:
+    """Return `factor` to the power of `times`, infinite where no number is so large.
+
+    >>> power(0.5, 2), power(1e200, 2)
+    (0.25, inf)
+    """
+    try:
+        return float(factor**times)
+    except OverflowError:
+        return math.inf
 
 
 schedules: Registry[Schedule] = Registry(

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.schedules.base import Schedule, schedules
+from simfl.components.schedules.base import Schedule, power, schedules
 from simfl.core.circumstances import Circumstances
 
 
@@ -32,4 +32,4 @@ class Exponential(Schedule):
     @override
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:
         done = round_ - 1
-        return float(self.decay ** (done if self.per == "round" else done * epochs + epoch))
+        return power(self.decay, done if self.per == "round" else done * epochs + epoch)

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import override
 
-from simfl.components.schedules.base import Schedule, schedules
+from simfl.components.schedules.base import Schedule, power, schedules
 
 
 @schedules.register("step")
@@ -19,4 +19,4 @@ class Milestones(Schedule):
 
     @override
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:
-        return float(self.factor ** sum(milestone < round_ for milestone in self.milestones))
+        return power(self.factor, sum(milestone < round_ for milestone in self.milestones))

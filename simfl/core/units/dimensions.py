@@ -13,6 +13,7 @@ class Dimension:
         units: what fits, small to large; values are written in one of these.
         example: shown where something else was found.
         positive: whether zero makes no sense.
+        largest: in base units, beyond which a number is a slip of the pen.
     """
 
     name: str
@@ -20,9 +21,15 @@ class Dimension:
     units: tuple[str, ...]
     example: str
     positive: bool = False
+    largest: float = 1e18
 
 
-DURATION = Dimension("a duration", "s", ("us", "ms", "s", "min", "h", "d"), "30 s")
+LATEST_S = 4e12
+"""The last instant that a clock in double precision tells to the millisecond: 127,000 years."""
+
+DURATION = Dimension(
+    "a duration", "s", ("us", "ms", "s", "min", "h", "d"), "30 s", largest=LATEST_S
+)
 DATA_RATE = Dimension(
     "a data rate", "bit/s", ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"), "10 Mbit/s", positive=True
 )
@@ -38,6 +45,7 @@ FLOP_RATE = Dimension(
     ("FLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s"),
     "3 GFLOP/s",
     positive=True,
+    largest=1e24,
 )
 POWER = Dimension("a power", "W", ("mW", "W", "kW"), "2.5 W")
 ENERGY = Dimension("an energy", "J", ("J", "kJ", "mWh", "Wh", "kWh"), "12 Wh")

@@ -27,8 +27,6 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
 _QUANTITY = re.compile(rf"\s*({NUMBER}|[-+]?\.?(?:inf|nan)\b)\s*(\S.*?)?\s*", re.IGNORECASE)
 LONGEST = 100
 """Characters of a quantity, at most."""
-_LARGEST = 1e300
-"""In base units, so that it can be written in every unit, the smallest included."""
 _PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T"}
 _BITS_OR_BYTES = re.compile(r"([kKmMgGtT]i?)?b(/[a-z]+|ps)?")
 
@@ -55,8 +53,9 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
         also = ", or 'unlimited'" if unlimited else ""
         raise UnitError(f"expected a finite {_bare(dimension)}{also}, got {value!r}")
     exact = Fraction(number) * factor
-    if exact > _LARGEST:
-        raise UnitError(f"{value!r} is too large {_bare(dimension)}")
+    if exact > dimension.largest:
+        most = f"{dimension.largest:g} {dimension.base}".replace("e+", "e")
+        raise UnitError(f"{value!r} is too large {dimension.name}, at most {most}")
     result = float(exact)
     if result < 0:
         raise UnitError(f"{dimension.name} can't be negative, got {value!r}")

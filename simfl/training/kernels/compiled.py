@@ -119,7 +119,8 @@ class CompiledKernel(Kernel):
         self._check(y.numpy()[rows])
         steps = np.array([segment.steps for segment in segments], dtype=np.int32)
         sizes = np.concatenate([segment.sizes for segment in segments])
-        rates = np.concatenate([segment.rates for segment in segments]).astype(np.float32)
+        with np.errstate(over="ignore"):  # an infinite rate, of clients that diverge
+            rates = np.concatenate([segment.rates for segment in segments]).astype(np.float32)
         weights = _weights(segments, sizes)
         masks, crops = self._masks(segments), _crops(segments, x.shape[1:], training)
         params = torch.empty(len(lanes), self._size)
