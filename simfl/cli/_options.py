@@ -161,11 +161,18 @@ def importing(allow_code: bool) -> AbstractContextManager[None]:
 @contextmanager
 def progress(quiet: bool, goes_on: str) -> Iterator["Board | None"]:
     """Show progress while the body runs; if it is interrupted, say what `goes_on` with it."""
-    from simfl.errors import Interrupted
     from simfl.report.progress import display
 
-    with display(quiet) as board:
-        try:
-            yield board
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; {goes_on}") from None
+    with display(quiet) as board, interruptible(goes_on):
+        yield board
+
+
+@contextmanager
+def interruptible(goes_on: str) -> Iterator[None]:
+    """Say what `goes_on` with the body if it is interrupted."""
+    from simfl.errors import Interrupted
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; {goes_on}") from None

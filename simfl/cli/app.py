@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from simfl.errors import InputError
+
 app = typer.Typer(
     name="simfl",
     rich_markup_mode=None,
@@ -59,7 +61,16 @@ def _command() -> Any:
 
 
 def invoke(words: Sequence[str]) -> int:
-    """Run the command that `words` are; return its exit code, or raise what it raises."""
+    """Run the command that `words` are; return its exit code, or raise what it raises.
+
+    Raises:
+        InputError: a word is empty, which as a path would be the folder that simfl is run in.
+    """
+    for before, word in zip(["", *words], words, strict=False):
+        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        if not value and (equals or not word):
+            named = option or (before if before.startswith("-") else "an argument")
+            raise InputError(f"{named} is empty; is a variable of the shell not set?")
     try:
         code = _command().main(args=list(words), prog_name="simfl", standalone_mode=False)
     except SystemExit:

@@ -49,7 +49,8 @@ def fork_command(
     at_s = math.inf if at == "end" else shared.seconds("--at", at)
     how = shared.options(executor, workers, data_dir, ray_address)
     with shared.importing(allow_code):
-        forked = fork(folder, at_s, changes or (), name, overwrite)
+        with shared.interruptible("nothing is forked yet, the same command begins anew"):
+            forked = fork(folder, at_s, changes or (), name, overwrite)
         with shared.progress(quiet or as_json, f"`{resuming(forked)}` goes on") as board:
             results = resume_all([forked], how, board)
     show(results, forked.parents[1], report, quiet, as_json)

@@ -1,6 +1,7 @@
 """`simfl run`: simulate a scenario."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -85,7 +86,8 @@ def show(
     if report:  # first: whoever reads what is printed may leave
         from simfl.report import write_reports
 
-        page = write_reports(results, top)
+        with shared.interruptible(f"the runs are done, `simfl report {quote(str(top))}` tells"):
+            page = write_reports(results, top)
     _tell(results, quiet, as_json)
     if page is not None and not (quiet or as_json):
         typer.echo(f"\nReport: {page}")

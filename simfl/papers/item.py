@@ -128,7 +128,7 @@ def items(pattern: str | None = None) -> list[Item]:
         pattern: ``PAPER``, ``PAPER/ITEM`` or None.
 
     Raises:
-        NameNotFound: there is none.
+        NameNotFound: there is none; with the nearest paper, or the nearest of its items.
         InputError: several begin so, or a file is damaged.
     """
     known = {f"{paper}/{file.stem}": file for paper, file in _files() if file.stem != PAPER}
@@ -141,7 +141,11 @@ def items(pattern: str | None = None) -> list[Item]:
         begun = [name for name in known if name.startswith(str(pattern))]
         if len(begun) > 1:
             raise InputError(f"several items begin with {pattern!r}: {', '.join(begun)}")
-        raise NameNotFound("item", str(pattern), known)
+        paper, papers = str(pattern).partition("/")[0], {name.partition("/")[0] for name in known}
+        if paper not in papers:
+            raise NameNotFound("paper", paper, papers)
+        own = [name for name in known if name.startswith(f"{paper}/")]
+        raise NameNotFound("item", str(pattern), own)
     return [_item(name, file) for name, file in chosen.items()]
 
 

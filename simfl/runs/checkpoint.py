@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from simfl.errors import RunError
+from simfl.errors import InputError, RunError
 from simfl.runs.folder import CHECKPOINT, PROVENANCE, SCENARIO, read_json, write_atomically
 
 FILE, PREVIOUS = "state.pt", "previous.pt"
@@ -31,11 +31,15 @@ class Checkpoints:
         state: returns what to save.
         every_s: host seconds between saves, at least; unless it is zero, saving takes 2% of the
             time at most.
+
+    Raises:
+        InputError: something else is where they belong.
     """
 
     def __init__(
         self, folder: Path, state: Callable[[], Mapping[str, Any]], every_s: float = 5.0
     ) -> None:
+        _refuse_what_is_in_the_way(folder / CHECKPOINT)
         self._folder = folder
         self._run = run_name(folder)
         self._state = state
@@ -55,6 +59,14 @@ class Checkpoints:
         save(self._folder / CHECKPOINT, state)
         ended = time.monotonic()
         self._due = ended + (max(self._every_s, 50 * (ended - began)) if self._every_s else 0.0)
+
+
+def _refuse_what_is_in_the_way(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file where the folder of checkpoints belongs; remove it")
+    for path in (folder / FILE, folder / PREVIOUS):
+        if path.is_dir():
+            raise InputError(f"{path} is a folder where a checkpoint belongs; remove it")
 
 
 def run_name(folder: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from simfl.errors import InputError
-from simfl.runs.folder import PROVENANCE, is_run, read_json, require_run, usual_place
+from simfl.runs.folder import PROVENANCE, is_run, read_json, refuse_torn, require_run, usual_place
 from simfl.runs.result import RunResult
 
 
@@ -77,9 +77,17 @@ def run_folders(path: Path) -> list[Path]:
     """Return `path` if it is a run's folder, else those below it.
 
     The runs of a study come in the order in which its variants are written, and by seed.
+
+    Raises:
+        InputError: one of them has lost its scenario, or can't be looked into.
     """
-    below = (Path(top) for top, _, files in os.walk(path, onerror=_refuse) if PROVENANCE in files)
-    return [path] if is_run(path) else sorted(filter(is_run, below), key=study_order)
+    if is_run(path):
+        return [path]
+    tops = os.walk(path, onerror=_refuse)
+    below = [Path(top) for top, _, files in tops if PROVENANCE in files]
+    for folder in below:
+        refuse_torn(folder)
+    return sorted(below, key=study_order)
 
 
 def _refuse(error: OSError) -> None:

@@ -53,6 +53,14 @@ class _Content(dict[str, Any]):
         return _Content, (self._path, dict(self))
 
 
+_CURES = {
+    SUMMARY: "; delete it, and `simfl resume` makes it again",
+    PROVENANCE: "; without it a run can't be told from others: `simfl run` of its scenario with "
+    "--overwrite makes it anew",
+}
+"""What may be done about a damaged file."""
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Return what a JSON file holds.
 
@@ -62,8 +70,10 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         content: dict[str, Any] = json.loads(text, object_hook=partial(_Content, path))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} can't be read: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is damaged: {error}{_CURES.get(path.name, '')}") from None
     if not isinstance(content, dict):
         raise InputError(f"{path}:1: is no JSON object")
     return content
@@ -116,12 +126,26 @@ def is_run(folder: Path) -> bool:
     return (folder / SCENARIO).exists() and (folder / PROVENANCE).exists()
 
 
+def refuse_torn(folder: Path) -> None:
+    """Refuse a folder that has a run's provenance, but not its scenario: it is no run any more.
+
+    Raises:
+        InputError: it has.
+    """
+    if (folder / PROVENANCE).exists() and not (folder / SCENARIO).exists():
+        raise InputError(
+            f"{folder} lacks its {SCENARIO}; put it back (other seeds of the study have the same "
+            "one but for its `seed`), or make the run anew with --overwrite"
+        )
+
+
 def require_run(folder: Path) -> None:
     """Refuse what is no run's folder.
 
     Raises:
-        InputError: naming some that are, a few levels below it.
+        InputError: it has lost its scenario; or naming some that are, a few levels below it.
     """
+    refuse_torn(folder)
     if is_run(folder):
         return
     levels = ("/".join(["*"] * depth + [PROVENANCE]) for depth in (1, 2, 3))

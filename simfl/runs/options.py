@@ -59,12 +59,15 @@ class Options:
         """Return the data folder.
 
         Raises:
-            InputError: it was named but is not there.
+            InputError: it was named but is not there, or is a file.
         """
         named = self.data_dir or os.environ.get("SIMFL_DATA") or None
-        if named is not None and not Path(named).is_dir():
-            raise InputError(f"the data folder {named} does not exist")
-        return None if named is None else Path(named)
+        if named is None:
+            return None
+        if not (folder := Path(named)).is_dir():
+            wrong = "is a file" if folder.exists() else "does not exist"
+            raise InputError(f"the data folder {named} {wrong}")
+        return folder
 
     def torch_device(self) -> str:
         """Return the name of the torch device, `auto` decided.

@@ -22,6 +22,7 @@ from simfl.runs.folder import (
     is_finished,
     is_run,
     read_provenance,
+    refuse_torn,
     remove_halves,
     resuming,
     write_atomically,
@@ -52,6 +53,7 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
         InputError: what the folder holds would be lost, or another process works on it.
     """
     refuse_foreign(folder)
+    refuse_torn(folder)
     if not is_run(folder):
         return False
     if differing := differences(folder, scenario, time_only):
@@ -85,10 +87,11 @@ def refuse_foreign(folder: Path) -> None:
     """Refuse a `folder` that holds files which simfl did not write.
 
     Raises:
-        InputError: it does.
+        InputError: it does, or it can't be there, below what is no folder.
     """
-    if folder.is_file():
-        raise InputError(f"{folder} is a file; give another --out")
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise InputError(f"{place} is a file; give another --out")
     if not folder.exists():
         return
     if foreign := [path.name for path in folder.iterdir() if not _is_of_a_run(path.name)]:

@@ -19,6 +19,7 @@ from simfl.runs.folder import (
     SCENARIO,
     event_lines,
     is_finished,
+    read_provenance,
     require_run,
 )
 from simfl.runs.growing_file import lines_of
@@ -63,6 +64,7 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
     require_run(folder)
     if not is_finished(folder):
         raise InputError(f"{folder} holds no finished run")
+    read_provenance(folder)  # a damaged one is told of here, not as of its copy
     with TemporaryDirectory(prefix="simfl-verify-") as top:
         # A run of which nothing is recorded but what it should be, to be resumed.
         for path in (folder / SCENARIO, folder / PROVENANCE, *folder.glob("past-*.yaml")):

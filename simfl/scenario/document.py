@@ -41,6 +41,11 @@ class Document:
             ScenarioError: the file can't be read or is no YAML mapping; with the place.
         """
         path = Path(path)
+        if str(path) == "-":
+            raise ScenarioError(
+                "a scenario is read from a file, not from standard input: what it names is looked "
+                "up beside that file"
+            )
         try:
             with path.open("rb") as file:
                 read = file.read(MOST_BYTES + 1)

@@ -347,3 +347,37 @@ def test_a_model_too_large_for_memory(tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().err
     assert said.startswith("error: what the scenario asks for does not fit into memory")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["run", "s.yaml", "--out", ""], "--out"),
+        (["run", "s.yaml", "--out="], "--out"),
+        (["run", "s.yaml", "--data-dir", ""], "--data-dir"),
+        (["compare", ""], "an argument"),
+    ],
+)
+def test_an_empty_word_is_no_path(
+    words: list[str], named: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--out "$UNSET"` wrote into the folder that simfl was run in."""
+    Path("s.yaml").write_text(GOOD)
+    assert f"{named} is empty; is a variable of the shell not set?" in refused(capsys, *words)
+    assert [path.name for path in here.iterdir()] == ["s.yaml"]
+
+
+@pytest.mark.parametrize("out", ["s.yaml", "s.yaml/below"])
+def test_a_folder_that_is_a_file(out: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(GOOD)
+    told = refused(capsys, "run", "s.yaml", "--time-only", "--out", out)
+    assert told == "s.yaml is a file; give another --out\n"
+    told = refused(capsys, "run", "s.yaml", "--time-only", "--data-dir", "s.yaml")
+    assert told == "the data folder s.yaml is a file\n"
+    told = refused(capsys, "run", "s.yaml", "--time-only", "--data-dir", "nowhere")
+    assert told == "the data folder nowhere does not exist\n"
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_standard_input_is_no_file(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "not from standard input" in refused(capsys, command, "-")

@@ -28,3 +28,60 @@ def test_a_summary_that_lacks_a_number(
     file.write_text(json.dumps(summary))
     assert main(["report", str(folder)]) == 2
     assert f"{file} is damaged: it has no 'wasted_bytes'" in capsys.readouterr().err
+
+
+TELLS_OF_A_RUN = ("resume", "compare", "report", "explain", "verify", "plot", "fork")
+
+
+@pytest.mark.parametrize("command", TELLS_OF_A_RUN)
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("provenance.json", "provenance.json is damaged: Expecting"),
+        ("scenario.yaml", "lacks its scenario.yaml; put it back"),
+    ],
+)
+def test_what_is_cut_short_or_gone_is_told_with_what_to_do(
+    command: str, name: str, told: str, run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run_tiny().folder
+    file = folder / name
+    if name == "scenario.yaml":
+        file.unlink()
+    else:
+        file.write_text(file.read_text()[:100])
+    more = {"plot": ["--out", "x.pdf"], "fork": ["--at", "1s"]}.get(command, [])
+    assert main([command, str(folder), *more]) == 2
+    err = capsys.readouterr().err
+    assert str(folder) in err
+    assert told in err
+    assert "--overwrite" in err
+
+
+def test_a_run_without_its_scenario_is_neither_left_out_nor_replaced(
+    run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was left out of comparisons without a word, and `simfl run` made it anew in its place."""
+    folder = run_tiny().folder
+    again, top = folder.parents[2] / "again.yaml", folder.parents[1]
+    again.write_text((folder / "scenario.yaml").read_text())
+    (folder / "scenario.yaml").unlink()
+    before = (folder / "provenance.json").read_bytes()
+    for words in (["compare", str(top)], ["run", str(again), "--resume", "--out", str(top)]):
+        assert main(words) == 2
+        assert "lacks its scenario.yaml" in capsys.readouterr().err
+    assert (folder / "provenance.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["checkpoint", "checkpoint/state.pt"])
+def test_what_is_where_checkpoints_belong_is_told_before_training(
+    place: str, run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run_tiny().folder
+    (folder / "summary.json").unlink()
+    if place == "checkpoint":
+        (folder / place).write_text("a file")
+    else:
+        (folder / place).mkdir(parents=True)
+    assert main(["resume", str(folder), "-q"]) == 2
+    assert f"{folder / place} is a " in capsys.readouterr().err.splitlines()[-1]

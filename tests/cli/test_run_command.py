@@ -279,7 +279,7 @@ class TestOverwriting:
     def test_an_out_that_is_a_file(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         Path("o").write_text("a file")
         run(file, "--out", "o", code=2)
-        assert capsys.readouterr().err.splitlines()[-1].startswith("error: can't make o")
+        assert capsys.readouterr().err.splitlines()[-1].endswith("o is a file; give another --out")
         assert Path("o").read_text() == "a file"
 
     def test_a_run_folder_that_is_a_file(
@@ -326,3 +326,26 @@ class TestOverwriting:
         monkeypatch.undo()
         for name in ("events.jsonl", "rounds.csv", "clients.csv"):
             assert (file.parent / "o/default/seed-0" / name).read_text().endswith("\n")
+
+
+def test_an_interruption_tells_how_to_go_on_whenever_it_comes(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    fork = ["fork", "o/default/seed-0", "--at", "1s", "-q", "--set", "rounds.clients=4"]
+    run(file, "--out", "o", "-q", "--no-report")
+    for place, words, told in (
+        ("simfl.runs.forks.prepare", fork, "nothing is forked yet, the same command begins anew"),
+        ("simfl.runs.run.simulate", fork, "`simfl resume o/default-fork/seed-0` goes on"),
+        (
+            "simfl.report.write_reports",
+            ["run", str(file), "--time-only", "--out", "o", "-q"],
+            "the runs are done, `simfl report o` tells",
+        ),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, interrupted)
+            assert main(words) == 130
+        assert f"interrupted; {told}" in capsys.readouterr().err

@@ -341,3 +341,18 @@ def test_an_item_whose_data_are_not_there_does_not_stop_the_others(
     assert "fedcore/table1-mnist-times: error: data set 'mnist'" in capsys.readouterr().err
     assert main(["reproduce", "fedcore/table1-mnist-times", "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("error: data set 'mnist'")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("fedcr", "unknown paper 'fedcr'; did you mean 'fedcor'"),
+        ("nobody/table1", "unknown paper 'nobody'; expected one of: "),
+        ("fedcor/tabl1", "unknown item 'fedcor/tabl1'; did you mean 'fedcor/table1"),
+    ],
+)
+def test_the_nearest_paper_or_item_is_named(name: str, told: str) -> None:
+    """Of `fedcr` all items of all papers were, and of fedcor's one of fedcore's."""
+    with pytest.raises(InputError) as error:
+        items(name)
+    assert str(error.value).startswith(told)
