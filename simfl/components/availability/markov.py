@@ -8,14 +8,15 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
-from simfl.components.availability.spells import Spells, cell
+from simfl.components.availability.spells import SHORTEST_S, Spells, cell
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
 _BACK, _AHEAD = 16, 64  # steps drawn at a time
 _LEAST = 1e-4
-"""Least probability of a change, for the time to the next one is found step by step."""
+"""Least probability of a change, for the time to the next one is found step by step; and of what
+tells the state whatever it was before, which is looked for step by step, too."""
 
 
 @availabilities.register("markov")
@@ -26,7 +27,7 @@ class Markov(Availability):
     WWW 2021).  Each device's steps start at a random phase.  Cost: O(1) per question.
     """
 
-    step: Duration = Field(1800.0, gt=0, description="time between possible changes")
+    step: Duration = Field(1800.0, ge=SHORTEST_S, description="time between possible changes")
     p_stay_on: float = Field(0.761, ge=0, le=1, description="P(online after a step | online)")
     p_become_on: float = Field(0.021, ge=0, le=1, description="P(online after a step | offline)")
     aligned: bool = Field(False, description="all devices change at the same instants")
@@ -37,6 +38,11 @@ class Markov(Availability):
             raise ValueError(
                 "p_stay_on and p_become_on can't be 1 and 0, or 0 and 1: the chain has no "
                 "equilibrium to start in"
+            )
+        if self.p_become_on - self.p_stay_on > 1 - _LEAST:
+            raise ValueError(
+                f"a device that keeps its state less than once in {1 / _LEAST:,.0f} steps only "
+                "goes to and fro: give p_stay_on a larger value, or p_become_on a smaller one"
             )
         changes = (self.p_become_on, 1 - self.p_stay_on)
         if any(0 < change < _LEAST for change in changes):

@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
-from simfl.components.availability.spells import Spells
+from simfl.components.availability.spells import SHORTEST_S, Spells
 from simfl.core.seeds import Address, Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
@@ -23,8 +23,10 @@ class OnOff(Availability):
     Cost: O(1) per question, whatever the instant.
     """
 
-    on: Duration = Field(gt=0, examples=["2 h"], description="mean length of a session")
-    off: Duration = Field(gt=0, examples=["6 h"], description="mean time between sessions")
+    on: Duration = Field(ge=SHORTEST_S, examples=["2 h"], description="mean length of a session")
+    off: Duration = Field(
+        ge=SHORTEST_S, examples=["6 h"], description="mean time between sessions"
+    )
 
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:

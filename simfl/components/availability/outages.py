@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.on_off import Alternating
+from simfl.components.availability.spells import SHORTEST_S
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Ids
 from simfl.core.units import Duration
@@ -25,9 +26,13 @@ class Outages(Availability):
         "always", validate_default=True, description="availability without outages"
     )
     between: Duration = Field(
-        gt=0, examples=["12 h"], description="mean time from the end of an outage to the next"
+        ge=SHORTEST_S,
+        examples=["12 h"],
+        description="mean time from the end of an outage to the next",
     )
-    lasting: Duration = Field(gt=0, examples=["1 h"], description="mean length of an outage")
+    lasting: Duration = Field(
+        ge=SHORTEST_S, examples=["1 h"], description="mean length of an outage"
+    )
 
     @property
     @override

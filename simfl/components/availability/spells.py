@@ -8,6 +8,9 @@ from typing_extensions import override
 from simfl.components.availability.base import OnlineSchedule
 from simfl.core.types import Flags, Floats, Ids
 
+SHORTEST_S = 1e-6
+"""Shortest mean spell or step: of shorter ones there are too many to count on a long clock."""
+
 _AT_ONCE = 1 << 16  # devices computed at a time, which bounds the memory of a question to all
 
 _WORTH = 1000
