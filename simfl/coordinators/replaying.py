@@ -146,4 +146,5 @@ class ReplayingCoordinator(Coordinator):
         if record is None:
             return self._live.evaluate(round_)
         metrics = {k: v for k, v in record.items() if k not in _EVALUATED}
-        return Evaluation(record["accuracy"], record["loss"], metrics)
+        loss = float("nan") if record["loss"] is None else record["loss"]
+        return Evaluation(record["accuracy"], loss, metrics)

@@ -1,6 +1,7 @@
 """Resuming: whatever interrupted a run, its files become those of an uninterrupted one."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +31,33 @@ def test_a_run_interrupted_anywhere_comes_out_the_same(tmp_path: Path, case: str
         assert expected["events.jsonl"].startswith((job.folder / "events.jsonl").read_bytes())
         assert contents(resume(job.folder, EAGER).folder) == expected
     assert used_checkpoints >= 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aggregation": {"name": "fedavgm", "lr": 1e37}},
+        {
+            "data.dataset": {"name": "synthetic_regression", "clients": 8, "samples": 10},
+            "model": "logistic_regression",
+            "training.loss": "mean_squared_error",
+            "aggregation": {"name": "fedavgm", "lr": 1e30},
+        },
+    ],
+    ids=["not a number", "infinite"],
+)
+def test_a_run_whose_loss_is_no_finite_number_comes_out_the_same(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    """The log has one word for all of these, and a replay knows no other."""
+    [whole] = jobs(scenario(changes), tmp_path / "whole")
+    result = run_one(whole, Options())
+    assert result.loss_is_lost
+    [job] = jobs(scenario(changes), tmp_path / "cut")
+    with pytest.raises(Stopped):
+        run_one(job, EAGER, listeners=[stop_after(60)])
+    assert "nan" in (job.folder / "rounds.csv").read_text()
+    assert contents(resume(job.folder, EAGER).folder) == contents(result.folder)
 
 
 def test_a_run_interrupted_again_and_again_comes_out_the_same(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The end of a round: how good the model is, what the round cost, whether the run goes on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class RoundEnd:
     def _judge(self) -> Evaluation | None:
         evaluation = self.coordinator.evaluate(self._round)
         if evaluation is not None:
+            if not np.isfinite(evaluation.loss):  # the log has one word for whatever is not
+                evaluation = replace(evaluation, loss=float("nan"))
             self._judged = self.state.version
             self.state.note(
                 "evaluated",
