@@ -24,9 +24,7 @@ class OnOff(Availability):
     """
 
     on: Duration = Field(ge=SHORTEST_S, examples=["2 h"], description="mean length of a session")
-    off: Duration = Field(
-        ge=SHORTEST_S, examples=["6 h"], description="mean time between sessions"
-    )
+    off: Duration = Field(ge=SHORTEST_S, examples=["6 h"], description="mean time between sessions")
 
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:

@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 from simfl.core.types import Ids, Rng
 from simfl.errors import InputError
 
+LARGEST = 1e9
+"""Largest concentration of a Dirichlet distribution: its shares are equal, and its draws finite."""
+
 
 def by_owner(rows: Ids, owners: Ids, clients: int, rng: Rng | None = None) -> list[Ids]:
     """Return per client the rows it owns, in random order (in the order given without `rng`).

@@ -11,7 +11,12 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import by_owner, require_enough, rows_of_classes
+from simfl.components.partitions.dealing import (
+    LARGEST,
+    by_owner,
+    require_enough,
+    rows_of_classes,
+)
 from simfl.core.types import Ids, Rng
 
 
@@ -25,7 +30,10 @@ class Dirichlet(Partition):
     """
 
     alpha: float = Field(
-        0.5, gt=0, description="concentration: small means few labels per client, large means iid"
+        0.5,
+        gt=0,
+        le=LARGEST,
+        description="concentration: small means few labels per client, large means iid",
     )
     min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
 

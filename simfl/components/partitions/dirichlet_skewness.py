@@ -11,7 +11,12 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import deal_counts, require_every_class, rows_of_classes
+from simfl.components.partitions.dealing import (
+    LARGEST,
+    deal_counts,
+    require_every_class,
+    rows_of_classes,
+)
 from simfl.core.types import Floats, Ids, Rng
 
 LEVELS = {"low": (0.2, 3.0), "high": (0.1, 5.0)}
@@ -35,7 +40,7 @@ class DirichletSkewness(Partition):
         None, ge=SMALLEST, description="median concentration instead of the level's (0.2; 0.1)"
     )
     maximum: float | None = Field(
-        None, gt=0, description="largest concentration instead of the level's (3; 5)"
+        None, gt=0, le=LARGEST, description="largest concentration instead of the level's (3; 5)"
     )
     samples: int = Field(2000, ge=1, description="samples per client; FedACS: 2000")
 

@@ -9,7 +9,12 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.partitions.base import Partition, Source, partitions
-from simfl.components.partitions.dealing import by_owner, require_enough, rows_of_classes
+from simfl.components.partitions.dealing import (
+    LARGEST,
+    by_owner,
+    require_enough,
+    rows_of_classes,
+)
 from simfl.core.types import Floats, Ids, Rng
 
 DRAWS = 20
@@ -28,6 +33,7 @@ class FedcorDirichlet(Partition):
     alpha: float = Field(
         0.2,
         gt=0,
+        le=LARGEST,
         description="concentration, times each class's share of the data (10 equal classes and "
         "0.2: 0.02 per class); FedCor: 0.2",
     )

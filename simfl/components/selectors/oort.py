@@ -77,8 +77,9 @@ class Oort(Selector):
         description="of that share per round; code: 0.95, and from the first round on",
     )
     least_exploration: float = Field(0.2, ge=0, le=1, description="smallest such share")
-    sample_window: PositiveFloat | None = Field(
+    sample_window: float | None = Field(
         None,
+        ge=1,
         description="new clients are drawn among so many times as many, the largest and fastest; "
         "code: 5 (null: among all)",
     )

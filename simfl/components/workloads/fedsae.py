@@ -71,7 +71,7 @@ class FedSae(Workload):
     start: tuple[PositiveFloat, PositiveFloat] = Field(
         (1.0, 2.0), description="the first pair of tasks, epochs (section IV-A)"
     )
-    most: PositiveFloat = Field(15.0, description="epochs at most (authors' code)")
+    most: PositiveFloat = Field(15.0, le=1e6, description="epochs at most (authors' code)")
     inverse: PositiveFloat = Field(10.0, description="U of Ira (section IV-A)")
     fast: PositiveFloat = Field(3.0, description="growth below the threshold, epochs, Fassa's g1")
     slow: PositiveFloat = Field(1.0, description="growth above the threshold, epochs, Fassa's g2")

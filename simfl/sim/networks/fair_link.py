@@ -24,8 +24,8 @@ _Entry = tuple[float, int, Any]
 
 
 def in_units(bps: float) -> float:
-    """Return a rate as a whole number of units (inf: inf)."""
-    return bps if math.isinf(bps) else round(bps * _SCALE)
+    """Return a rate as a whole number of units, at least one (inf: inf)."""
+    return bps if math.isinf(bps) else max(round(bps * _SCALE), 1)
 
 
 def bit_rate(spare: float, sharing: int) -> float:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from simfl.components.partitions.base import Source, partitions
 from simfl.components.partitions.dealing import by_owner
@@ -142,3 +143,17 @@ def test_too_few_samples_are_an_input_error(name, deal, labelled):
 def test_by_owner_keeps_the_order_without_a_generator():
     dealt = by_owner(np.array([5, 3, 9, 1]), np.array([2, 0, 2, 0]), 4)
     assert [rows.tolist() for rows in dealt] == [[3, 1], [], [5, 9], []]
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "fedcor_dirichlet"])
+def test_a_concentration_has_an_end(name: str) -> None:
+    """Beyond, draws overflow; long before, all shares are equal."""
+    with pytest.raises(ValidationError, match="less than or equal to"):
+        partitions.get(name).model_validate({"alpha": 1e308})
+
+
+def test_the_largest_concentration_deals_everybody_alike() -> None:
+    labels = np.repeat(np.arange(4), 25)
+    partition = partitions.parse({"name": "dirichlet", "alpha": 1e9})
+    dealt = partition.deal(Source(labels, 4), 5, np.random.default_rng(0))
+    assert np.abs(label_counts(dealt, labels, 4) - 5).max() <= 1

@@ -1,5 +1,6 @@
 """Learning rates by round, against PyTorch's schedulers."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,10 @@ def test_what_follows_a_warm_up_counts_from_there() -> None:
 def test_a_decay_by_epoch_counts_all_epochs_done() -> None:
     decay = Exponential(decay=0.5, per="epoch")
     assert decay.multiplier(3, 1, 4) == 0.5**9
+
+
+def test_a_rate_that_grows_without_end_stays_a_number() -> None:
+    assert 1e308 < Exponential(decay=2).multiplier(5000) < math.inf
 
 
 @pytest.mark.parametrize(

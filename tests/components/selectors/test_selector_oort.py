@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from simfl.components.selectors.base import RoundOutcome
 from simfl.components.selectors.oort import Oort, freshness, slowness
@@ -212,3 +213,9 @@ def test_presets() -> None:
         98, 0.95, 0.7, None, "flat"
     )  # fmt: skip
     assert Oort(preset="code", blacklist=5).blacklist == 5
+
+
+def test_a_window_smaller_than_what_is_drawn_is_refused() -> None:
+    """Half as many as are asked for would be nobody where one is."""
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        Oort(sample_window=0.5)

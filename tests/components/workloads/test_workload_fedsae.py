@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 
 from simfl.components.workloads.base import Assignment
@@ -108,3 +109,8 @@ def test_a_client_that_always_fails_keeps_a_task() -> None:
     assert workload.pair(0).low > 0
     workload.plan(assignment(math.inf))
     assert workload.pair(0).high > 0
+
+
+def test_epochs_that_no_number_holds_are_refused() -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 1000000"):
+        FedSae(most=1e308)

@@ -138,6 +138,16 @@ def test_an_abort_frees_the_link_and_counts_what_moved() -> None:
     assert moved == {1: 50}
 
 
+@pytest.mark.parametrize("capacity", [1e-300, 1e-13, 1e296, 1e300])
+@pytest.mark.parametrize("limit", [1e-300, 1.0, 1e300])
+def test_rates_may_be_of_any_size(capacity: float, limit: float) -> None:
+    """However slow, a link moves a bit at some time; however fast, none is infinite."""
+    link = FairLink(capacity)
+    for _ in range(2):
+        link.join(0.0, 8.0, limit)
+    assert 0 < link.next_end() < math.inf
+
+
 def test_an_idle_link_has_no_next_end() -> None:
     assert FairLink(1).next_end() == math.inf
 
