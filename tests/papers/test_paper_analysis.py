@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.fedcor_trials import cosine, line
+from analysis.fedcor_trials import cosine, lines
 from analysis.fedcore_times import shares
 from analysis.standing_out import BYTES, SELECTORS, TIME, standing_out
 from simfl.papers.measures import Record
@@ -29,16 +29,17 @@ def test_loss_changes_along_one_normal_direction() -> None:
     rng = np.random.default_rng(0)
     direction = np.array([3.0, 0.0, 4.0])
     changes = rng.normal(size=(4000, 1)) * direction + 1e-3 * rng.normal(size=(4000, 3))
-    told = line("fedcor/item", 1, 20, changes, 5 * changes)
-    assert told.first_component == pytest.approx(1, abs=1e-5)
+    told, second, third = lines("fedcor/item", 1, 20, changes, 5 * changes)
+    assert told.share == pytest.approx(1, abs=1e-5)
     assert (abs(told.skewness), abs(told.excess_kurtosis)) < (0.2, 0.4)
     assert told.distance_from_normal < 1.63 / np.sqrt(4000)
     assert told.cosine_with_next == pytest.approx(1)
     assert told.cosine_of_halves == pytest.approx(1, abs=1e-5)
-    assert (
-        line("fedcor/item", 1, 20, rng.exponential(size=(4000, 1)) * direction, None).skewness ** 2
-        > 1
-    )
+    assert (second.component, third.component) == (2, 3)
+    assert second.cosine_of_halves is None
+    skewed, *_ = lines("fedcor/item", 1, 20, rng.exponential(size=(4000, 1)) * direction, None)
+    assert abs(skewed.skewness) > 1
+    assert skewed.cosine_with_next is None
 
 
 def cost(item: str, row: str, column: str, seed: int, value: float) -> Record:
