@@ -1,7 +1,7 @@
 """FedCor, Figs. 2, 3, 9 and 12: how loss changes are distributed over random cohorts.
 
-    python analysis/fedcor_trials.py --data-dir DIR [--items fedcor/table1-fmnist-2spc,...]
-        [--trials 1000] [--rounds 16,26,36] [--results docs/results/fedcor/trials.csv]
+    python analysis/fedcor_trials.py --data-dir DIR [--item fedcor/table1-fmnist-2spc]
+        [--trials 1000] [--rounds 16,26,36] [--results docs/results/fedcor/trials-2spc.csv]
 
 Uniform selection trains the model.  At each of those rounds (16 is the warm-up's last) many random
 cohorts make one round each from the same model, on trial, and all clients' losses before and after
@@ -35,7 +35,6 @@ TOGETHER = 50
 """Trials that are trained at the same time."""
 COMPONENTS = 5
 """Principal components that are looked at."""
-ITEMS = tuple(f"fedcor/table1-fmnist-{deal}" for deal in ("2spc", "1spc", "dirichlet"))
 
 
 class Trials:
@@ -167,25 +166,23 @@ def of_item(item: str, seed: int, data_dir: Path, rounds: Sequence[int], n: int)
 def main() -> None:
     """Write the file, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--items", default=",".join(ITEMS))
+    parser.add_argument("--item", default="fedcor/table1-fmnist-2spc")
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--rounds", default="16,26,36")
-    docs = Path(__file__).parents[1] / "docs"
-    parser.add_argument("--results", type=Path, default=docs / "results" / "fedcor" / "trials.csv")
+    parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     rounds = [int(text) for text in options.rounds.split(",")]
-    told = [
-        line
-        for item in options.items.split(",")
-        for line in of_item(item, options.seed, options.data_dir, rounds, options.trials)
-    ]
-    with options.results.open("w", encoding="utf-8", newline="") as file:
+    told = list(of_item(options.item, options.seed, options.data_dir, rounds, options.trials))
+    deal = options.item.rpartition("-")[2]
+    docs = Path(__file__).parents[1] / "docs"
+    results = options.results or docs / "results" / "fedcor" / f"trials-{deal}.csv"
+    with results.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(asdict(told[0])), lineterminator="\n")
         table.writeheader()
         table.writerows(map(asdict, told))
-    print(options.results.read_text(encoding="utf-8"))
+    print(results.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -82,12 +82,15 @@ def test_what_stragglers_did_is_told_by_set_and_round() -> None:
     def done(method: str, last: float) -> Line:
         return Line("a1", 10, 2, method, 80, 40, 2, 15, 0.1, [2.0, 1.5, last])
 
-    methods = {"FedAvg": 1.0, "FedCore": 1.1, "random": 1.2, "FedProx": 1.3, "partial": 1.4}
-    [told] = summary([done(method, last) for method, last in methods.items()])
-    assert told.startswith("a1, round 10: from 2.0000: FedAvg 15 steps to 1.0000, FedCore 15 steps")
-    assert "FedCore below FedProx on 1 of 1 stragglers" in told
-    assert done("FedProx", 1.3).after(9) == 1.3
-    assert done("FedProx", 1.3).cells(3)[-2:] == ["1.30000", ""]
+    methods = {"FedAvg": 1.0, "FedCore": 1.2, "random": 1.1, "FedProx": 1.5, "partial": 1.3}
+    told, gradients = summary([done(method, last) for method, last in methods.items()])
+    assert told.startswith("a1, round 10: FedAvg 100.0% by 15 steps, FedCore 80.0% by 15 steps")
+    assert told.endswith(
+        "FedCore ends below FedProx on 1, partial on 1, random on 0 of 1 stragglers"
+    )
+    assert gradients.endswith("by less in 0 of 1")
+    assert done("FedProx", 1.5).after(9) == 1.5
+    assert done("FedProx", 1.5).cells(3)[-2:] == ["1.50000", ""]
 
 
 def test_rewards_are_compared_in_blocks_of_rounds() -> None:
