@@ -1,7 +1,8 @@
-"""FedCor, Fig. 7 without the picture: do embeddings of clients cluster by label?
+"""FedCor, Fig. 7, and FedGP, Fig. 4, without pictures: do clients' embeddings cluster by label?
 
     simfl run scenarios/papers/fedcor_fmnist_1spc.yaml --data-dir DIR --seed 1
         --set variants={} --set selection=fedcor --set rounds.stop.rounds=17 --out runs/embedding
+        (or --set selection=fedgp)
     python analysis/fedcor_embedding.py runs/embedding/default/seed-1 --data-dir DIR
 
 Prints the mean cosine of embeddings of clients with the same main label minus that of clients with

@@ -1,15 +1,15 @@
 """FedCor, Figs. 2, 3, 9 and 12: how loss changes are distributed over random cohorts.
 
     python analysis/fedcor_trials.py --data-dir DIR [--item fedcor/table1-fmnist-2spc]
-        [--trials 1000] [--rounds 20,30,40] [--results docs/results/fedcor/trials.csv]
+        [--trials 1000] [--rounds 16,26,36] [--results docs/results/fedcor/trials-2spc.csv]
 
-Uniform selection trains the model.  At each of those rounds many random cohorts make one round each
-from the same model, on trial, and all clients' losses before and after it are compared:
-`(trials, N)` loss changes.  Of these it writes
+Uniform selection trains the model.  At each of those rounds (16 is the warm-up's last) many random
+cohorts make one round each from the same model, on trial, and all clients' losses before and after
+it are compared: `(trials, N)` loss changes.  Of these it writes
 
-- the first principal component's share of the variance, skewness, excess of kurtosis and distance
-  of its distribution function from a normal one's (Kolmogorov and Smirnov's; 1.63 / sqrt(trials) is
-  what one in a hundred samples of a normal distribution exceeds): Figs. 2 and 12;
+- the first principal components' shares of the variance, skewness, excess of kurtosis and distance
+  of their distribution functions from a normal one's (Kolmogorov and Smirnov's; 1.63 / sqrt(trials)
+  is what one in a hundred samples of a normal distribution exceeds): Figs. 2 and 12;
 - the cosine of the covariances of one time and the next (algorithms.md, G.6), and of two halves of
   the trials at one time, which is what estimating them from so few costs: Figs. 3 and 9.
 """
@@ -33,6 +33,8 @@ from simfl.training.executors.base import executors
 
 TOGETHER = 50
 """Trials that are trained at the same time."""
+COMPONENTS = 5
+"""Principal components that are looked at."""
 
 
 class Trials:
@@ -94,18 +96,22 @@ class Trials:
 
 @dataclass(frozen=True)
 class Line:
-    """What the loss changes at one round are like."""
+    """What the loss changes at one round are like along one principal component.
+
+    The cosines, of the whole covariances, stand in the first component's line.
+    """
 
     item: str
     seed: int
     round: int
     trials: int
-    first_component: float
+    component: int
+    share: float
     skewness: float
     excess_kurtosis: float
     distance_from_normal: float
     cosine_with_next: float | None
-    cosine_of_halves: float
+    cosine_of_halves: float | None
 
 
 def cosine(one: Floats, other: Floats) -> float:
@@ -113,26 +119,48 @@ def cosine(one: Floats, other: Floats) -> float:
     return float((one * other).sum() / (np.linalg.norm(one) * np.linalg.norm(other)))
 
 
-def line(item: str, seed: int, round_: int, changes: Floats, later: Floats | None) -> Line:
-    """Return what `changes` `(trials, N)` are like, beside those of the next time."""
+def lines(
+    item: str, seed: int, round_: int, changes: Floats, later: Floats | None
+) -> Iterator[Line]:
+    """Yield what `changes` `(trials, N)` are like, component by component.
+
+    Args:
+        item: whose clients.
+        seed: of the run.
+        round_: at whose model.
+        changes: loss changes.
+        later: those of the next time, None if there is none.
+    """
     centred = changes - changes.mean(axis=0)
     _, sizes, components = np.linalg.svd(centred, full_matrices=False)
-    first = stats.zscore(centred @ components[0])
+    shares = sizes**2 / (sizes**2).sum()
     half = len(changes) // 2
     halves = [np.cov(part, rowvar=False) for part in (changes[:half], changes[half:])]
     own = np.cov(changes, rowvar=False)
-    return Line(
-        item,
-        seed,
-        round_,
-        len(changes),
-        float(sizes[0] ** 2 / (sizes**2).sum()),
-        float(stats.skew(first)),
-        float(stats.kurtosis(first)),
-        float(stats.kstest(first, "norm").statistic),
-        None if later is None else cosine(own, np.cov(later, rowvar=False)),
-        cosine(*halves),
-    )
+    for number, (share, component) in enumerate(zip(shares, components, strict=True), 1):
+        if number > COMPONENTS:
+            break
+        along, first = stats.zscore(centred @ component), number == 1
+        yield Line(
+            item,
+            seed,
+            round_,
+            len(changes),
+            number,
+            float(share),
+            float(stats.skew(along)),
+            float(stats.kurtosis(along)),
+            float(stats.kstest(along, "norm").statistic),
+            cosine(own, np.cov(later, rowvar=False)) if first and later is not None else None,
+            cosine(*halves) if first else None,
+        )
+
+
+def of_item(item: str, seed: int, data_dir: Path, rounds: Sequence[int], n: int) -> Iterator[Line]:
+    """Yield what `n` trials at each of these rounds of one item are like."""
+    found = dict(Trials(item, seed, data_dir).by_round(rounds, n))
+    for (round_, changes), later in zip(found.items(), [*rounds[1:], 0], strict=True):
+        yield from lines(item, seed, round_, changes, found.get(later))
 
 
 def main() -> None:
@@ -142,22 +170,19 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--trials", type=int, default=1000)
-    parser.add_argument("--rounds", default="20,30,40")
-    docs = Path(__file__).parents[1] / "docs"
-    parser.add_argument("--results", type=Path, default=docs / "results" / "fedcor" / "trials.csv")
+    parser.add_argument("--rounds", default="16,26,36")
+    parser.add_argument("--results", type=Path)
     options = parser.parse_args()
-    trials = Trials(options.item, options.seed, options.data_dir)
     rounds = [int(text) for text in options.rounds.split(",")]
-    found = dict(trials.by_round(rounds, options.trials))
-    lines = [
-        line(options.item, options.seed, round_, changes, found.get(later))
-        for (round_, changes), later in zip(found.items(), [*rounds[1:], 0], strict=True)
-    ]
-    with options.results.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, list(asdict(lines[0])), lineterminator="\n")
+    told = list(of_item(options.item, options.seed, options.data_dir, rounds, options.trials))
+    deal = options.item.rpartition("-")[2]
+    docs = Path(__file__).parents[1] / "docs"
+    results = options.results or docs / "results" / "fedcor" / f"trials-{deal}.csv"
+    with results.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(asdict(told[0])), lineterminator="\n")
         table.writeheader()
-        table.writerows(map(asdict, lines))
-    print(options.results.read_text(encoding="utf-8"))
+        table.writerows(map(asdict, told))
+    print(results.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

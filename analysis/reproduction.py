@@ -7,7 +7,7 @@
 
 import argparse
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 
@@ -17,6 +17,7 @@ from simfl.papers.item import Item, Paper, items, papers
 from simfl.papers.measures import Measure, Record, read
 from simfl.report import formats
 from simfl.report.comparison import TEXT, difference_text, figure_text, interval_text, ratio_text
+from simfl.runs.compare import Unit
 from simfl.runs.statistics import Figure, Ratio
 from simfl.scenario.experiment import parse_seeds
 
@@ -219,7 +220,7 @@ def _claims(item: Item, found: Sequence[Record]) -> Iterator[str]:
         if claim.holds(main) is None:
             continue
         for below, above in claim.steps():
-            if told := _paired_text(paired(by_seed, below.row, above.row), TEXT[main[0].unit]):
+            if told := _paired_text(paired(by_seed, below.row, above.row), main[0].unit):
                 yield f"  - {above.row} against {below.row}: {told}"
 
 
@@ -231,12 +232,18 @@ def _by_seed(item: Item, found: Sequence[Record], claim: Claim) -> list[Record]:
     )
 
 
-def _paired_text(numbers: Ratio | Figure | None, text: Callable[[float], str]) -> str:
+def _paired_text(numbers: Ratio | Figure | None, unit: Unit) -> str:
     if isinstance(numbers, Ratio) and numbers.seeds > 1:
-        return ratio_text(numbers, text)
+        return ratio_text(numbers, TEXT[unit])
     if isinstance(numbers, Figure) and numbers.seeds > 1:
+        if unit == "number":
+            return f"{_signed(numbers.mean)} {interval_text(numbers.interval, _signed)}"
         return difference_text(numbers)
     return ""
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.4f}"
 
 
 def _origin(item: Item, found: Sequence[Record]) -> str:

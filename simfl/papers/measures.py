@@ -29,10 +29,23 @@ from simfl.runs.result import RunResult
 
 GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))
 BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)
+LOSS = Metric("loss", "number", lambda run: _last_loss(run))
 GINI = Metric("gini", "ratio", lambda run: run.gini)
 METRICS = {
     metric.name: metric
-    for metric in (ACCURACY, BEST, TERMINAL, ROUNDS, TIME, BYTES, ENERGY, NORMALISED, GEMD, GINI)
+    for metric in (
+        ACCURACY,
+        BEST,
+        TERMINAL,
+        LOSS,
+        ROUNDS,
+        TIME,
+        BYTES,
+        ENERGY,
+        NORMALISED,
+        GEMD,
+        GINI,
+    )
 }
 _FORM = re.compile(r"(\w+)(?: to ([\d.]+)%( of the (smoothed )?mean curve)?)?")
 
@@ -147,6 +160,12 @@ def records(
                 numbers = (value, followed, measure.metric.unit)
                 written.append(Record(*identity, *numbers, reading, *_origin(part)))
     return written
+
+
+def _last_loss(run: RunResult) -> float:
+    """Return the loss of the last evaluation (NaN: there was none)."""
+    losses = run.column("loss")[run.evaluated]
+    return float(losses[-1]) if len(losses) else math.nan
 
 
 def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:
