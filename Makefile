@@ -114,7 +114,7 @@ docs: .venv/ready ## the documentation as a site, into build/site
 	build/mkdocs/bin/$(PIP) $(OFFLINE) --requirement build/mkdocs.txt
 	NO_MKDOCS_2_WARNING=1 build/mkdocs/bin/mkdocs build --strict
 
-screenshots: .venv/ready ## the README's pictures of the report (needs Chromium)
+screenshots: .venv/ready ## the docs' pictures of the report (needs Chromium)
 	$(BIN)/python analysis/screenshots.py
 
 golden: .venv/ready ## rewrite the golden event logs; read the diff like code

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from simfl.papers.item import items
 from simfl.runs.result import RunResult
@@ -40,8 +41,11 @@ def draw(times: dict[str, np.ndarray], path: Path) -> None:
             axes.hist(times[f"{method}-{share}"], bins=_bins(longest), log=True)
             axes.axvline(1, color="black", linewidth=0.8)
             axes.set_title(f"{method}, {share}% stragglers", fontsize=9)
+            axes.yaxis.set_minor_formatter(NullFormatter())  # they would lie on each other
+            axes.set_ylim(bottom=0.7)  # a single one is a bar, too
     for axes in grid[-1]:
         axes.set_xlabel("duration of a participation, in deadlines")
+    figure.supylabel("participations", fontsize=10)
     figure.savefig(path, dpi=110)
 
 

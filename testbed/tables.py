@@ -293,7 +293,7 @@ def picture(results: Sequence[Result], path: Path) -> None:
 
     from simfl.report.savefig import save
 
-    figure = Figure(figsize=(13, 5), layout="constrained")
+    figure = Figure(figsize=(13, 6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     shown = [result for result in results if result["arrivals"]]
     colours = [f"C{n % 10}" for n in range(len(shown))]
@@ -308,7 +308,6 @@ def picture(results: Sequence[Result], path: Path) -> None:
     left.plot(ends, ends, "k-", lw=0.8, zorder=0)
     left.set(xlabel="measured, s", ylabel="simulated, s", title="From order to arrival")
     left.set(xscale="log", yscale="log")
-    left.legend(fontsize=6)
     middle.axvline(0, color="k", lw=0.8, zorder=0)
     middle.set(xlabel="error, %", ylabel="share of updates", title="Error, cumulative")
     middle.set_xlim(-10, 10)
@@ -320,8 +319,10 @@ def picture(results: Sequence[Result], path: Path) -> None:
     right.plot(errors, [_name(r) for r in fitted], "s", mfc="none", label="calibrated")
     right.axvline(5, color="0.6", lw=0.8, ls="--")
     right.set(xlabel="mean error of a round, %", title="Rounds", xscale="symlog")
+    right.margins(x=0.1)
     right.invert_yaxis()
-    right.legend(fontsize=7)
+    right.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
+    figure.legend(*left.get_legend_handles_labels(), fontsize=7, loc="outside lower left", ncols=6)
     save(figure, path)
 
 

@@ -186,11 +186,12 @@ def _frame(
     width_mm: float,
     log: Sequence[str],
 ) -> None:
-    """Give the axes the ticks of the report's."""
+    """Give the axes the ticks of the report's; across they end where the last line does."""
     import matplotlib as mpl
 
     steps = max(3, round(width_mm / (2.1 * mpl.rcParams["font.size"])))
-    across = axis(extent(x, runs, (), vertical=False), steps, "x" in log)
+    drawn = extent(x, runs, (), vertical=False) | {"high": float(axes.dataLim.x1)}
+    across = axis(drawn, steps, "x" in log)
     up = axis(extent(y, runs, (), vertical=True), 5, "y" in log)
     for name, scale in (("x", across), ("y", up)):
         _ticks(axes, name, scale)

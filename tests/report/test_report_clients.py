@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from simfl.report.charts.clients import client_times, participation
 from simfl.runs.options import Options
 from simfl.runs.run import run
@@ -45,3 +47,18 @@ def test_updates_that_arrived_for_nothing_did_not_count(tmp_path: Path) -> None:
         drawing = client_times({"v": [made]})
         assert drawing is not None
         assert drawing.legend == [("c0", f"updates ({told} did not count)")]
+
+
+@pytest.mark.parametrize("longest", [1.0, 1.7, 3.9, 30.0])
+def test_no_bar_is_on_both_sides_of_the_deadline(tmp_path: Path, longest: float) -> None:
+    """Updates that were there just in time were drawn as if some had been late."""
+    made = made_run(tmp_path, "v", 0, [0.1] * 4)
+    made.rounds["deadline_s"] = 10.0
+    taken_s = [4.0, 9.99, 10.0, 10 * longest]
+    made.clients["upload_end_s"] = made.clients["selected_s"] + taken_s
+    drawing = client_times({"v": [made]})
+    assert drawing is not None
+    bins = [(float(low), float(high)) for _, low, high, _ in drawing.table[1:]]
+    assert [high for _, high in bins if high <= 10.001][-1] == pytest.approx(10)
+    late = sum(float(share) for _, low, _, share in drawing.table[1:] if float(low) > 9.999)
+    assert late == (0.25 if longest > 1 else 0)

@@ -49,6 +49,15 @@ def test_the_line_is_the_mean_and_the_band_its_interval(runs: list[RunResult]) -
     np.testing.assert_allclose([low, high], [columns.min(axis=1), columns.max(axis=1)])
 
 
+def test_across_it_ends_where_the_lines_do(tmp_path: Path) -> None:
+    """A mean ends with the shortest seed; the rest of the longest was an empty half of a chart."""
+    runs = [made_run(tmp_path, "v", 0, [0.1, 0.2]), made_run(tmp_path, "v", 1, [0.1] * 20)]
+    for band, last in (("ci", 2), ("runs", 20)):
+        figure = plot(runs, "rounds", band=band)
+        assert max(line[-1, 0] for line in lines(figure)) == last
+        assert figure.axes[0].get_xlim()[1] == last
+
+
 def test_runs_are_drawn_one_by_one_on_demand(runs: list[RunResult]) -> None:
     figure = plot(runs, "bytes", band="runs")
     assert len(lines(figure)) == 3

@@ -96,8 +96,9 @@ def client_times(groups: Groups) -> Drawing | None:
         return None
     longest = float(every.max())
     x = _time_axis(every, timed)
-    edges = np.geomspace(x.low, x.high, BINS + 1) if x.log else np.linspace(0, x.high, BINS + 1)
-    shares = {name: _shares(np.clip(taken, x.low, x.high), edges) for name, taken in times.items()}
+    edges = _edges_at_one(x) if timed else _edges(x)
+    ends = edges[0], edges[-1]
+    shares = {name: _shares(np.clip(taken, *ends), edges) for name, taken in times.items()}
     plot = Plot("time from selection to arrival", x, _share_axis("participations", shares))
     entries = []
     for index, (name, share) in enumerate(shares.items()):
@@ -132,6 +133,25 @@ def _time_axis(times: Floats, timed: bool) -> Axis:
     if times.max() > LONG:
         return logarithmic("time / deadline", float(times[times > 0].min()), float(times.max()))
     return linear("time / deadline", 0.0, max(float(times.max()), 1.0) * 1.02)
+
+
+def _edges(x: Axis) -> Floats:
+    return np.geomspace(x.low, x.high, BINS + 1) if x.log else np.linspace(0, x.high, BINS + 1)
+
+
+def _edges_at_one(x: Axis) -> Floats:
+    """Return edges about as far apart as `_edges`, one of them at the deadline.
+
+    It is just after it: who is there at the very deadline is there in time.
+    """
+    if x.log:
+        step = math.log(x.high / x.low) / BINS
+        first, last = math.floor(math.log(x.low) / step), math.ceil(math.log(x.high) / step)
+        edges = np.exp(step * np.arange(first, last + 1))
+    else:
+        per_deadline = round(BINS / x.high)
+        edges = np.arange(math.ceil(x.high * per_deadline) + 1) / per_deadline
+    return np.asarray(edges * (1 + 1e-9), dtype=np.float64)
 
 
 def _share_axis(what: str, shares: Mapping[str, Floats]) -> Axis:

@@ -61,7 +61,8 @@ def curves(
         return None
     seeds = any(len(members) > 1 for members in groups.values())
     if seeds:
-        about += " Lines: means over seeds; bands: from the lowest to the highest seed."
+        about += " Lines: means over seeds, where every seed has been;"
+        about += " bands: from the lowest to the highest."
     if any(run.n_rounds > POINTS for run in runs):
         about += " Of long runs the least and the most of every stretch is drawn."
     if len(groups) > PICTURES:
