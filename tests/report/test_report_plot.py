@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from simfl.cli import main
 from simfl.cli import plot as offered
 from simfl.errors import InputError
-from simfl.report.plot import BANDS, STYLES, XS, YS, plot
+from simfl.report.plot import BANDS, STYLES, XS, YS, Band, plot
 from simfl.runs.result import RunResult
 from simfl.runs.statistics import mean_interval
 from tests.made_runs import made_run
@@ -52,7 +52,8 @@ def test_the_line_is_the_mean_and_the_band_its_interval(runs: list[RunResult]) -
 def test_across_it_ends_where_the_lines_do(tmp_path: Path) -> None:
     """A mean ends with the shortest seed; the rest of the longest was an empty half of a chart."""
     runs = [made_run(tmp_path, "v", 0, [0.1, 0.2]), made_run(tmp_path, "v", 1, [0.1] * 20)]
-    for band, last in (("ci", 2), ("runs", 20)):
+    ends: dict[Band, int] = {"ci": 2, "runs": 20}
+    for band, last in ends.items():
         figure = plot(runs, "rounds", band=band)
         assert max(line[-1, 0] for line in lines(figure)) == last
         assert figure.axes[0].get_xlim()[1] == last
