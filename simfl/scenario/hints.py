@@ -54,6 +54,8 @@ class Unknown:
         elsewhere = self._elsewhere(data)
         fitting = {path: key for path, key in elsewhere.items() if key.fits(self.value)}
         if paths := _called(self.name, fitting) or _called(self.name, elsewhere):
+            if paths == [self.name]:  # which alone says nothing
+                return f"; did you mean {self.name!r} at the top of the scenario?"
             return listed_hint(paths)
         hint = nearest(self.name, [name for name in beside if self._fits(name)])
         if "mean" in hint:

@@ -239,6 +239,17 @@ def test_what_was_meant_is_looked_for_in_the_whole_scenario(
     assert f"; did you mean '{meant}'?" in told
 
 
+@pytest.mark.parametrize("change", ["fleet[0].correlate={compute~samples: 0.6}", "rounds.seed=3"])
+def test_keys_of_the_top_are_said_to_belong_there(
+    change: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To be asked "did you mean 'seed'?" of a key called so says nothing."""
+    Path("s.yaml").write_text(GOOD)
+    told = refused(capsys, "validate", "s.yaml", "--set", change)
+    key = change.partition("=")[0].rpartition(".")[2]
+    assert f"unknown key '{key}'; did you mean '{key}' at the top of the scenario?" in told
+
+
 def test_options_of_components_that_were_not_chosen_are_not_meant(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
