@@ -28,12 +28,10 @@ def failure(what: str, error: OSError) -> SimflError:
 
 
 @contextmanager
-def whole(path: Path, ending: str = "") -> Iterator[IO[bytes]]:
+def whole(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to be written, which appears at `path` once the body has ended.
 
-    Args:
-        path: in a folder that is made if need be.
-        ending: of its name until then (default: another for each process).
+    Its folder is made if need be; until then its name is another for each process.
     """
     path = Path(os.path.realpath(path))  # a link is followed, not replaced
     if path.exists() and not path.is_file():
@@ -42,7 +40,7 @@ def whole(path: Path, ending: str = "") -> Iterator[IO[bytes]]:
         with path.open("wb") as file:  # such as /dev/null, which is not to be replaced either
             yield file
         return
-    partial = path.with_name(f".{path.name}.{ending or f'{os.getpid()}.partial'}")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
@@ -56,11 +54,11 @@ def whole(path: Path, ending: str = "") -> Iterator[IO[bytes]]:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file that was asked for.
+    """Write a whole file or nothing.
 
     Raises:
         InputError: it can't be there.
-        RunError: the disk is full.
+        RunError: the disk is full.  Nothing is left behind.
     """
     try:
         with whole(path) as file:

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from simfl.core.files import write_output
 from simfl.core.rows import COUNTED, MOVED
 from simfl.errors import InputError, RunError
 from simfl.report.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
 from simfl.runs.compare import target_text
 from simfl.runs.eventlog import decode
-from simfl.runs.folder import TRACE, event_lines, write_atomically
+from simfl.runs.folder import TRACE, event_lines
 from simfl.runs.result import RunResult
 
 SLICES = 100_000
@@ -53,7 +54,7 @@ def write_trace(run: RunResult) -> Path:
         RunError: the file can't be written.
     """
     path = run.folder / TRACE
-    write_atomically(path, trace(run).encode())
+    write_output(path, trace(run).encode())
     return path
 
 

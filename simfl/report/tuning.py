@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simfl.core.files import write_output
 from simfl.report import formats
 from simfl.report.axes import UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
@@ -15,7 +16,6 @@ from simfl.report.comparison import TEXT
 from simfl.report.page import asset, render
 from simfl.report.svg import Plot
 from simfl.report.tables import Cell, Table, leading_number, magnitude
-from simfl.runs.folder import write_atomically
 from simfl.runs.trials import METRICS, Trial, Tuning
 from simfl.scenario.place import as_written
 from simfl.scenario.tune import Range, parse_objective
@@ -34,7 +34,7 @@ def write_page(tuning: Tuning) -> Path:
         RunError: it can't be written.
     """
     path = tuning.folder / PAGE
-    write_atomically(path, page(tuning).encode())
+    write_output(path, page(tuning).encode())
     return path
 
 

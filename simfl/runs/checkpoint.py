@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from simfl.core.files import write_output
 from simfl.errors import InputError, RunError
-from simfl.runs.folder import CHECKPOINT, PROVENANCE, SCENARIO, read_json, write_atomically
+from simfl.runs.folder import CHECKPOINT, PROVENANCE, SCENARIO, read_json
 
 FILE, PREVIOUS = "state.pt", "previous.pt"
 _DIGEST_BYTES = sha256().digest_size
@@ -103,7 +104,7 @@ def save(folder: Path, state: Mapping[str, Any]) -> None:
         raise RunError(f"can't write {folder}: {error.strerror}") from error
     if (folder / FILE).exists():
         (folder / FILE).replace(folder / PREVIOUS)
-    write_atomically(folder / FILE, sha256(data).digest() + data)
+    write_output(folder / FILE, sha256(data).digest() + data)
 
 
 def load(folder: Path, recorded: int) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from simfl.core.files import failure, whole
+from simfl.core.files import write_output
 from simfl.errors import InputError
 from simfl.runs.growing_file import PACKED, lines_of
 
@@ -20,23 +20,9 @@ MOST_NAMED = 3
 """Run folders that are named where another is refused."""
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a whole file or nothing.
-
-    Raises:
-        InputError: nobody may write there.
-        RunError: the disk is full.  Nothing is left behind.
-    """
-    try:
-        with whole(path) as file:
-            file.write(data)
-    except OSError as error:
-        raise failure(f"can't write {path}", error) from error
-
-
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file, whole or not at all."""
-    write_atomically(path, (json.dumps(value, indent=2) + "\n").encode())
+    write_output(path, (json.dumps(value, indent=2) + "\n").encode())
 
 
 class _Content(dict[str, Any]):

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import Any
 
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
+from simfl.core.files import write_output
 from simfl.errors import InputError
 from simfl.runs.folder import (
     CHECKPOINT,
@@ -25,7 +26,6 @@ from simfl.runs.folder import (
     refuse_torn,
     remove_halves,
     resuming,
-    write_atomically,
     write_json,
 )
 from simfl.runs.growing_file import PACKED
@@ -170,5 +170,5 @@ def prepare(
     except OSError as error:
         raise InputError(f"can't make {folder}: {error.strerror}") from error
     for name, data in {**(past or {}), SCENARIO: scenario.encode()}.items():
-        write_atomically(folder / name, data)
+        write_output(folder / name, data)
     write_json(folder / PROVENANCE, provenance)

@@ -12,6 +12,7 @@ from typing import Any
 from simfl.build.builder import Builder
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
+from simfl.core.files import write_output
 from simfl.errors import RunError
 from simfl.runs import checkpoint as checkpoints
 from simfl.runs.eventlog import decode
@@ -21,7 +22,6 @@ from simfl.runs.folder import (
     event_lines,
     read_provenance,
     resuming,
-    write_atomically,
     write_json,
 )
 from simfl.runs.forks import rule_changes
@@ -77,7 +77,7 @@ def simulate(
                 timeline.run(until=timeline.process(main(server, policy, changes)))
             coordinator.ledger.check()
         for name, data in coordinator.artifacts().items():
-            write_atomically(folder / name, data)
+            write_output(folder / name, data)
         oracle = any(b.scenario.selection.oracle for b in (builder, *(b for _, b in forks)))
         facts = summary.as_dict(timeline.now)
         write_json(folder / SUMMARY, _summary(builder, server, facts, recorder, oracle))

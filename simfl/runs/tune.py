@@ -19,9 +19,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from simfl.core.extras import extra
+from simfl.core.files import write_output
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.compare import ACCURACY
-from simfl.runs.folder import write_atomically
 from simfl.runs.job import Job, jobs
 from simfl.runs.lock import locked
 from simfl.runs.options import Options
@@ -101,7 +101,7 @@ def _tuned(
             trial = study.attempt(len(tuning.trials), parameters)
             tried[key] = trial, study.gap
             tuning = replace(tuning, trials=(*tuning.trials, trial))
-            write_atomically(study.folder / TRIALS, tuning.as_csv().encode())
+            write_output(study.folder / TRIALS, tuning.as_csv().encode())
             tell(tuning)
         trial, gap = tried[key]
         for name, most in tuning.limits.items():
