@@ -91,12 +91,8 @@ def _head(column: Column) -> str:
 
 
 def _value(run: RunResult, column: Column) -> float | None:
-    if column.target is None:
-        value = float(column.metric.of(run))
-    else:
-        reached = run.reached(column.target)
-        value = math.nan if reached is None else float(getattr(reached, column.metric.cost))
-    return value if math.isfinite(value) else None
+    value = column.metric.until(run, column.target)
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _table(

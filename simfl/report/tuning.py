@@ -18,7 +18,7 @@ from simfl.report.svg import Plot
 from simfl.report.tables import Cell, Table, leading_number, magnitude
 from simfl.runs.trials import METRICS, Trial, Tuning
 from simfl.scenario.place import as_written
-from simfl.scenario.tune import Range, parse_objective
+from simfl.scenario.tune import Range
 
 PAGE = "tuning.html"
 STATES: Mapping[str, tuple[str, str]] = {
@@ -66,14 +66,13 @@ def answer(tuning: Tuning) -> list[str]:
             f"No trial reached the objective ({tuning.spec.objective}) within all limits.",
             tried,
         ]
-    name, _ = parse_objective(tuning.spec.objective)
     seeds = f" in the median of {best.seeds} seeds" if best.seeds > 1 else " (one seed)"
     taken = [
         f"{limit.replace('_', ' ')} {_formatter(limit)(value)}"
         for limit, value in best.taken.items()
     ]
     within = f", {formats.listed(taken)}" if taken else ""
-    what = "Most accuracy" if name == "accuracy" else f"Least {tuning.spec.objective}"
+    what = "Most accuracy" if tuning.spec.measured == "accuracy" else f"Least {tuning.spec.objective}"
     return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}.", tried]
 
 
@@ -81,15 +80,14 @@ def value_text(tuning: Tuning, trial: Trial) -> str:
     """Return a trial's objective for people."""
     if not math.isfinite(trial.cost):
         return formats.NOTHING
-    name, _ = parse_objective(tuning.spec.objective)
-    return _formatter(name)(tuning.value(trial))
+    return _formatter(tuning.spec.measured)(tuning.value(trial))
 
 
 def over_limits(tuning: Tuning, trial: Trial) -> list[str]:
     """Return which limits a trial is over, and how far: ``never heard 52.5% > 20.0%``."""
     return [
         f"{name.replace('_', ' ')} {_formatter(name)(trial.taken[name])} > {_formatter(name)(most)}"
-        for name, most in tuning.limits.items()
+        for name, most in tuning.spec.limits.items()
         if trial.taken.get(name, 0.0) > most
     ]
 
@@ -101,7 +99,7 @@ def _formatter(name: str) -> Callable[[float], str]:
 def _table(tuning: Tuning) -> Table:
     rows = []
     for trial in sorted(tuning.trials, key=lambda t: (t.state != "done", t.cost, t.name)):
-        taken = [trial.taken.get(name, math.nan) for name in tuning.limits]
+        taken = [trial.taken.get(name, math.nan) for name in tuning.spec.limits]
         rows.append(
             [
                 Cell(trial.name),
@@ -110,12 +108,12 @@ def _table(tuning: Tuning) -> Table:
                 Cell(str(trial.seeds), sort=trial.seeds),
                 *(
                     Cell(_formatter(name)(value), sort=value)
-                    for name, value in zip(tuning.limits, taken, strict=True)
+                    for name, value in zip(tuning.spec.limits, taken, strict=True)
                 ),
                 *(_parameter(trial.parameters[path]) for path in tuning.spec.parameters),
             ]
         )
-    limits = [name.replace("_", " ") for name in tuning.limits]
+    limits = [name.replace("_", " ") for name in tuning.spec.limits]
     heads = ["trial", "state", tuning.spec.objective, "seeds", *limits, *tuning.spec.parameters]
     return Table(heads, rows, ["state"])
 
@@ -132,7 +130,7 @@ def _with_values(tuning: Tuning) -> list[tuple[int, Trial]]:
 
 
 def _objective_axis(tuning: Tuning, shown: Sequence[tuple[int, Trial]]) -> Axis:
-    name, _ = parse_objective(tuning.spec.objective)
+    name = tuning.spec.measured
     values = np.array([tuning.value(trial) for _, trial in shown])
     share = METRICS[name].unit == "share"
     return scale(tuning.spec.objective, values, UNITS.get(name, ()), share)

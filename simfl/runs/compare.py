@@ -34,6 +34,16 @@ class Metric:
     cost: str = ""
     worst: float = math.inf
 
+    def until(self, run: RunResult, target: float | None) -> float | None:
+        """Return what a run had taken when it reached `target`, if that is a cost (None: never).
+
+        Without a target: what is measured of the whole run (`of`).
+        """
+        if target is None:
+            return self.of(run)
+        reached = run.reached(target)
+        return None if reached is None else float(getattr(reached, self.cost))
+
 
 ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy, worst=-math.inf)
 TERMINAL = Metric("terminal_accuracy", "share", lambda run: run.terminal_accuracy, worst=-math.inf)
@@ -238,19 +248,17 @@ def _of_the_scenario(name: str) -> Callable[[RunResult], float]:
 
 def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Figure:
     """Return one number over the seeds of a variant."""
+    values = [metric.until(run, target) for run in runs]
     if target is None:
-        return Figure.of([metric.of(run) for run in runs], metric.worst)
-    reached = [run.reached(target) for run in runs]
-    still = sum(at is None and not run.finished for at, run in zip(reached, runs, strict=True))
-    costs = [None if at is None else getattr(at, metric.cost) for at in reached]
-    return Figure.of(costs, open=still)
+        return Figure.of(values, metric.worst)
+    still = sum(at is None and not run.finished for at, run in zip(values, runs, strict=True))
+    return Figure.of(values, open=still)
 
 
 def times(runs: Sequence[RunResult], metric: Metric, target: float) -> Times:
     """Return what a variant needed to reach `target`, by seed."""
-    costs = {run.seed: run.reached(target) for run in runs}
     return Times(
-        {seed: None if at is None else getattr(at, metric.cost) for seed, at in costs.items()},
+        {run.seed: metric.until(run, target) for run in runs},
         {run.seed: float(metric.of(run)) for run in runs},
     )
 

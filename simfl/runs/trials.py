@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simfl.runs.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
-from simfl.scenario.tune import Tune, parse_objective
+from simfl.scenario.tune import Tune
 
 State = Literal["done", "given up", "never", "over a limit", "refused"]
 """given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
@@ -68,24 +68,18 @@ class Tuning:
         """The best trial within all limits (None: there is none)."""
         return best_of(self.trials)
 
-    @property
-    def limits(self) -> dict[str, float]:
-        """What may be taken at most, by name."""
-        return {name: float(most) for name, most in self.spec.under if most is not None}
-
     def value(self, trial: Trial) -> float:
         """Return a trial's objective (infinite or NaN as its `cost`)."""
-        name, _ = parse_objective(self.spec.objective)
-        return -trial.cost if METRICS[name] is ACCURACY else trial.cost
+        return -trial.cost if METRICS[self.spec.measured] is ACCURACY else trial.cost
 
     def as_csv(self) -> str:
         """Return a line per trial, with a column per parameter and limit."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        asked = [*self.limits, *self.spec.parameters]
+        asked = [*self.spec.limits, *self.spec.parameters]
         writer.writerow(["trial", "state", self.spec.objective, "seeds", *asked])
         for trial in self.trials:
-            taken = [trial.taken.get(name, "") for name in self.limits]
+            taken = [trial.taken.get(name, "") for name in self.spec.limits]
             chosen = [trial.parameters[path] for path in self.spec.parameters]
             value = self.value(trial) if math.isfinite(trial.cost) else ""
             writer.writerow([trial.name, trial.state, value, trial.seeds, *taken, *chosen])

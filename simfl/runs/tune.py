@@ -31,7 +31,7 @@ from simfl.runs.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.scenario import read
-from simfl.scenario.tune import Range, parse_objective
+from simfl.scenario.tune import Range
 from simfl.scenario.variants import try_out
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _tuned(
             write_output(study.folder / TRIALS, tuning.as_csv().encode())
             tell(tuning)
         trial, gap = tried[key]
-        for name, most in tuning.limits.items():
+        for name, most in tuning.spec.limits.items():
             unknown = math.inf if trial.state == "refused" else most
             asked.set_constraint(name, trial.taken.get(name, unknown) - most)
         if trial.state in ("done", "over a limit"):
@@ -196,12 +196,12 @@ class _Study:
         self.spec = self.base.tune
         try_out(document, self.spec, variant)
         self.choices = self.spec.parameters
-        self.metric_name, self.target = parse_objective(self.spec.objective)
-        if options.time_only and (self.target is not None or self.metric_name == "accuracy"):
+        measured = self.spec.measured
+        if options.time_only and (self.spec.target is not None or measured == "accuracy"):
             raise InputError(
                 f"{self.spec.objective!r} needs training, which --time-only leaves out"
             )
-        for path, name in (("objective", self.metric_name), *(("under", n) for n in self._limits)):
+        for path, name in (("objective", measured), *(("under", n) for n in self.spec.limits)):
             if name == "energy" and not (self.base.powered or self.base.variants):
                 raise InputError(
                     f"tune.{path}: no group of the fleet says what `power` it takes, so that no "
@@ -234,14 +234,10 @@ class _Study:
         if math.isinf(cost):
             state: State = "given up" if best_of(self._trials) else "never"
             return Trial(name, parameters, state, cost, seeds=len(runs))
-        taken = {limit: median(map(METRICS[limit].of, runs)) for limit in self._limits}
-        within = all(taken[limit] <= most for limit, most in self._limits.items())
+        taken = {limit: median(map(METRICS[limit].of, runs)) for limit in self.spec.limits}
+        within = all(taken[limit] <= most for limit, most in self.spec.limits.items())
         state = "done" if within else "over a limit"
         return Trial(name, parameters, state, cost, taken, len(runs))
-
-    @property
-    def _limits(self) -> dict[str, float]:
-        return {name: float(most) for name, most in self.spec.under if most is not None}
 
     def _jobs(self, name: str, parameters: Mapping[str, Any]) -> list[Job]:
         """Return the runs of a trial.
@@ -271,7 +267,7 @@ class _Study:
             for job in asked
         ]
         refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
-        if self.metric_name == "accuracy":
+        if self.spec.measured == "accuracy":
             for loss in (job.scenario.training.loss for job in todo):
                 if not loss.has_accuracy:
                     raise ScenarioError(f"tune.objective: loss {loss.name!r} has no accuracy")
@@ -279,19 +275,19 @@ class _Study:
 
     def _bounded(self, scenario: Scenario, seeds: int) -> Scenario:
         """Return `scenario` ended at the target, and once it can't be the best any more."""
-        if self.target is None:
+        if self.spec.target is None:
             return scenario
         stop = scenario.rounds.stop
-        ends: dict[str, Any] = {"accuracy": self.target}
+        ends: dict[str, Any] = {"accuracy": self.spec.target}
         best = best_of(self._trials)
         # What is limited can't be told of a run that was cut off.
-        capped = self.metric_name in ("time", "rounds", "bytes") and not self._limits
+        capped = self.spec.measured in ("time", "rounds", "bytes") and not self.spec.limits
         if best is not None and capped:
             # The mean of the two in the middle is below the best only if the higher is below twice.
             most = best.cost * (1 if seeds % 2 else 2)
-            cap = math.ceil(most) if self.metric_name == "rounds" else most
-            limit = getattr(stop, self.metric_name)
-            ends[self.metric_name] = cap if limit is None else min(limit, cap)
+            cap = math.ceil(most) if self.spec.measured == "rounds" else most
+            limit = getattr(stop, self.spec.measured)
+            ends[self.spec.measured] = cap if limit is None else min(limit, cap)
         rounds = scenario.rounds.model_copy(update={"stop": stop.model_copy(update=ends)})
         return scenario.model_copy(update={"rounds": rounds})
 
@@ -303,18 +299,16 @@ class _Study:
         )
 
     def _cost(self, run: RunResult) -> float:
-        metric = METRICS[self.metric_name]
+        metric = METRICS[self.spec.measured]
         if metric is ACCURACY:
             return -run.final_accuracy
-        if self.target is None:
-            return float(metric.of(run))
-        reached = run.reached(self.target)
-        return math.inf if reached is None else float(getattr(reached, metric.cost))
+        cost = metric.until(run, self.spec.target)
+        return math.inf if cost is None else float(cost)
 
     def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""
         best = best_of(self._trials)
         known = sorted(map(self._cost, runs))
-        best_case = -1.0 if METRICS[self.metric_name] is ACCURACY else 0.0
+        best_case = -1.0 if METRICS[self.spec.measured] is ACCURACY else 0.0
         least = median([*[best_case] * (seeds - len(known)), *known])
         return math.isinf(least) or (best is not None and least >= best.cost)

@@ -115,3 +115,18 @@ class Tune(Part):
     )
     under: Limits = Field(default_factory=Limits, description="what a choice may take at most")
     trials: Count = Field(30, description="choices that are tried")
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """What may be taken at most, by name."""
+        return {name: float(most) for name, most in self.under if most is not None}
+
+    @property
+    def measured(self) -> str:
+        """What the objective is of: `time`, `rounds`, `bytes`, `energy` or `accuracy`."""
+        return parse_objective(self.objective)[0]
+
+    @property
+    def target(self) -> float | None:
+        """The accuracy until which (None: of the whole run)."""
+        return parse_objective(self.objective)[1]
