@@ -86,9 +86,8 @@ def builder(scenario: "Scenario", data_dir: Path | None) -> "Builder":
     Raises:
         InputError: the data folder was named but is not there.
     """
-    from simfl.build.builder import Builder
     from simfl.runs.options import Options
+    from simfl.runs.run import builder_of
 
     options = Options(data_dir=data_dir)
-    folder = options.data_folder() if scenario.data.dataset.needs_files else None
-    return Builder(scenario, folder, False, options.make_executor(), "cpu")
+    return builder_of(scenario, options, options.make_executor())

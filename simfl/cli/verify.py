@@ -23,7 +23,7 @@ def verify_command(
     Exit code 0 if events and model are the same, else 1.
     """
     from simfl.errors import RunError
-    from simfl.runs.folder import log_of
+    from simfl.runs.result import RunResult
     from simfl.runs.verify import verify
 
     how = shared.options(executor, workers, data_dir, ray_address)
@@ -31,6 +31,6 @@ def verify_command(
         difference = verify(folder, how)
     if difference is not None:
         raise RunError(f"{folder} does not come out the same: {difference}")
-    log = log_of(folder)
+    log = RunResult(folder).log
     much = "event by event" if log == "full" else f"as far as --log {log} has recorded it"
     typer.echo(f"{folder}: the same, {much}, and so is its model")

@@ -68,7 +68,7 @@ def survey(builder: Builder) -> FleetFacts:
         facts.append(facts_of("all", np.arange(len(fleet)), online))
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(builder.settings.clients, len(able))
-    asked = min(_clients_asked(builder), len(able))
+    asked = min(policy.asked(builder.settings.clients), len(able))
     return FleetFacts(
         facts,
         wanted,
@@ -119,10 +119,6 @@ class _Asking(TimeOnlyCoordinator):
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         return [int(client) for client in view.draw(k, self._seeds.stream("selection"))]
-
-
-def _clients_asked(builder: Builder) -> int:
-    return builder.scenario.rounds.policy.asked(builder.settings.clients)
 
 
 def _facts(

@@ -222,10 +222,8 @@ def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
 def _ticks(axes: "Axes", name: str, scale: Axis) -> None:
     from matplotlib.ticker import NullLocator
 
-    getattr(axes, f"set_{name}scale")("log" if scale.log else "linear")
-    getattr(axes, f"set_{name}lim")(scale.low, scale.high)
-    getattr(axes, f"set_{name}ticks")(
-        [v for v, _ in scale.ticks], [text for _, text in scale.ticks]
-    )
-    getattr(axes, f"{name}axis").set_minor_locator(NullLocator())
-    getattr(axes, f"set_{name}label")(scale.label)
+    kind, ends = "log" if scale.log else "linear", (scale.low, scale.high)
+    axes.set(**{f"{name}scale": kind, f"{name}lim": ends, f"{name}label": scale.label})
+    line = getattr(axes, f"{name}axis")
+    line.set_ticks([value for value, _ in scale.ticks], [text for _, text in scale.ticks])
+    line.set_minor_locator(NullLocator())

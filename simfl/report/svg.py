@@ -94,7 +94,7 @@ class Plot:
             self._lines[path] += 1
         return f" e{min(below, 3)}" if below else ""
 
-    def box(self, x0: float, x1: float, y0: float, y1: float, css: str, tip: str = "") -> None:
+    def box(self, x0: float, x1: float, y0: float, y1: float, css: str, tip: str) -> None:
         """Draw a rectangle from (`x0`, `y0`) to (`x1`, `y1`)."""
         (left, bottom), (right, top) = self._at(x0, y0), self._at(x1, y1)
         if right > left and bottom > top:
@@ -108,23 +108,23 @@ class Plot:
                 height=_number(bottom - top),
             )
 
-    def dot(self, x: float, y: float, css: str, tip: str = "", radius: float = 3.5) -> None:
+    def dot(self, x: float, y: float, css: str, tip: str) -> None:
         """Draw a dot."""
         across, up = self._at(x, y)
-        self._add("circle", css, tip, cx=_number(across), cy=_number(up), r=_number(radius))
+        self._add("circle", css, tip, cx=_number(across), cy=_number(up), r="3.5")
 
-    def across(self, y: float, text: str, css: str = "mark") -> None:
+    def across(self, y: float, text: str) -> None:
         """Draw a labelled line across at `y`."""
         if self._y.low <= y <= self._y.high:
             _, up = self._at(self._x.low, y)
-            self._add("path", css, "", d=f"M{self._left},{_number(up)}H{self._right}")
+            self._add("path", "mark", "", d=f"M{self._left},{_number(up)}H{self._right}")
             self._write(self._right - 4, up - 4, text, "note end")
 
-    def upright(self, x: float, text: str, css: str = "mark") -> None:
+    def upright(self, x: float, text: str) -> None:
         """Draw a labelled line upright at `x`."""
         if self._x.low <= x <= self._x.high:
             at, _ = self._at(x, self._y.low)
-            self._add("path", css, "", d=f"M{_number(at)},{TOP}V{self._bottom}")
+            self._add("path", "mark", "", d=f"M{_number(at)},{TOP}V{self._bottom}")
             if self._x.place(x) < 0.8:
                 self._write(at + 4, TOP + 10, text, "note upright")
             else:

@@ -8,6 +8,7 @@ from typing import Any
 from simfl.core.units import DIMENSIONS, parse_quantity
 from simfl.errors import UnitError
 from simfl.report import formats
+from simfl.report.charts.base import mean
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,8 @@ def magnitude(value: Any) -> float | None:
 
 def mean_cell(values: Sequence[float], text: Callable[[float], str]) -> Cell:
     """Return a cell with the mean over seeds that have a value (NaN: it has none)."""
-    finite = [value for value in values if math.isfinite(value)]
-    if not finite:
+    known = sum(map(math.isfinite, values))
+    if not known:
         return Cell(formats.NOTHING, "none", math.inf)
-    mean = math.fsum(finite) / len(finite)
-    coverage = f" ({len(finite)} of {len(values)})" if len(finite) < len(values) else ""
-    return Cell(text(mean) + coverage, sort=mean)
+    coverage = f" ({known} of {len(values)})" if known < len(values) else ""
+    return Cell(text(mean(values)) + coverage, sort=mean(values))

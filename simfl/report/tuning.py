@@ -1,6 +1,7 @@
 """A page and words about a tuning: what was best, and what every trial came to."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,13 +41,14 @@ def write_page(tuning: Tuning) -> Path:
 
 def page(tuning: Tuning) -> str:
     """Return the page about a tuning as HTML."""
-    drawings = [_history(tuning), *(_by_parameter(tuning, path) for path in tuning.spec.parameters)]
+    charts = (_history(tuning), *(_by_parameter(tuning, path) for path in tuning.spec.parameters))
+    drawings = [drawing for drawing in charts if drawing is not None]
     return render(
         "tuning.html",
         title=f"{tuning.name}: {tuning.spec.objective}",
         answer=answer(tuning),
-        drawings=[drawing for drawing in drawings if drawing is not None],
-        island=curves.island([drawing for drawing in drawings if drawing is not None]),
+        drawings=drawings,
+        island=curves.island(drawings),
         trials=_table(tuning),
         script=asset("page.js"),
     )
@@ -55,12 +57,9 @@ def page(tuning: Tuning) -> str:
 def answer(tuning: Tuning) -> list[str]:
     """Return what came of it, in a few sentences."""
     best = tuning.best
-    counts = [
-        (sum(trial.state == state for trial in tuning.trials), state)
-        for state in dict.fromkeys(trial.state for trial in tuning.trials)
-    ]
-    tried = f"Of {formats.plural(len(tuning.trials), 'trial')}: "
-    tried += f"{formats.listed([f'{count} {state}' for count, state in counts])}."
+    counts = Counter(trial.state for trial in tuning.trials)
+    states = formats.listed([f"{count} {state}" for state, count in counts.items()])
+    tried = f"Of {formats.plural(len(tuning.trials), 'trial')}: {states}."
     if best is None:
         return [
             f"No trial reached the objective ({tuning.spec.objective}) within all limits.",
@@ -72,7 +71,9 @@ def answer(tuning: Tuning) -> list[str]:
         for limit, value in best.taken.items()
     ]
     within = f", {formats.listed(taken)}" if taken else ""
-    what = "Most accuracy" if tuning.spec.measured == "accuracy" else f"Least {tuning.spec.objective}"
+    what = (
+        "Most accuracy" if tuning.spec.measured == "accuracy" else f"Least {tuning.spec.objective}"
+    )
     return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}.", tried]
 
 

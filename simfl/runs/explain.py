@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -68,21 +68,20 @@ class Explanation:
             "after_last_round_ns": self.after_last_ns,
             "critical_clients": [{"client": c, "rounds": n} for c, n in self.critical],
             "outcomes": dict(self.outcomes),
-            "participations": [part.as_dict() for part in self.participations],
+            "participations": finite([asdict(part) for part in self.participations]),
             "ended_by_deadline_s": finite(self.deadline_s),
             "shortened_by": [_plain(case) for case in self.what_if.cases],
-            "lost_share_unchanged": None if math.isnan(self.what_if.lost) else self.what_if.lost,
+            "lost_share_unchanged": finite(self.what_if.lost),
             "why_not_computed": self.why_none,
         }
 
 
 def _plain(case: Counterfactual) -> dict[str, Any]:
-    known = not case.why_not
     return {
         "change": case.change.name,
         "set": list(case.change.sets),
-        "time_s": case.time_s if known else None,
-        "lost_share": case.lost if known else None,
+        "time_s": finite(case.time_s),
+        "lost_share": finite(case.lost),
         "why_not": case.why_not,
     }
 

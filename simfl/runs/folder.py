@@ -151,8 +151,3 @@ def event_lines(folder: Path) -> Iterator[str]:
     """Yield the lines of a run's event log, compressed or not; see `lines_of`."""
     packed = folder / (EVENTS + PACKED)
     return lines_of(packed if packed.exists() else folder / EVENTS)
-
-
-def log_of(folder: Path) -> str:
-    """Return what the event log of the run in `folder` holds: a key of `LOGS`."""
-    return str(read_json(folder / PROVENANCE).get("log", "full"))

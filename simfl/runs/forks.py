@@ -21,12 +21,12 @@ from simfl.core.rows import MOVED
 from simfl.errors import InputError
 from simfl.runs import checkpoint
 from simfl.runs.eventlog import decode
+from simfl.runs.files import RunFiles
 from simfl.runs.folder import (
     EVENTS,
     SCENARIO,
     event_lines,
     is_run,
-    log_of,
     past_name,
     read_provenance,
     require_run,
@@ -174,7 +174,7 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
     Raises:
         InputError: no fork can begin then.
     """
-    if (log := log_of(folder)) != "full":
+    if (log := RunFiles(folder).log) != "full":
         raise InputError(f"{folder} was recorded with --log {log}: its past is not known")
     lines = list(event_lines(folder))
     times_s = [decode(line)["t"] for line in lines]

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simfl.core.types import Ids
-from simfl.runs.eventlog import decode, finite
+from simfl.runs.eventlog import decode
 from simfl.runs.folder import event_lines
 from simfl.runs.result import RunResult
 
@@ -40,11 +40,6 @@ class Participation:
     cut_off_after_s: float = math.nan
     moved_bytes: int = 0
     moved_share: float = math.nan
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, ready for JSON: what is not known is None."""
-        told: dict[str, Any] = finite(asdict(self))
-        return told
 
 
 def participations_of(run: RunResult, round_: int) -> list[Participation]:

@@ -200,7 +200,7 @@ def run_one(
     options = replace(options, device=options.torch_device())
     executor = options.make_executor()
     with closing(executor), reporting(tell) as reporter:
-        builder = (build or _builder)(job.scenario, options, executor)
+        builder = (build or builder_of)(job.scenario, options, executor)
         builder.check()  # before anything is written
         with locked(job.folder):
             if is_run(job.folder) and not overwrite:
@@ -242,14 +242,19 @@ def resume(
     executor, every_s = options.make_executor(), options.checkpoint_every_s
     with closing(executor), reporting(tell) as reporter:
         (_, scenario), *later = stages(folder)
-        builder = _builder(scenario, options, executor)
+        builder = builder_of(scenario, options, executor)
         forks = [(at_s, builder.under(stage)) for at_s, stage in later]
         with locked(folder):
             remove_halves(folder)
             return simulate(folder, builder, listeners, every_s, reporter, forks)
 
 
-def _builder(scenario: Scenario, options: Options, executor: Executor) -> Builder:
+def builder_of(scenario: Scenario, options: Options, executor: Executor) -> Builder:
+    """Return what makes the parts of a run of `scenario`.
+
+    Raises:
+        InputError: the data folder was named but is not there.
+    """
     return Builder(
         scenario,
         options.data_folder() if scenario.data.dataset.needs_files else None,

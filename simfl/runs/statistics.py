@@ -178,7 +178,8 @@ def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
     seeds = sorted(numerator.reached.keys() & denominator.reached.keys())
     both = [(times, seed) for times in (numerator, denominator) for seed in seeds]
     horizon = min((t.followed[s] for t, s in both if t.reached[s] is None), default=math.inf)
-    costs = np.array([min(_or_never(t.reached[s]), horizon) for t, s in both])
+    taken = [t.reached[s] for t, s in both]
+    costs = np.array([horizon if cost is None else min(cost, horizon) for cost in taken])
     if not seeds or not (costs > 0).all() or (costs == horizon).all():
         return None
     above, below = np.log(costs).reshape(2, -1)
@@ -187,10 +188,6 @@ def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
     if interval is not None:
         interval = Interval(math.exp(interval.low), math.exp(interval.high), interval.method)
     return Ratio(math.exp(float(logs.mean())), interval, len(seeds), horizon)
-
-
-def _or_never(value: float | None) -> float:
-    return math.inf if value is None else value
 
 
 def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> Figure:

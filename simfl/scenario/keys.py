@@ -47,7 +47,7 @@ class Key:
     @property
     def last(self) -> str:
         """The last name of its path."""
-        return last_name(self.path)
+        return plain(self.path).rpartition(".")[2]
 
     @property
     def above(self) -> str:
@@ -62,15 +62,6 @@ class Key:
 def fits(field: FieldInfo, value: Any) -> bool:
     """Return whether a field may take such a value: only a mapping or a list fills a part."""
     return _part(field.annotation)[0] is None or isinstance(value, Mapping | list)
-
-
-def last_name(path: str) -> str:
-    """Return the key that a path leads to.
-
-    >>> last_name("rounds.stop.time"), last_name("fleet[].trace[]")
-    ('time', 'trace')
-    """
-    return plain(path).rpartition(".")[2]
 
 
 def plain(path: str) -> str:
@@ -108,16 +99,11 @@ def _below(
         if part is not None:
             yield from _below(part, f"{path}{items}.", component, chosen, outer)
         elif members is not None and members.plural not in outer:
-            for choice in _loadable(members, chosen(path, members)):
+            known = members.names()  # a user's own are not imported
+            for choice in (name for name in chosen(path, members) if name in known):
                 own = members.plural, choice
                 inner = outer | {members.plural}
                 yield from _below(members.get(choice), f"{path}.", own, chosen, inner)
-
-
-def _loadable(members: Registry[Any], names: list[str]) -> Iterator[str]:
-    """Yield those of `names` that are components here: a user's own are not imported."""
-    known = members.names()
-    yield from (name for name in names if name in known)
 
 
 def _members(field: FieldInfo) -> Registry[Any] | None:

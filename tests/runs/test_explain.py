@@ -167,10 +167,10 @@ class TestRound:
     def test_a_short_log_does_not_say_when(self, tmp_path: Path) -> None:
         scenario = Scenario.from_dict(by_deadline(tmp_path / "full").scenario)
         short = run(scenario, tmp_path / "short", Options(time_only=True, log="rounds"))[0]
-        part = explain(short, 1).participations[0]
-        assert part.cut_off_in == "compute"
-        assert np.isnan(part.cut_off_after_s)
-        assert part.as_dict()["cut_off_after_s"] is None
+        told = explain(short, 1)
+        assert told.participations[0].cut_off_in == "compute"
+        assert np.isnan(told.participations[0].cut_off_after_s)
+        assert told.as_dict()["participations"][0]["cut_off_after_s"] is None
 
 
 def test_whoever_a_deadline_cut_off_is_waited_for_without_it(tmp_path: Path) -> None:
