@@ -40,15 +40,15 @@ def calibrate_command(
     import yaml
 
     from simfl.build.calibrate import calibrated, fleet, left_out, measurements
-    from simfl.core.files import write_output
+    from simfl.core.files import require_folder_of, write_output
     from simfl.errors import InputError
     from simfl.report import calibration_picture
     from simfl.report.savefig import check_picture, save
 
-    if out is not None and not out.parent.is_dir():
-        raise InputError(f"--out: the folder {out.parent} does not exist")
-    if out is not None and out.exists() and not overwrite:
-        raise InputError(f"--out: {out} exists already; give --overwrite or another name")
+    if out is not None:
+        require_folder_of(out, "--out")
+        if out.exists() and not overwrite:
+            raise InputError(f"--out: {out} exists already; give --overwrite or another name")
     if picture is not None:
         check_picture(picture, "--picture")
     table = measurements(file)

@@ -27,6 +27,7 @@ def report_command(
     Every run's page and timeline go into its folder; the page that compares several goes into the
     folder that was named, or here if several were.
     """
+    from simfl.core.files import require_folder_of
     from simfl.errors import InputError
     from simfl.report import write_report, write_reports
     from simfl.runs.find import find_runs
@@ -38,6 +39,5 @@ def report_command(
         return
     if out.is_dir():
         raise InputError(f"--out: {out} is a folder; give a file such as {out / 'report.html'}")
-    if not out.parent.is_dir():
-        raise InputError(f"--out: the folder {out.parent} does not exist")
+    require_folder_of(out, "--out")
     typer.echo(f"Report: {write_report(runs, out)}")

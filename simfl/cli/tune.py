@@ -106,12 +106,12 @@ def _with_options(
     from simfl.errors import InputError
     from simfl.scenario.overrides import Override
     from simfl.scenario.place import Marks, Place
-    from simfl.scenario.yaml import read_yaml
 
     for key, given in (("objective", objective), ("trials", trials)):
         if given is not None:
-            mark = Marks(Place(f"--{key}"), Place(f"--{key}"))
-            document = document.change(Override(("tune", key), given, {("tune", key): mark}))
+            place = Place(f"--{key}")
+            change = Override(("tune", key), given, {("tune", key): Marks(place, place)})
+            document = document.change(change)
     for key, option, texts in (
         ("parameters", "--parameter", parameters),
         ("under", "--under", limits),
@@ -121,9 +121,7 @@ def _with_options(
             if not equals or not name.strip():
                 raise InputError(f"{option}: expected NAME=VALUE, got {text!r}")
             path = ("tune", key, name.strip())
-            read, marks = read_yaml(value, f"{option} {text}", lines=False)
-            places = {path + inner: mark for inner, mark in marks.items()}
-            document = document.change(Override(path, read, places))
+            document = document.change(Override.read(path, value, f"{option} {text}"))
     return document
 
 

@@ -1,5 +1,6 @@
 """The table of results on a page: who reached what when, and what it cost; a row per variant."""
 
+from collections import Counter
 from dataclasses import replace
 
 from simfl.report import formats
@@ -47,9 +48,7 @@ def results(groups: Groups) -> tuple[list[Table], list[str]]:
 
 def _table(comparison: Comparison, groups: Groups, seeded: bool) -> Table:
     """Return a row for each variant, the comparison's columns beside each other."""
-    above: dict[str, int] = {}
-    for column in comparison.columns:
-        above[_heading_above(column)] = above.get(_heading_above(column), 0) + 1
+    above = Counter(map(_heading_above, comparison.columns))
     columns = [_cells(comparison, column) for column in comparison.columns]
     rows = [
         [

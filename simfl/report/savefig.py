@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simfl.core.files import write_output
+from simfl.core.files import require_folder_of, write_output
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ def check_picture(path: Path, option: str = "--out") -> None:
     """
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{option}: {path} must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
-    if not path.parent.is_dir():
-        raise InputError(f"{option}: the folder {path.parent} does not exist")
+    require_folder_of(path, option)
 
 
 def save(figure: "Figure", path: Path) -> None:

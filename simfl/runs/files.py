@@ -82,22 +82,22 @@ class RunFiles:
         that evaluation, which the file, written round by round, has not.
         """
         rounds = read_table(self.folder / ROUNDS, RoundRow)
-        last = self.summary.get("last_evaluation") if self.finished and len(rounds) else None
-        if last is not None and last["round"] == rounds["round"].iloc[-1]:
-            for name in last.keys() - {"round"}:
-                rounds.loc[rounds.index[-1], name] = math.nan if last[name] is None else last[name]
+        last = self._evaluation_of_last(rounds)
+        for name in last.keys() - {"round"}:
+            rounds.loc[rounds.index[-1], name] = math.nan if last[name] is None else last[name]
         return rounds
 
     @cached_property
     def judged_late(self) -> bool:
         """Whether the last row's evaluation was made when the run ended, not with its round."""
         written = read_table(self.folder / ROUNDS, RoundRow)
-        last = self.summary.get("last_evaluation") if self.finished and len(written) else None
-        return (
-            last is not None
-            and last["round"] == written["round"].iloc[-1]
-            and bool(written[["loss", "accuracy"]].iloc[-1].isna().all())
-        )
+        unjudged = written[["loss", "accuracy"]][-1:].isna().all(axis=None)
+        return bool(self._evaluation_of_last(written)) and bool(unjudged)
+
+    def _evaluation_of_last(self, rounds: "pd.DataFrame") -> dict[str, Any]:
+        """Return the run's last evaluation if it is of the last of `rounds`, else nothing."""
+        last = self.summary.get("last_evaluation") if self.finished and len(rounds) else None
+        return last if last and last["round"] == rounds["round"].iloc[-1] else {}
 
     @cached_property
     def clients(self) -> "pd.DataFrame":

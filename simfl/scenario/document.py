@@ -91,9 +91,7 @@ class Document:
             name, equals, value = text.partition("=")
             if not equals or not name.strip():
                 raise ScenarioError(f"{source}: expected PATH=VALUE, such as rounds.clients=20")
-            path = parse_path(name.strip(), source)
-            parsed, marks = read_yaml(value, source, lines=False)
-            override = Override(path, parsed, {path + key: mark for key, mark in marks.items()})
+            override = Override.read(parse_path(name.strip(), source), value, source)
             changed = changed.change(override)
             changed = replace(changed, overrides=(*changed.overrides, override))
         return changed

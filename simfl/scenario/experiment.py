@@ -75,11 +75,6 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
-def _folders(variants: dict[str, Any]) -> dict[str, Any]:
-    distinct_folders(variants)
-    return variants
-
-
 SEEDS = 2**63
 """How many seeds there are, from 0 on."""
 Seed = Annotated[int, Field(strict=True, ge=0, lt=SEEDS)]
@@ -126,7 +121,7 @@ class Experiment(Part):
         (),
         description="programs that keep results too, on this machine: tensorboard, wandb, mlflow",
     )
-    variants: Annotated[dict[FolderName, dict[str, Any]], AfterValidator(_folders)] = Field(
+    variants: Annotated[dict[FolderName, dict[str, Any]], AfterValidator(distinct_folders)] = Field(
         default_factory=dict,
         max_length=1000,
         description="the same scenario, changed: a name -> what differs, by path",

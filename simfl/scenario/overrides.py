@@ -15,6 +15,7 @@ from simfl.errors import ScenarioError, nearest
 from simfl.scenario.fields import by_name, is_component, is_part
 from simfl.scenario.fleet import Group
 from simfl.scenario.place import Key, Location, Marks, dotted
+from simfl.scenario.yaml import read_yaml
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,16 @@ class Override:
     path: Location
     value: Any
     marks: Mapping[Location, Marks]
+
+    @classmethod
+    def read(cls, path: Location, text: str, source: str) -> "Override":
+        """Return the change of `path` to what YAML `text` holds, which messages call `source`.
+
+        Raises:
+            ScenarioError: it is no YAML.
+        """
+        value, marks = read_yaml(text, source, lines=False)
+        return cls(path, value, {path + inner: mark for inner, mark in marks.items()})
 
 
 def apply(

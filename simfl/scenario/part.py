@@ -1,7 +1,6 @@
 """The base of every part of a scenario."""
 
-from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -31,8 +30,8 @@ FolderName = Annotated[Name, AfterValidator(_portable)]
 """What can be the name of a folder on any system."""
 
 
-def distinct_folders(names: Iterable[str]) -> None:
-    """Refuse names of which two are one folder where case makes none.
+def distinct_folders(names: dict[str, Any]) -> dict[str, Any]:
+    """Return what has `names`, unless two of these are one folder where case makes none.
 
     Raises:
         ValueError: naming both.
@@ -43,6 +42,7 @@ def distinct_folders(names: Iterable[str]) -> None:
             raise ValueError(
                 f"{other!r} and {name!r} differ in case alone: one folder on macOS and Windows"
             )
+    return names
 
 
 class Part(BaseModel):

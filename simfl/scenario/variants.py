@@ -115,7 +115,7 @@ def _combinations(base: Scenario, document: Document) -> list[_Todo]:
     swept = [()] if base.sweep is None else points(base.sweep, base.seed)
     _refuse_what_is_swept(document, swept)
     todo = [
-        _Todo(_named(own, name), own, point)
+        _Todo("_".join(filter(None, (own, name))), own, point)
         for own in base.variants or [None]
         for name, point in zip(names(swept, document.place), swept, strict=True)
     ]
@@ -180,10 +180,6 @@ def _changes(override: Override, path: Location) -> bool:
             return False
         value = value[key]
     return True
-
-
-def _named(own: str | None, point: str) -> str:
-    return "_".join(filter(None, (own, point)))
 
 
 def _once_per_line(failures: Sequence[str]) -> list[str]:
