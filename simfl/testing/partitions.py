@@ -48,7 +48,7 @@ class PartitionContract(ComponentContract):
         return dealt
 
     def test_it_deals_to_so_many_clients(self) -> None:
-        """2,000 rows of ten classes, evenly and with one class for itself."""
+        """2,000 rows of ten classes, drawn anew three times."""
         for seed in range(3):
             dealt = self.deal(source(2_000, 10, seed, self.clients), self.clients, seed)
             assert sum(len(rows) > 0 for rows in dealt) > len(dealt) / 2, "most hold nothing"

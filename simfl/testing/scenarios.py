@@ -14,38 +14,44 @@ from simfl.scenario.checks import complaints
 
 Document = dict[str, Any]
 
+
+def _named(name: str, **options: st.SearchStrategy[Any]) -> st.SearchStrategy[Document]:
+    """Return a strategy of components called `name`, with drawn options."""
+    return st.fixed_dictionaries({"name": st.just(name), **options})
+
+
 DEADLINES: st.SearchStrategy[Any] = st.sampled_from(
     ["none", "300 ms", "1 s", {"stragglers": "30%"}, {"stragglers": "70%"}]
 )
 SHARES = st.sampled_from(["100%", "130%", "200%"])
 POLICIES: st.SearchStrategy[Any] = st.one_of(
-    st.builds(
-        lambda **options: {"name": "synchronous", **options},
+    _named(
+        "synchronous",
         deadline=DEADLINES,
         enforce=st.booleans(),
         over_select=SHARES,
         late=st.sampled_from(["drop", "carry"]),
         server_time=st.sampled_from(["0 s", "50 ms"]),
     ),
-    st.builds(
-        lambda **options: {"name": "semi_synchronous", **options},
+    _named(
+        "semi_synchronous",
         period=st.sampled_from(["400 ms", {"stragglers": "50%"}]),
         max_staleness=st.sampled_from([None, 0, 2]),
     ),
-    st.builds(
-        lambda **options: {"name": "fedbuff", **options},
+    _named(
+        "fedbuff",
         buffer=st.integers(1, 4),
         max_staleness=st.sampled_from([None, 0, 2]),
         timeout=st.sampled_from([None, "1 s"]),
         server_time=st.sampled_from(["0 s", "50 ms"]),
     ),
-    st.builds(
-        lambda **options: {"name": "fedasync", **options},
+    _named(
+        "fedasync",
         concurrency=st.integers(1, 5),
         timeout=st.sampled_from([None, "800 ms"]),
     ),
-    st.builds(
-        lambda **options: {"name": "tiered", **options},
+    _named(
+        "tiered",
         tiers=st.integers(1, 3),
         deadline=DEADLINES,
     ),

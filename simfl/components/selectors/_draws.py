@@ -45,3 +45,14 @@ def spread(values: Floats, clients: Ids, n: int) -> Floats:
     full = np.full((n, *values.shape[1:]), np.nan)
     full[clients] = values
     return full
+
+
+def grown(values: Floats | None, n: int) -> Floats:
+    """Return `(n,)` what is known of clients, NaN of those not there when it was noted.
+
+    Args:
+        values: `(m,)` of the first clients, m at most n (None: of nobody).
+        n: how many there are now.
+    """
+    known = np.zeros(0) if values is None else values
+    return spread(known, np.arange(len(known)), n)

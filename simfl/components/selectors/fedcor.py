@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr, model_validator
 from typing_extensions import override
 
-from simfl.components.selectors._draws import spread
+from simfl.components.selectors._draws import grown, spread
 from simfl.components.selectors._gaussian_process import Posterior, choose, train
 from simfl.components.selectors._presets import with_preset
 from simfl.components.selectors._schedule import is_due
@@ -164,7 +164,7 @@ class FedCor(Selector):
         ]
         if losses and self._samples_now(view):
             if self._losses is not None:
-                before = spread(self._losses, np.arange(len(self._losses)), n)
+                before = grown(self._losses, n)
                 self._fit(losses[0] - before, self.warmup_reuse, self.theta, self.warmup_steps)
             self._losses = losses[0]
         if self._is_update(view):
@@ -177,8 +177,7 @@ class FedCor(Selector):
     def _fit(self, sample: Floats, reuse: int, gamma: float, steps: int) -> None:
         """Train the embeddings on this loss change `(N,)` and the last ones."""
         assert self._embeddings is not None
-        n = len(sample)
-        earlier = [spread(old, np.arange(len(old)), n) for old in self._samples]
+        earlier = [grown(old, len(sample)) for old in self._samples]
         self._samples = [*earlier, sample][-max(self.warmup_reuse, self.reuse) - 1 :]
         used = np.array(self._samples[-reuse - 1 :][::-1])
         discounts = gamma ** np.arange(len(used), dtype=np.float64)

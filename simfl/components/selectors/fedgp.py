@@ -20,7 +20,7 @@ class FedGp(FedCor):
     """
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "fmnist": {"warmup": 15, "interval": 10, "beta": 0.95, "theta": 0.9},
+        **FedCor.presets,
         "cifar": {"warmup": 15, "interval": 50, "beta": 0.97, "theta": 0.99},
     }
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PositiveInt, PrivateAttr, model_validator
 from typing_extensions import override
 
-from simfl.components.selectors._draws import log_shares, successive
+from simfl.components.selectors._draws import grown, log_shares, successive
 from simfl.components.selectors._presets import with_preset
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.core.types import Floats, Ids, Rng
@@ -184,9 +184,7 @@ class Oort(Selector):
         heard = outcome.extras.get("squared_loss", np.square(outcome.losses))
         squares = np.asarray(heard, dtype=np.float64).reshape(len(outcome.arrived))
         gained = self._sizes[outcome.arrived] * np.sqrt(squares)
-        utility = np.full(len(self._sizes), np.nan)
-        if self._utility is not None:
-            utility[: len(self._utility)] = self._utility
+        utility = grown(self._utility, len(self._sizes))
         # A loss that is not finite leaves the client tried, without utility.
         known = np.where(np.isnan(utility[outcome.arrived]), 0.0, utility[outcome.arrived])
         utility[outcome.arrived] = np.where(np.isfinite(gained), gained, known)
@@ -206,9 +204,7 @@ class Oort(Selector):
         if len(known) and (self._percentile or self.percentile) < 100:
             preferred = self._quantile(known, self._percentile or self.percentile)
         slow = slowness(duration, preferred, self.penalty)
-        utility = np.full(view.clients, np.nan)
-        if self._utility is not None:
-            utility[: len(self._utility)] = self._utility
+        utility = grown(self._utility, view.clients)
         if self.penalise == "utility":
             utility = utility * slow
         tried = np.isfinite(utility)

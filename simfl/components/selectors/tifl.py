@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import spread
+from simfl.components.selectors._draws import grown, spread
 from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors.base import Answers, Probe, Reports, Selector, View, selectors
 from simfl.core.types import Floats, Ids, Rng
@@ -59,17 +59,13 @@ class Tifl(Selector):
     def _is_due(self, view: View) -> bool:
         return is_due(self.interval, self._last, view.round - 1)
 
-    def _durations(self, view: View) -> Floats:
-        known = np.zeros(0) if self._duration_s is None else self._duration_s
-        return spread(known, np.arange(len(known)), view.clients)
-
     @override
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
         asked = {report.probe.report for report in reports}
         due = self._is_due(view) and "loss" not in asked and len(view.available) > 0
         if due and self.profile == "loss":  # a question for two ends
             return Probe("loss", view.available)
-        unknown = view.available[np.isnan(self._durations(view)[view.available])]
+        unknown = view.available[np.isnan(grown(self._duration_s, view.clients)[view.available])]
         if len(unknown) and self.profile not in asked:
             return Probe(self.profile, unknown)
         return Probe("loss", view.available) if due else None
@@ -95,7 +91,7 @@ class Tifl(Selector):
 
     def _tiers(self, view: View, reports: Answers) -> Ids:
         """Return `(n,)` each client's tier, 0 the fastest, -1 for none."""
-        durations = self._durations(view)
+        durations = grown(self._duration_s, view.clients)
         for report in reports:
             if report.durations_s is not None and report.probe.report == self.profile:
                 new = np.isnan(durations[report.clients])

@@ -7,7 +7,6 @@ company nor on the processor (native/vectors.h).
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -37,7 +36,7 @@ from simfl.training.kernels.library import (
     pointers,
 )
 from simfl.training.kernels.network import NetworkSpec, network_of
-from simfl.training.kernels.stages import dropouts
+from simfl.training.kernels.stages import dropouts, make_factors
 from simfl.training.passes import Segment
 
 BLOCK_BYTES = 64 * 2**20
@@ -155,10 +154,7 @@ class CompiledKernel(Kernel):
             rng = generator(segment.seed, segment.dropout)
             parts.append(rng.random((len(segment.rows), self.spec.masks), dtype=np.float32))
         numbers = np.concatenate(parts)
-        ends = np.cumsum([0, *(outputs for outputs, _ in self._dropouts)]).tolist()
-        for (first, last), (_, p) in zip(pairwise(ends), self._dropouts, strict=True):
-            part = numbers[:, first:last]
-            part[...] = (part >= p) / np.float32(1 - p) if p < 1 else 0.0
+        make_factors(numbers, self._dropouts)
         return numbers
 
     def logits(self, params: torch.Tensor, x: torch.Tensor, rows: Ids) -> torch.Tensor:

@@ -20,7 +20,7 @@ from simfl.training.kernels.elementwise import Pair, Undo, apply, undo_all
 from simfl.training.kernels.lanes import Lanes, row_multiple
 from simfl.training.kernels.objectives import Objective, RowGradient, SoftmaxObjective
 from simfl.training.kernels.stacked import StackedKernel, Step, Workspace
-from simfl.training.kernels.stages import Stage, dropouts
+from simfl.training.kernels.stages import Stage, dropouts, make_factors
 
 
 class LinearKernel(StackedKernel):
@@ -56,12 +56,7 @@ class LinearKernel(StackedKernel):
     @override
     def draw_masks(self, rng: np.random.Generator, steps: int, width: int) -> NDArray[np.float32]:
         numbers = rng.random((steps, width * sum(n for n, _ in self.dropouts)), dtype=np.float32)
-        first = 0
-        for outputs, p in self.dropouts:
-            part = numbers[:, first : first + width * outputs]
-            keep = part >= p
-            part[...] = keep / np.float32(1 - p) if p < 1 else 0.0
-            first += width * outputs
+        make_factors(numbers, ((width * outputs, p) for outputs, p in self.dropouts))
         return numbers
 
 

@@ -1,10 +1,12 @@
 """Which modules are, or end in, stacks of fully connected layers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeGuard
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from simfl.training.kernels.lanes import row_multiple
@@ -69,6 +71,20 @@ def dropouts(stages: Sequence[Stage]) -> list[tuple[int, float]]:
     """Return the width of each dropout layer in its turn, and what share it drops."""
     layers = ((stage.outputs, layer) for stage in stages for layer in stage.after)
     return [(outputs, layer.p) for outputs, layer in layers if isinstance(layer, nn.Dropout)]
+
+
+def make_factors(numbers: NDArray[np.float32], layers: Iterable[tuple[int, float]]) -> None:
+    """Turn uniform `numbers` `(s, columns)` into what dropout multiplies by, in place.
+
+    Args:
+        numbers: in [0, 1).
+        layers: how many columns are each layer's, and what share it drops.
+    """
+    first = 0
+    for columns, p in layers:
+        part = numbers[:, first : first + columns]
+        part[...] = (part >= p) / np.float32(1 - p) if p < 1 else 0.0
+        first += columns
 
 
 def leaves(module: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
