@@ -49,8 +49,7 @@ def model_facts(scenario: Scenario) -> ModelFacts:
     Raises:
         InputError: the model's own code raises.
     """
-    model = scenario.model
-    with blaming(model, "being measured", told_as=InputError):
+    with blaming(scenario.model, "being measured", told_as=InputError):
         return _model_facts(scenario)
 
 
@@ -59,23 +58,19 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.flat import Layout, build, forward_flops, takes_tokens, training_flops
     from simfl.training.kernels.compiled import knows
     from simfl.training.kernels.network import network_of
-    from simfl.training.measure import profile_layer
+    from simfl.training.measure import profile_width
     from simfl.training.program import is_convex
 
     shape, classes = scenario.inputs_and_outputs()
     module = build(scenario.model, shape, classes)
     layout, flops = Layout.of(module), training_flops(module, shape)
-    try:
-        profile = profile_layer(module).out_features
-    except InputError:
-        profile = 0
     return ModelFacts(
         parameters=layout.size,
         tensors=tuple(int(np.prod(part)) for part in layout.shapes),
         flops=flops,
         forward_units=forward_flops(module, shape) / flops if flops else 1 / 3,
         convex=is_convex(module),
-        profile=profile,
+        profile=profile_width(module),
         takes_tokens=takes_tokens(module),
         compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
         batch_norm=has_batch_norm(module),

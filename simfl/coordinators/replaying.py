@@ -102,8 +102,7 @@ class ReplayingCoordinator(Coordinator):
             return self._live.answer(probe, clients, durations_s, view)
         if probe.report in ("update", "trial"):
             self._live.ledger.replay_aside(len(clients))
-        nothing = np.full(len(clients), np.nan)
-        return Reports(probe, np.array(clients, dtype=np.int64), nothing, np.array(durations_s))
+        return Reports.unknown(probe, clients, durations_s)
 
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from typing_extensions import override
 
 from simfl.components.selectors.base import Probe, Reports, View
@@ -22,8 +21,7 @@ class TimeOnlyCoordinator(BaseCoordinator):
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
         """What was asked stays unknown, how long it took does not."""
-        unknown = np.full(len(clients), np.nan)
-        return Reports(probe, np.array(clients, dtype=np.int64), unknown, np.array(durations_s))
+        return Reports.unknown(probe, clients, durations_s)
 
     @override
     def aggregate(

@@ -1,7 +1,6 @@
 """What can be known of a model before it is trained: does it fit the data, and what is in it?"""
 
 import torch
-from torch import nn
 
 from simfl.components.models.base import Model
 from simfl.core.circumstances import Architecture
@@ -9,7 +8,7 @@ from simfl.core.guard import asking, blaming
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build, example_input, takes_tokens
-from simfl.training.measure import profile_layer
+from simfl.training.measure import profile_width
 
 INPUTS = 2
 """Enough to see that the first dimension of the outputs is that of the inputs."""
@@ -45,11 +44,4 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
             f"({INPUTS}, {classes}), one for each class, but gives "
             f"{tuple(returned) if isinstance(returned, torch.Size) else returned}"
         )
-    return Architecture(_hidden(module), takes_tokens(module), has_batch_norm(module))
-
-
-def _hidden(module: nn.Module) -> int:
-    try:
-        return profile_layer(module).out_features
-    except InputError:
-        return 0
+    return Architecture(profile_width(module), takes_tokens(module), has_batch_norm(module))

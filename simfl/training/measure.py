@@ -73,6 +73,14 @@ def profile_layer(module: nn.Module) -> nn.Linear:
     return layers[0]
 
 
+def profile_width(module: nn.Module) -> int:
+    """Return how many numbers a profile has: the units of FC-1 (0: there is none)."""
+    try:
+        return profile_layer(module).out_features
+    except InputError:
+        return 0
+
+
 def mean_gradient(
     program: Program, loss: Loss, x: torch.Tensor, y: torch.Tensor
 ) -> NDArray[np.float32]:

@@ -5,7 +5,7 @@ know: sizes that clients reported, losses and updates that arrived, how long ans
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
@@ -57,6 +57,14 @@ class Reports:
     clients: Ids
     values: Floats
     durations_s: Floats | None = None
+
+    @classmethod
+    def unknown(
+        cls, probe: Probe, clients: Sequence[int], durations_s: Sequence[float]
+    ) -> "Reports":
+        """Return answers whose content nobody has computed; how long they took is known."""
+        nothing = np.full(len(clients), np.nan)
+        return cls(probe, np.array(clients, dtype=np.int64), nothing, np.array(durations_s))
 
 
 Answers = tuple[Reports, ...]
