@@ -7,7 +7,6 @@ its work should take, is replaced and its group computed again, in halves: order
 """
 
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from simfl.training.executors.sums import Sum
 if TYPE_CHECKING:
     import torch
 
+    from simfl.training.executors.sharing import Packed
     from simfl.training.executors.worker import Worker
     from simfl.training.task import Task
 
@@ -82,10 +82,10 @@ class Processes(Executor):
         None, ge=1, description="worker processes, one thread each (default: one per core)"
     )
 
-    _pack: "tuple[bytes, list[int]] | None" = PrivateAttr(None)
+    _pack: "Packed | None" = PrivateAttr(None)
     _pool: "list[Worker]" = PrivateAttr(default_factory=list)
     _patience: Patience = PrivateAttr(default_factory=Patience)
-    _judged: "tuple[torch.Tensor, tuple[bytes, list[int]]] | None" = PrivateAttr(None)
+    _judged: "tuple[torch.Tensor, Packed] | None" = PrivateAttr(None)
 
     @override
     def start(self, task: "Task") -> None:
@@ -199,14 +199,12 @@ class Processes(Executor):
         self._dismiss()
         self._forget_judged()
         if self._pack is not None:
-            for fd in self._pack[1]:
-                os.close(fd)
+            self._pack.close()
         self._pack = None
 
     def _forget_judged(self) -> None:
         if self._judged is not None:
-            for fd in self._judged[1][1]:
-                os.close(fd)
+            self._judged[1].close()
         self._judged = None
 
     def _compute(
@@ -271,7 +269,7 @@ class Processes(Executor):
         from simfl.training.executors.worker import Worker
 
         assert self._pack is not None
-        return Worker(*self._pack)
+        return Worker(self._pack)
 
     def _dismiss(self) -> None:
         for worker in self._pool:

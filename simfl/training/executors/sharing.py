@@ -12,6 +12,7 @@ import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,45 @@ MAPPED_BYTES = 2**20
 ALIGNED_BYTES = 64
 
 
-def pack(value: object) -> tuple[bytes, list[int]]:
-    """Return `value` pickled, and the file descriptors of its large tensors."""
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A pickle and the file descriptors of its large tensors, see `pack`."""
+
+    payload: bytes
+    fds: Sequence[int]
+
+    def unpack(self) -> Any:
+        """Return what `pack` was given; large tensors are views of shared memory."""
+        # A map is kept alive by its tensor.
+        return _unpickled(
+            self.payload,
+            lambda index: mmap.mmap(self.fds[index], os.fstat(self.fds[index]).st_size),
+        )
+
+    def send(self, channel: Connection) -> None:
+        """Send it to a process of this machine, which gets file descriptors of its own."""
+        channel.send((self.payload, len(self.fds)))
+        for fd in self.fds:
+            _send_fd(channel, fd)
+
+    def close(self) -> None:
+        """Close the file descriptors; what was unpacked stays."""
+        for fd in self.fds:
+            os.close(fd)
+
+
+def receive_packed(channel: Connection) -> Packed:
+    """Return what `Packed.send` sent."""
+    payload, n = channel.recv()
+    return Packed(payload, [recv_handle(channel) for _ in range(n)])
+
+
+def _send_fd(channel: Connection, fd: int) -> None:
+    send_handle(channel, fd, 0)  # the process is named on Windows only
+
+
+def pack(value: object) -> Packed:
+    """Return `value` pickled, its large tensors in files without names; close it in the end."""
     fds: list[int] = []
 
     def keep(flat: "torch.Tensor") -> None:
@@ -43,13 +81,7 @@ def pack(value: object) -> tuple[bytes, list[int]]:
             del shared
         fds.append(fd)
 
-    return _pickled(value, keep), fds
-
-
-def unpack(payload: bytes, fds: list[int]) -> Any:
-    """Return what `pack` was given; large tensors are views of shared memory."""
-    # A map is kept alive by its tensor.
-    return _unpickled(payload, lambda index: mmap.mmap(fds[index], os.fstat(fds[index]).st_size))
+    return Packed(_pickled(value, keep), fds)
 
 
 def send(channel: Connection, value: object) -> None:
@@ -72,7 +104,7 @@ def send(channel: Connection, value: object) -> None:
     try:
         channel.send((payload, places))
         if fd is not None:
-            send_handle(channel, fd, 0)  # the process is named on Windows only
+            _send_fd(channel, fd)
     finally:
         if fd is not None:  # whoever it was sent to may be dead
             os.close(fd)

@@ -7,11 +7,10 @@ import pickle
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any, TypeVar
 
 from simfl.core.processes import needs_main, portable, started
@@ -19,37 +18,31 @@ from simfl.core.types import Floats, Params
 from simfl.core.work import OrderBatch
 from simfl.errors import RunError, SimflError
 from simfl.training.executors import patience
-from simfl.training.executors.sharing import receive, send
+from simfl.training.executors.sharing import Packed, receive, receive_packed, send
 from simfl.training.executors.sums import add_up, models_at_once
 
 Answer = TypeVar("Answer")
-
-Packed = tuple[bytes, list[int]]
-"""A pickle and the file descriptors of its large tensors, see `sharing.pack`."""
 
 
 class Worker:
     """A process that trains orders of one task.
 
     Args:
-        payload: the task, from `sharing.pack`.
-        fds: file descriptors of its large tensors.
+        task: as it is to be sent, from `sharing.pack`.
 
     Raises:
         RunError: the machine has no room for another process.
     """
 
-    def __init__(self, payload: bytes, fds: Sequence[int]) -> None:
+    def __init__(self, task: Packed) -> None:
         # A class of the main module is found there.
         self.channel, self._process = started(
-            _serve, "simfl-worker", daemon=True, with_main=needs_main(payload)
+            _serve, "simfl-worker", daemon=True, with_main=needs_main(task.payload)
         )
         self._versions: set[int] = set()
         self._inputs: Packed | None = None
         with contextlib.suppress(OSError):  # if it is dead already, the first answer says so
-            self.channel.send((payload, len(fds)))
-            for fd in fds:
-                send_handle(self.channel, fd, self._process.pid)
+            task.send(self.channel)
 
     def ask(
         self, batch: OrderBatch, offered: Container[int], weights: Floats | None = None
@@ -67,14 +60,13 @@ class Worker:
         with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
             send(self.channel, ("train", old, replace(batch, bases=new), weights))
 
-    def ask_logits(self, inputs: "Packed", params: Params, part: slice) -> None:
+    def ask_logits(self, inputs: Packed, params: Params, part: slice) -> None:
         """Ask for the logits of rows `part` of `inputs`, which it is given once."""
         with self._kept_waiting(patience.LEAST_S), contextlib.suppress(OSError):
             if self._inputs is not inputs:
-                payload, fds = self._inputs = inputs
-                send(self.channel, ("inputs", payload, len(fds)))
-                for fd in fds:
-                    send_handle(self.channel, fd, self._process.pid)
+                self._inputs = inputs
+                send(self.channel, ("inputs",))
+                inputs.send(self.channel)
             send(self.channel, ("logits", params, part))
 
     def answer(self, patience_s: float | None = None) -> Any:
@@ -126,18 +118,15 @@ def _serve(channel: Connection) -> None:
     models: dict[int, Params] = {}
     with contextlib.suppress(EOFError, OSError):
         # Read first, import then: the parent is busy starting our colleagues.
-        payload, n = channel.recv()
-        fds = [recv_handle(channel) for _ in range(n)]
+        packed = receive_packed(channel)
         import torch
 
         from simfl.training.evaluate import logits_of
-        from simfl.training.executors.sharing import unpack
         from simfl.training.local import train
 
         torch.set_num_threads(1)
-        task = unpack(payload, fds)
-        for fd in fds:
-            os.close(fd)
+        task = packed.unpack()
+        packed.close()
         while True:
             match receive(channel):
                 case ("train", old, batch, weights):
@@ -151,11 +140,10 @@ def _serve(channel: Connection) -> None:
                         room = models_at_once(part.model_bytes)
                         adding = partial(add_up, partial(train, task), part, weights, room)
                         send(channel, attempt(adding))
-                case ("inputs", payload, n):
-                    fds = [recv_handle(channel) for _ in range(n)]
-                    judged, x = unpack(payload, fds)
-                    for fd in fds:
-                        os.close(fd)
+                case ("inputs",):
+                    packed = receive_packed(channel)
+                    judged, x = packed.unpack()
+                    packed.close()
                 case ("logits", params, part):
                     send(channel, logits_of(judged, params, x, part).cpu().numpy())
 

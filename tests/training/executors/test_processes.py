@@ -100,16 +100,15 @@ def test_killed_or_stopped_worker_is_replaced_and_its_orders_are_done_again(
 
 def test_a_stopped_worker_is_killed_that_takes_no_more_of_a_model_than_a_socket_holds(monkeypatch):
     monkeypatch.setattr(patience, "LEAST_S", 0.3)
-    payload, fds = pack(make_task(Logistic(), SIZES))
-    worker = Worker(payload, fds)
+    packed = pack(make_task(Logistic(), SIZES))
+    worker = Worker(packed)
     [stopped] = worker_pids()
     os.kill(stopped, signal.SIGSTOP)
     worker.ask(OrderBatch({0: np.zeros(1 << 21, np.float32)}, make_orders(SIZES)), ())
     assert worker.answer() is None
     worker.stop()
     assert not alive(stopped)
-    for fd in fds:
-        os.close(fd)
+    packed.close()
 
 
 @pytest.mark.parametrize("n", [32, 41, 64])

@@ -9,22 +9,20 @@ import pytest
 import torch
 
 from simfl.training.executors import sharing
-from simfl.training.executors.sharing import pack, unpack
+from simfl.training.executors.sharing import pack
 
 
 def test_large_tensors_travel_by_file_descriptor():
     big, small = torch.arange(100_000.0).view(100, 1000), torch.arange(3)
-    payload, fds = pack({"big": big.t(), "small": small})
-    assert len(payload) < 5000
-    assert len(fds) == 1
-    copy = unpack(payload, fds)
-    again = unpack(payload, fds)
+    packed = pack({"big": big.t(), "small": small})
+    assert len(packed.payload) < 5000
+    assert len(packed.fds) == 1
+    copy, again = packed.unpack(), packed.unpack()
     assert torch.equal(copy["big"], big.t())
     assert torch.equal(copy["small"], small)
     copy["big"][0, 0] = 7  # one memory, seen by all
     assert again["big"][0, 0] == 7
-    for fd in fds:
-        os.close(fd)
+    packed.close()
 
 
 def test_large_arrays_of_a_message_lie_in_memory_that_is_mapped(monkeypatch):
