@@ -21,7 +21,10 @@ def test_plain_data_is_run_and_a_folder_named_by_text_is_resumed(tmp_path: Path)
 
 def test_shares_are_taken_as_the_command_line_takes_them(tmp_path: Path) -> None:
     [result] = results = simfl.run(TINY, tmp_path)
-    assert result.reached("1%") == result.reached(0.01) is not None
+    [first, second] = result.reached("1%"), result.reached(0.01)
+    assert first is not None
+    assert second is not None
+    assert first.time_s == second.time_s
     assert simfl.compare(results, ["1%"]).targets == [0.01]
     with pytest.raises(InputError, match="did you mean '30%'"):
         simfl.compare(results, [30])

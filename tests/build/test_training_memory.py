@@ -86,7 +86,7 @@ def test_small_devices_refuse_once_and_are_counted(tmp_path: Path) -> None:
     assert set(refused.outcome) == {"skipped"}
     assert refused.client.is_unique
     assert result.summary["refused_memory"] == len(refused) > 3
-    assert refused[["download_bytes", "upload_bytes", "energy_j"]].to_numpy().sum() == 0
+    assert refused[["download_bytes", "upload_bytes"]].to_numpy().sum() == 0
     lines = (result.folder / "events.jsonl").read_text().splitlines()
     events = [json.loads(line) for line in lines]
     told = [event for event in events if event["event"] == "refused"]

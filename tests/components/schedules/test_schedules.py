@@ -75,8 +75,8 @@ def test_a_decay_by_epoch_counts_all_epochs_done() -> None:
     assert decay.multiplier(3, 1, 4) == 0.5**9
 
 
-def test_a_rate_that_grows_without_end_stays_a_number() -> None:
-    assert 1e308 < Exponential(decay=2).multiplier(5000) < math.inf
+def test_a_rate_may_grow_without_end() -> None:
+    assert Exponential(decay=2).multiplier(5000) == math.inf
 
 
 @pytest.mark.parametrize(
