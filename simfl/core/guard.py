@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -28,16 +27,10 @@ _ASKED: list[Asked] = []
 """Whose code was asked for what and has not returned yet, the innermost last."""
 
 
-def at_work(thread: int) -> str:
-    """Return in which user's code a thread is, and what was asked of it ("": in none)."""
-    frame, values = sys._current_frames().get(thread), list[object]()
-    while frame is not None:
-        values += frame.f_locals.values()
-        frame = frame.f_back
+def at_work() -> str:
+    """Return in which user's code this process is, and what was asked of it ("": in none)."""
     for components, doing in reversed(_ASKED):
-        own = users_own(components)
-        # A round policy is a generator: asked, and yet somebody else is at work.
-        if own and (len(components) > 1 or any(value is own[0] for value in values)):
+        if users_own(components):
             return f"{names(components)}, {doing if isinstance(doing, str) else doing()}"
     return ""
 
@@ -82,6 +75,8 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         doing: what was asked of it, such as ``choosing clients in round 3``.
         passing: what is nobody's fault, besides simfl's own errors.
         told_as: what it becomes: `InputError` as long as nothing has been run or written.
+        steps: whether the code inside is a generator's: others are at work between its steps, and
+            whoever takes them lets `at_work` tell, by `asking`.
 
     Raises:
         SimflError: of the kind `told_as`; names the exception and the user's line that raised it.
@@ -96,10 +91,11 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         *,
         passing: type[Exception] = SimflError,
         told_as: type[SimflError] = ComponentError,
+        steps: bool = False,
     ) -> None:
         self._component, self._doing = component, doing
         self._passing, self._told_as = passing, told_as
-        self._asked = (component,), doing
+        self._asked: Asked = () if steps else (component,), doing
 
     def __enter__(self) -> None:
         _ASKED.append(self._asked)

@@ -53,7 +53,7 @@ class Reporter:
 
     def __init__(self, tell: Tell) -> None:
         self._server: Server | None = None
-        self._tell, self._thread = tell, threading.get_ident()
+        self._tell = tell
         self._progress = Progress()
         self._began = self._moved = time.perf_counter()
         self._told = 0.0
@@ -80,7 +80,7 @@ class Reporter:
             now = time.perf_counter()
             if now - self._moved >= SILENCE_S:
                 with contextlib.suppress(RuntimeError):  # what it looks at changes meanwhile
-                    waits_for = at_work(self._thread) or self._waits_for()
+                    waits_for = at_work() or self._waits_for()
                     self._report(waits_for=shorten(waits_for, MOST_TEXT, placeholder="..."))
 
     def _waits_for(self) -> str:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from simfl.components.workloads.base import Workload
 from simfl.core.circumstances import Circumstances
-from simfl.core.guard import blaming, expect, users_own
+from simfl.core.guard import Doing, asking, blaming, expect, users_own
 from simfl.core.registry import Component, Registry
 from simfl.core.units import Duration
 from simfl.sim.server.deadlines import Deadline
@@ -157,19 +157,23 @@ def _changed(
 
 
 def _run(policy: RoundPolicy, server: Server) -> Process:
-    with blaming(policy, lambda: f"in round {server.state.round}", passing=simpy.Interrupt):
+    def doing() -> str:
+        return f"in round {server.state.round}"
+
+    with blaming(policy, doing, passing=simpy.Interrupt, steps=True):
         process = policy.run(server)
         expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
-        yield from _watched(process) if users_own([policy]) else process
+        yield from _watched(policy, process, doing) if users_own([policy]) else process
         expect(server.finished, "rounds until `server.finished`", "an end before that")
 
 
-def _watched(process: Process) -> Process:
+def _watched(policy: RoundPolicy, process: Process, doing: Doing) -> Process:
     """Do as `process` does, as long as it yields events: SimPy would blame nobody for others."""
     step: Callable[[], simpy.Event] = partial(next, process)
     while True:
         try:
-            event = step()
+            with asking([policy], doing):
+                event = step()
         except StopIteration:
             return
         expect(isinstance(event, simpy.Event), "events to wait for", f"{event!r}")
