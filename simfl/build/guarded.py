@@ -57,11 +57,6 @@ class _Links(Links):
             expect(isinstance(links, Links), "links of the fleet", links)
         self._owner, self._links = owner, links
 
-    @property
-    @override
-    def lone(self) -> bool:
-        return self._links.lone
-
     @override
     def order(self) -> None:
         with blaming(self._owner, "taking note of an order"):

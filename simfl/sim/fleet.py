@@ -180,7 +180,3 @@ class Fleet:
         It is the first at which somebody is, unless batteries keep devices away for longer.
         """
         return min(group.schedule.next_online_s(now_s) for group in self.groups)
-
-    def transfer_s(self, size: int, bps: Floats) -> Floats:
-        """Return `(n,)` seconds to move `size` bytes alone on every link, latency included."""
-        return self.latency_s + 8 * size / bps

@@ -82,6 +82,14 @@ class NetworkContract(ComponentContract):
             assert end_s is not None, "it never ended"
             assert end_s >= start[0] + links.expected_s(*start[1:]) - 1e-6
 
+    def test_all_are_expected_as_each(self) -> None:
+        """To the last bit."""
+        _, links = self.bound()
+        for way in ("down", "up"):
+            for size in (0, 1000):
+                each_s = [links.expected_s(device, way, size) for device in range(DEVICES)]
+                assert links.all_expected_s(DEVICES, way, size).tolist() == each_s
+
     def test_more_bytes_never_take_less_time(self) -> None:
         """In either direction."""
         _, links = self.bound()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
+import numpy as np
 import simpy
 
 from simfl.core.registry import Component, Registry
@@ -63,17 +64,16 @@ class Links(ABC):
         None where links are shared, so that what others do can change it, or where it is drawn.
         """
 
-    @property
-    def lone(self) -> bool:
-        """Whether `expected_s` is nothing but latency and bytes over the device's own rate."""
-        return False
-
     @abstractmethod
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
         """Return how long it takes with every link to itself (for planning and deadlines).
 
         At nominal rates: what varies over time is not known beforehand.
         """
+
+    def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
+        """Return `(n,)` `expected_s` of devices 0 to ``n - 1``, to the same bits."""
+        return np.array([self.expected_s(device, direction, size) for device in range(devices)])
 
     def order(self) -> None:
         """Take note that the server gives an order now."""

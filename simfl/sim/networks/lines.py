@@ -3,7 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from simfl.core.types import Ids
+import numpy as np
+
+from simfl.core.types import Floats, Ids
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
@@ -47,7 +49,6 @@ class Lines:
             self._server = Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)
         else:
             self._server = Line(timeline, _link(bps[0], buffer), bps[:1], rates[:1])
-        self.shared = self._server is not None or any(limited)
 
     def cell(self, device: int) -> int:
         """Return the cell of `device`, -1 if there is none."""
@@ -64,6 +65,11 @@ class Lines:
         """Return the narrowest capacity beside the device's own."""
         cell = self.cell(device)
         return self._server_bps if cell < 0 else min(self._server_bps, self._cells_bps[cell])
+
+    def all_bps(self) -> Floats:
+        """Return `(n,)` the same of every device, or `(1,)` where there are no cells."""
+        narrowest = np.minimum([*self._cells_bps, math.inf], self._server_bps)
+        return narrowest[self._cells] if self._cells_bps else narrowest  # -1: the last
 
 
 def _link(bps: float, buffer: float) -> FairLink | BufferedLink:

@@ -52,6 +52,10 @@ class PolledLinks(Links):
         return self._links.expected_s(device, direction, size)
 
     @override
+    def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
+        return self._links.all_expected_s(devices, direction, size)
+
+    @override
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
         if direction == "down":
             return _Download(self._timeline, self, device, size)

@@ -159,7 +159,6 @@ class Shared(Network):
             variation,
             self.initial_window,
             self.message_overhead / gross,
-            plain=gross == 1 and not self.initial_window and not self.message_overhead,
         )
         if self.polling:
             return PolledLinks(timeline, links, self.polling, latency_s)
@@ -178,18 +177,13 @@ class _SharedLinks(Links):
         variation: Variation | None,
         window: float,
         added: float,
-        plain: bool,
     ) -> None:
-        self._window, self._added, self._plain = window, added, plain
+        self._window, self._added = window, added
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
         self._lines = lines
         self._variation = variation
-
-    @property
-    def lone(self) -> bool:
-        return self._plain and not any(lines.shared for lines in self._lines.values())
 
     def _total(self, size: int) -> float:
         """Return how many bytes move for a message of `size`."""
@@ -209,6 +203,13 @@ class _SharedLinks(Links):
         bps = min(own_bps, self._lines[direction].bps(device))
         total = self._total(size)
         return self._before_s(device, total, own_bps) + 8 * total / bps
+
+    @override
+    def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
+        if self._window:
+            return super().all_expected_s(devices, direction, size)
+        bps = np.minimum(self._device_bps[direction], self._lines[direction].all_bps())
+        return self._latency_s + 8 * self._total(size) / bps
 
     def _before_s(self, device: int, total: float, bps: float) -> float:
         """Return how long a transfer takes besides moving its bytes."""

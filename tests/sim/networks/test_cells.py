@@ -72,7 +72,6 @@ def test_who_is_in_no_cell_meets_nobody() -> None:
     links = bind(timeline, [0, 0, -1], latency=0.5, bps=8000.0)
     assert links.duration_s(0, "down", 1000) is None
     assert links.duration_s(2, "down", 1000) == links.expected_s(2, "down", 1000) == 1.5
-    assert not links.lone
     assert ends(timeline, [links.transfer(i, "down", 1000) for i in range(3)]) == [2.5, 2.5, 1.5]
 
 
@@ -124,11 +123,20 @@ def test_bytes_are_conserved_whatever_is_aborted(seed: int, limited: bool) -> No
     assert 0 <= 1000 * timeline.now - sum(moved) <= 20
 
 
+@pytest.mark.parametrize("server", [{}, {"server_uplink": "700 B/s"}, {"initial_window": "1 kB"}])
+def test_all_are_expected_as_each_in_its_cell_or_none(server: dict[str, Any]) -> None:
+    links = bind(Timeline(), [-1, 0, 0, -1], **server, latency=0.5, bps=6100.0)
+    each_s = [links.expected_s(device, "up", 999) for device in range(4)]
+    assert links.all_expected_s(4, "up", 999).tolist() == each_s
+    assert len(set(each_s)) == 2
+    down_s = [links.expected_s(device, "down", 999) for device in range(4)]
+    assert links.all_expected_s(4, "down", 999).tolist() == down_s
+
+
 def test_a_cell_without_limits_changes_nothing() -> None:
     network = networks.parse({"name": "shared", "cells": {"mast": {}}})
     one = np.ones(1)
     links = network.bind(Timeline(), 8 * one, 8 * one, one, cells=np.zeros(1, dtype=np.int64))
-    assert links.lone
     assert links.duration_s(0, "down", 3) == 4.0
 
 

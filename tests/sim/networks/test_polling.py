@@ -125,5 +125,4 @@ def test_planning_does_not_count_on_waiting_and_protocols_still_take_time() -> N
     timeline, links = bind(overhead="10%")
     assert links.expected_s(0, "down", SIZE) == pytest.approx(1.1)
     assert links.duration_s(0, "down", SIZE) is None
-    assert not links.lone
     assert end_s(timeline, links.transfer(0, "down", SIZE)) == pytest.approx(1.1)

@@ -190,7 +190,6 @@ def test_a_network_of_ones_own_is_asked_how_long_the_full_workload_takes() -> No
 def test_overhead_takes_time_on_every_link_and_is_not_booked() -> None:
     timeline = Timeline()
     links = bind(timeline, latency=0.5, overhead="25%", server_downlink="6 kbit/s")
-    assert not links.lone
     assert links.duration_s(0, "down", 1000) == links.expected_s(0, "down", 1000) == 0.5 + 1.25
     assert links.expected_s(0, "up", 1000) == 0.5 + 2.5
     shared = [links.transfer(device, "up", 1000) for device in range(2)]
@@ -204,7 +203,6 @@ def test_overhead_of_messages_takes_time_on_every_link_and_is_not_booked() -> No
     timeline = Timeline()
     options: dict[str, Any] = {"overhead": "25%", "server_downlink": "6 kbit/s"}
     links = bind(timeline, latency=0.5, message_overhead="250 B", **options)
-    assert not links.lone
     assert links.duration_s(0, "down", 1000) == links.expected_s(0, "down", 1000) == 0.5 + 1.5
     assert links.duration_s(0, "down", 0) == 0.5 + 0.25
     assert links.expected_s(0, "up", 1000) == 0.5 + 3.0

@@ -67,7 +67,6 @@ def test_a_transfer_waits_before_it_moves_bytes(server_uplink: str) -> None:
     assert wait_s == pytest.approx(2 - (2000 - PACKET) / 1000)
     assert links.expected_s(0, "down", 10_000) == pytest.approx(11 + wait_s)
     assert links.duration_s(0, "down", 10_000) is None
-    assert not links.lone
     [end_s] = ends(timeline, [links.transfer(0, "down", 10_000)])
     assert end_s == pytest.approx(11 + wait_s)
 
