@@ -1,5 +1,6 @@
 """Measured against simulated: the same scenario, run for real and on simfl's clock."""
 
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +24,16 @@ from testbed.journals import Run
 from testbed.latency import latencies
 from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
-from testbed.orders import PHASES, first_swap, kept, orders, outcomes, participations, updates
+from testbed.orders import (
+    PHASES,
+    first_swap,
+    kept,
+    orders,
+    outcomes,
+    participations,
+    served,
+    updates,
+)
 from testbed.simulated import shaken, simulate
 from testbed.wire import FLOWER, GRPC, INITIAL_WINDOW, NOTHING, Overhead, composition, wire_errors
 
@@ -229,6 +239,7 @@ def told(
         "waits": waits(real),
         "given_waits": given_waits(given, stated),
         "swap": first_swap(real, stated),
+        "served": served(real, stated) if min(_server(scenario)) < math.inf else {},
         "updates": updates(real),
         "simulated_updates": updates(stated),
         "trained_s": float(real.clients.trained_s.max()),

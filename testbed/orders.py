@@ -79,6 +79,26 @@ def first_swap(real: Run, simulated: Run) -> dict[str, float]:
     return {}
 
 
+def served(real: Run, simulated: Run) -> dict[str, dict[str, list[float]]]:
+    """Return how long moving bytes takes the client with the lowest id, and all others.
+
+    The server sends orders in that order.  Of a client's first participation, where nobody has
+    anything under way but what others begin with it.
+
+    Returns:
+        `measured` and `simulated`: by phase, the seconds of the first and the others' mean.
+    """
+    found = {}
+    for way, run in (("measured", real), ("simulated", simulated)):
+        table = participations(run, range(len(run.rounds)))
+        begun = table.xs(0, level="turn").sort_index()
+        found[way] = {
+            phase: [float(begun[f"{phase}_s"].iloc[0]), float(begun[f"{phase}_s"].iloc[1:].mean())]
+            for phase in ("download", "upload")
+        }
+    return found
+
+
 def updates(real: Run) -> list[list[Any]]:
     """Return what is kept of every participation, as JSON can hold it: columns of `UPDATE`."""
     kept = participations(real, range(len(real.rounds))).reset_index()[UPDATE]
@@ -104,7 +124,9 @@ def repeated(
         `runs`: how many; `mean_round`: mean absolute difference of two runs' rounds, in mean
         rounds, `orders` and `outcomes` as in `Errors`, each the mean of all pairs; `furthest`: the
         largest `mean_round` of a pair; `simulated`: means of the same of the simulation and each
-        run; `within`: share of rounds whose simulated length is in the range of the real ones.
+        run; `within`: share of rounds whose simulated length is in the range of the real ones;
+        `settled`: share of rounds simulated as all real runs have them, where these agree (see
+        `settled`).
     """
     runs = [run for run in runs if len(run["ends_s"]) == len(runs[0]["ends_s"])]
     if len(runs) < 2:
@@ -119,19 +141,38 @@ def repeated(
         "furthest": float(pairs.mean_round.max()),
         "simulated": pd.DataFrame([_apart(simulated, run) for run in runs]).mean().to_dict(),
         "within": float(within.mean()),
+        "settled": settled([_table(run) for run in runs], _table(simulated), len(lasts_s[0])),
     }
+
+
+def settled(reals: Sequence[pd.DataFrame], simulated: pd.DataFrame, rounds: int) -> float:
+    """Return the share of rounds in which the simulation contradicts nothing that real runs settle.
+
+    What they order both ways is a tie within the measurement's noise.  Settled are two updates that
+    every run has in one order, an update that every run has in a round, and one that none has.
+    """
+    return float(np.mean([_settled(reals, simulated, number) for number in range(rounds)]))
+
+
+def _settled(reals: Sequence[pd.DataFrame], simulated: pd.DataFrame, number: int) -> bool:
+    mine, runs = _arrivals(simulated, number), [_arrivals(real, number) for real in reals]
+    everywhere, anywhere = set.intersection(*map(set, runs)), set.union(*map(set, runs))
+    if not everywhere <= set(mine) <= anywhere:
+        return False
+    later = [(i, j) for i in everywhere for j in everywhere if mine[i] - mine[j] > NOISE_S]
+    return not any(all(run[j] - run[i] > NOISE_S for run in runs) for i, j in later)
 
 
 def _lasts_s(run: Mapping[str, Any]) -> Floats:
     return np.diff([0.0, *run["ends_s"]])
 
 
+def _table(run: Mapping[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(run["updates"], columns=UPDATE).set_index(["client", "turn"])
+
+
 def _apart(run: Mapping[str, Any], real: Mapping[str, Any]) -> dict[str, float]:
-    lasts_s = _lasts_s(real)
-    a, b = (
-        pd.DataFrame(each["updates"], columns=UPDATE).set_index(["client", "turn"])
-        for each in (run, real)
-    )
+    lasts_s, a, b = _lasts_s(real), _table(run), _table(real)
     every = range(len(lasts_s))
     return {
         "mean_round": float(np.abs(_lasts_s(run) - lasts_s).mean() / lasts_s.mean()),

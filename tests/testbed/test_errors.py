@@ -1,6 +1,7 @@
 """What the comparison tells of two runs of which it is known how they differ."""
 
 import json
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[
 
 from testbed.compare import errors
 from testbed.journals import Run, read
-from testbed.orders import NOISE_S, first_swap, kept, repeated
+from testbed.orders import NOISE_S, first_swap, kept, repeated, served
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
     FLOWER,
@@ -138,6 +139,16 @@ def test_what_packets_and_bytes_were_is_told_apart() -> None:
     assert parts["again"] == pytest.approx(twice * (SEGMENT + HEADERS) / booked)
 
 
+def test_the_first_client_and_all_others_are_told_apart_behind_links_that_are_shared() -> None:
+    found = served(made(last_s=4.0), made(last_s=3.5))
+    assert found["measured"] == {"download": [1.0, 1.0], "upload": pytest.approx([0.9, 2.0])}
+    assert found["simulated"]["upload"] == pytest.approx([0.9, 1.5])
+    text = tables([told("fine", 0.01, 0.001) | {"served": found}, told("alone", 0.01, 0.001)])
+    row = "1000 ms | 1000 ms | 1000 ms | 1000 ms | 900 ms | 2000 ms | 900 ms | 1500 ms"
+    assert f"| fine | {row} |" in text
+    assert text.count(row) == 1
+
+
 def test_the_seconds_of_a_quota_are_told_apart_and_what_they_would_be_with_the_cpu_needed() -> None:
     parts = {"throttled_s": 1.0, "waited_s": 0.5, "loop_s": 0.002}
     slow = {"client": 0, "round": 0, "given_s": 2.0, "compute_s": 2.5, "cpu_s": 0.5} | parts
@@ -161,6 +172,7 @@ def told(name: str, given: float, calibrated: float, down: float = 0.0) -> dict[
     apart = {"mean_round": given, "orders": 1.0, "outcomes": 0.5}
     nearer = {**apart, "mean_round": calibrated}
     again = {"repeated": {**apart, "runs": 3, "furthest": 0.02, "simulated": nearer, "within": 0.5}}
+    again["repeated"]["settled"] = 0.96 if name == "fine" else 0.9
     kept["latency_s"] = [1.2e-5, 0.0804]
     kept["shaken"] = {"mean_round": 0.001, "orders": 1.0}
     return {"name": name, "plain": found, "stated": found} | again | fitted | kept
@@ -174,7 +186,7 @@ def test_real_runs_are_held_against_each_other_and_the_simulation_against_them()
     assert repeated([first], first) is None
     assert repeated([first, {**slower, "ends_s": [1.0, 2.0]}], first) is None
     same = {"mean_round": 0, "orders": 1, "outcomes": 1}
-    found = {"runs": 2, **same, "furthest": 0, "simulated": same, "within": 1}
+    found = {"runs": 2, **same, "furthest": 0, "simulated": same, "within": 1, "settled": 1}
     assert repeated([first, first], first) == found
     again = repeated([first, slower, late], first)
     assert again is not None
@@ -195,10 +207,35 @@ def test_a_simulated_round_is_in_the_range_of_the_real_ones(last_s: float, withi
     assert again["within"] == within
 
 
+@pytest.mark.parametrize(
+    ("simulated", "agrees"),
+    [
+        ([1.0, 2.0, 3.0], True),
+        ([1.0, 3.0, 2.0], True),  # the real runs have the last two both ways
+        ([2.0, 1.0, 3.0], False),  # none of them has the second before the first
+        ([1.0, 1.0 - NOISE_S / 2, 3.0], True),  # a tie
+        ([1.0, 2.0, None], False),  # all of them have the third
+        ([1.0, 2.0, 3.0, 4.0], False),  # none of them has a fourth
+    ],
+)
+def test_what_all_real_runs_agree_on_is_held_against_the_simulation(
+    simulated: list[float | None], agrees: bool
+) -> None:
+    def run(*ends_s: float | None) -> dict[str, Any]:
+        ends = enumerate(ends_s)
+        rows = [[i, 0, 0, "late" if s is None else "arrived", s or math.nan] for i, s in ends]
+        return {"ends_s": [5.0], "updates": rows}
+
+    again = repeated([run(1.0, 2.0, 3.0), run(1.0, 3.0, 2.5)], run(*simulated))
+    assert again is not None
+    assert again["settled"] == agrees
+
+
 def test_the_verdict_names_who_misses_a_target(tmp_path: Path) -> None:
     text = tables([told("fine", 0.01, 0.001), told("far", 0.07, 0.03, down=-0.02)])
     assert "| fine | 1.0% | 1.0% | 0.1% | 1.0% | 0.1% | 100% | 0.012 to 80 ms | 0 to 2 |" in text
-    assert "| far | 3 | 7.0% | 2.0% | 3.0% | 50% | 100% | 100% | 50% | 50% |" in text
+    assert "| far | 3 | 7.0% | 2.0% | 3.0% | 50% | 100% | 100% | 50% | 50% | 90% |" in text
+    assert "one way and another aside: 1 of 2; not far (90.0%)." in text
     assert "one of these from another: 0 of 1; not far (3.0%)." in text
     assert "rounds within 5%: 1 of 2; not far (7.0%). In the mean 4.0%, not within 2%." in text
     assert "further apart than 5%: 1 of 1. In the mean 1.0%, within 2%." in text
