@@ -41,6 +41,9 @@ class Layers(Model):
         return nn.Sequential(*self.layers)
 
 
+FEW = Layers(layers=(nn.Conv2d(3, 5, 3, padding=1), nn.Flatten(), nn.Linear(5 * 7 * 8, 5)))
+
+
 def compiled(module, shape):
     """Return the kernel of a module that has one."""
     kernel = compiled_kernel(module, shape)
@@ -55,7 +58,8 @@ def networks(draw):
     shape, before = (channels, side, side), channels
     layers: list[nn.Module] = []
     for _ in range(draw(st.integers(0, 2))):
-        outputs, kernel = draw(st.integers(1, 70)), draw(st.sampled_from([1, 2, 3]))
+        outputs = draw(st.integers(1, 8) | st.integers(9, 70))  # few are computed otherwise
+        kernel = draw(st.sampled_from([1, 2, 3]))
         padding = draw(st.integers(0, kernel - 1))
         if side + 2 * padding - kernel + 1 < 2:
             break
@@ -120,6 +124,7 @@ def test_a_step_of_any_network_is_that_of_torch(network, seed):
         Perceptron(dropout=0.3),
         Convolutional(dropout=0.5),
         *(models.parse(name) for name in ("dp3s_cnn", "fedacs_cnn", "fedcor_mlp")),
+        Layers(layers=(nn.Conv2d(1, 7, 4, padding=2), nn.Flatten(), nn.Linear(7 * 29 * 29, 10))),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -140,10 +145,37 @@ def test_every_instruction_set_computes_the_same_bits(model, monkeypatch):
     assert len(set(found)) == 1
 
 
+@pytest.mark.parametrize("outputs", range(1, 9))
+@pytest.mark.parametrize("pool", [1, 2, 3])
+def test_few_outputs_have_the_same_bits_as_among_many(outputs, pool):
+    shape, side = (3, 11, 11), (11 + 4 - 2) // pool
+    few = nn.Conv2d(3, outputs, 3, padding=2)
+    many = nn.Conv2d(3, 20, 3, padding=2)
+    head, wide_head = nn.Linear(outputs * side**2, 4), nn.Linear(20 * side**2, 4)
+    with torch.no_grad():
+        for own, others in zip(few.parameters(), many.parameters(), strict=True):
+            others[:outputs] = own
+        wide_head.weight.zero_()[:, : head.in_features] = head.weight
+        wide_head.bias.copy_(head.bias)
+    x = torch.randn(5, *shape, generator=torch.Generator().manual_seed(outputs))
+    found = []
+    for parts in ((few, head), (many, wide_head)):
+        pooled = [nn.MaxPool2d(pool)] if pool > 1 else []
+        module = nn.Sequential(parts[0], nn.ReLU(), *pooled, nn.Flatten(), parts[1])
+        params = torch.cat([p.detach().flatten() for p in module.parameters()])
+        found.append(compiled(module, shape).logits(params, x, np.arange(5)))
+    assert torch.equal(*found)
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     pictures=st.sampled_from(
-        [(Perceptron(), (1, 9, 12)), (Perceptron(), (3, 5, 4)), (Convolutional(), (3, 8, 8))]
+        [
+            (Perceptron(), (1, 9, 12)),
+            (Perceptron(), (3, 5, 4)),
+            (Convolutional(), (3, 8, 8)),
+            (FEW, (3, 7, 8)),
+        ]
     ),
     crop=st.integers(0, 20),
     flip=st.booleans(),

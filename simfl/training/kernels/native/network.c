@@ -5,6 +5,7 @@
  * floats a pixel, the rest of which is zero or never looked at. */
 
 #include "network.h"
+#include "pixels.h"
 #include "products.h"
 
 #include <math.h>
@@ -29,6 +30,10 @@ static long convolution_terms(const Convolution *c) {
     return (long)c->kernel * c->kernel * c->channels;
 }
 
+/* Whether the first layer's outputs are so few that its pixels are taken side by side. */
+static int by_pixels(const Network *n) { return n->convolutions && padded(n->convolution[0].outputs) == PAD; }
+static long framed_pixels(const Convolution *c) { return (long)out_height(c) * framed_width(c); }
+
 /* Numbers of all parameters: per layer the weights, then a bias for each (padded) output. */
 static long parameters(const Network *n) {
     long size = 0;
@@ -44,6 +49,7 @@ static long parameters(const Network *n) {
 typedef struct {
     float *inputs[MOST_LAYERS];     /* (batch, framed_size) of each convolution */
     uint8_t *winners[MOST_LAYERS];  /* (batch, pooled_size): who was largest in its square */
+    float *planes;                  /* (channels, height, width), border included, one picture */
     float *output;                  /* (pixels, padded outputs) of a convolution, one picture */
     float *deltas;                  /* (delta_size), one picture */
     float *belows[MOST_LAYERS];     /* (batch, framed_size): what goes back to the inputs */
@@ -95,6 +101,11 @@ static long lay_out(Memory *m, const Network *n, int batch, char *base) {
     }
     m->flat[n->linears] = floats(&at, batch * m->pitch[n->linears]);
     m->back[n->linears] = floats(&at, batch * m->pitch[n->linears]);
+    if (by_pixels(n)) {
+        const Convolution *c = &n->convolution[0];
+        output = largest(output, (framed_pixels(c) + MOST_PIXELS) * PAD);
+        m->planes = floats(&at, framed_size(c) + MOST_PIXELS);
+    }
     m->output = floats(&at, output);
     m->deltas = floats(&at, delta);
     m->columns = floats(&at, window);
@@ -132,16 +143,25 @@ static void convolve(Memory *m, const Convolution *c, const float *input, const 
     multiply((int)pixels(c), window, m->rows, weights, columns, bias, m->output, columns);
 }
 
+/* The same of the picture in `planes`; the border's pixels are in the output, too. */
+static void convolve_few(Memory *m, const Convolution *c, const float *weights) {
+    long line = framed_width(c), plane = line * (c->height + 2 * c->padding);
+    const float *bias = weights + convolution_terms(c) * PAD;
+    Square square = {c->kernel, c->channels, line, plane};
+    convolve_pixels(framed_pixels(c), c->outputs, square, m->planes, weights, bias, m->output);
+}
+
 /* Store the first `count` of eight numbers. */
 static void store(float *to, narrow value, int count) {
     if (count >= 8) *(narrow *)to = value;
     else for (int i = 0; i < count; i++) to[i] = value[i];
 }
 
-/* Pool and rectify `output` into lines `skip` floats apart; note who won, NOBODY beside the outputs. */
+/* Pool and rectify `output`, lines of `width` pixels, into lines `skip` floats apart; note who won,
+ * NOBODY beside the outputs. */
 #define NOBODY 255
-static void pool(const Memory *m, const Convolution *c, float *into, long skip, uint8_t *winners) {
-    int columns = padded(c->outputs), width = out_width(c), side = c->pool;
+static void pool(const Memory *m, const Convolution *c, int width, float *into, long skip, uint8_t *winners) {
+    int columns = padded(c->outputs), side = c->pool;
     const choices places = {0, 1, 2, 3, 4, 5, 6, 7};
     for (int y = 0; y < pooled_height(c); y++)
         for (int x = 0; x < pooled_width(c); x++, winners += columns) {
@@ -305,8 +325,9 @@ static void cut(const Crops *c, int row, const float *x, float *into, Strides s)
         }
 }
 
-/* Bring the picture of a row into the first layer's input; return where a linear layer finds it. */
-static const float *picture(Memory *m, const Network *n, const Crops *crops, int row, const float *x) {
+/* Bring the picture of a row into the first layer's input; return where a linear layer finds it.
+ * Who takes pixels side by side needs it otherwise only where its gradient is asked for. */
+static const float *picture(Memory *m, const Network *n, const Crops *crops, int row, const float *x, int learning) {
     float *flat = m->flat[0] + row * m->pitch[0];
     const Convolution *c = &n->convolution[0];
     if (!n->convolutions && !crops) return x;
@@ -317,7 +338,11 @@ static const float *picture(Memory *m, const Network *n, const Crops *crops, int
     const Crops whole = {.channels = c->channels, .height = c->height, .width = c->width};
     Strides strides = {c->channels, (long)framed_width(c) * c->channels, 1};
     float *frame = m->inputs[0] + row * framed_size(c), *corner = frame + c->padding * (strides.line + strides.pixel);
-    cut(crops ? crops : &whole, row, x, corner, strides);
+    if (by_pixels(n)) {
+        Strides plain = {1, framed_width(c), (long)framed_width(c) * (c->height + 2 * c->padding)};
+        cut(crops ? crops : &whole, row, x, m->planes + c->padding * (plain.line + 1), plain);
+    }
+    if (learning || !by_pixels(n)) cut(crops ? crops : &whole, row, x, corner, strides);
     return flat;
 }
 
@@ -348,17 +373,18 @@ static const float *coming_back(const Memory *m, const Network *n, int i, int r,
 }
 
 static const float *forward(Memory *m, const Network *n, const float *params, const float *x, long row_size,
-                            const int64_t *rows, int count, const float *masks, const Crops *crops) {
+                            const int64_t *rows, int count, const float *masks, const Crops *crops, int learning) {
     for (int r = 0; r < count; r++) {
         const float *at = params;
-        m->first[r] = picture(m, n, crops, r, x + rows[r] * row_size);
+        m->first[r] = picture(m, n, crops, r, x + rows[r] * row_size, learning);
         for (int i = 0; i < n->convolutions; i++) {
             const Convolution *c = &n->convolution[i];
-            float *input = m->inputs[i] + r * framed_size(c);
+            int few = !i && by_pixels(n);
             long skip;
-            convolve(m, c, input, at);
+            if (few) convolve_few(m, c, at);
+            else convolve(m, c, m->inputs[i] + r * framed_size(c), at);
             float *into = destination(m, n, i, r, &skip);
-            pool(m, c, into, skip, m->winners[i] + r * pooled_size(c));
+            pool(m, c, few ? framed_width(c) : out_width(c), into, skip, m->winners[i] + r * pooled_size(c));
             at += (convolution_terms(c) + 1) * padded(c->outputs);
         }
     }
@@ -574,7 +600,7 @@ void NAMED(simfl_train_, LEVEL)(const Network *n, const Settings *s, char *memor
         for (int step = 0; step < all->steps[client]; step++) {
             int count = (int)*sizes++;
             const float *logits = forward(&m, n, m.params, all->x, all->row_size, rows, count, masks,
-                                          all->crops ? &crops : NULL);
+                                          all->crops ? &crops : NULL, 1);
             cross_entropy(&m, n, logits, all->labels, rows, weights, count, s->smoothing);
             double mean = 0.0, mean_square = 0.0;
             for (int r = 0; r < count; r++) {
@@ -606,7 +632,7 @@ void NAMED(simfl_infer_, LEVEL)(const Network *n, char *memory, int batch, const
     int outputs = n->linear[n->linears - 1].outputs, columns = padded(outputs);
     for (long done = 0; done < count; done += batch) {
         int now = count - done < batch ? (int)(count - done) : batch;
-        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL, NULL);
+        const float *some = forward(&m, n, m.params, x, row_size, rows + done, now, NULL, NULL, 0);
         for (int r = 0; r < now; r++)
             memcpy(logits + (done + r) * outputs, some + (long)r * columns, sizeof(float) * outputs);
     }
