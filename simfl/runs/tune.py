@@ -31,7 +31,7 @@ from simfl.runs.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.scenario import read
-from simfl.scenario.tune import Range
+from simfl.scenario.tune import Range, Tune
 from simfl.scenario.variants import try_out
 
 if TYPE_CHECKING:
@@ -163,6 +163,24 @@ def _suggest(asked: "Asked", path: str, choice: Range | Sequence[Any]) -> Any:
     return choice.written(asked.suggest_float(path, low, high, log=choice.log))
 
 
+def _refuse_unknown(spec: Tune, scenario: Scenario) -> None:
+    """Refuse a choice of which nobody will know what it is judged by.
+
+    Raises:
+        ScenarioError: naming what asks for it.
+    """
+    loss = scenario.training.loss
+    if spec.measured == "accuracy" and not loss.has_accuracy:
+        raise ScenarioError(f"tune.objective: loss {loss.name!r} has no accuracy")
+    asked = {"objective": [spec.measured], "under": spec.limits}
+    for key, names in asked.items():
+        if "energy" in names and not scenario.powered:
+            raise ScenarioError(
+                f"tune.{key}: no group of the fleet says what `power` it takes, so that no energy "
+                "is known"
+            )
+
+
 class _Study:
     """Tries choices.
 
@@ -201,12 +219,6 @@ class _Study:
             raise InputError(
                 f"{self.spec.objective!r} needs training, which --time-only leaves out"
             )
-        for path, name in (("objective", measured), *(("under", n) for n in self.spec.limits)):
-            if name == "energy" and not (self.base.powered or self.base.variants):
-                raise InputError(
-                    f"tune.{path}: no group of the fleet says what `power` it takes, so that no "
-                    "energy is known"
-                )
         self.folder = out or Path("runs") / f"{self.base.name}-tuning"
         self.gap = 1.0
         self._document, self._variant = document, variant
@@ -267,10 +279,8 @@ class _Study:
             for job in asked
         ]
         refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
-        if self.spec.measured == "accuracy":
-            for loss in (job.scenario.training.loss for job in todo):
-                if not loss.has_accuracy:
-                    raise ScenarioError(f"tune.objective: loss {loss.name!r} has no accuracy")
+        for job in todo:
+            _refuse_unknown(self.spec, job.scenario)
         return todo
 
     def _bounded(self, scenario: Scenario, seeds: int) -> Scenario:

@@ -260,6 +260,20 @@ class TestRefusals:
         with pytest.raises(InputError, match=r"tune\.under: no group of .* `power`"):
             timed(tmp_path, {**CLOCK, "under": {"energy": "1 kJ"}})
 
+    def test_energy_is_known_by_variant_and_choice(self, tmp_path: Path) -> None:
+        """Where a variant has power, a limit of energy on another was an internal error."""
+        power: dict[str, Any] = {"fleet.power": {"compute": "1 W"}}
+        spec = {**CLOCK, "under": {"energy": "1 MJ"}, "trials": 2}
+        tuned = document(spec, variants={"bare": {}, "known": power}, seeds=[0])
+        options = Options(time_only=True, jobs=1)
+        with pytest.raises(InputError, match=r"tune\.under: no group of .* `power`"):
+            tune(tuned, tmp_path / "bare", options, variant="bare")
+        tuning = tune(tuned, tmp_path / "known", options, variant="known")
+        assert all(trial.state == "done" for trial in tuning.trials)
+        chosen = {**spec, "parameters": {"fleet.power": [None, *power.values()]}}
+        tuning = tune(document(chosen, seeds=[0]), tmp_path / "chosen", options)
+        assert sorted(trial.state for trial in tuning.trials) == ["done", "refused"]
+
     def test_the_limit_that_a_trial_is_over_is_told(self, tmp_path: Path) -> None:
         tuning = timed(tmp_path, {**CLOCK, "under": {"rounds": 2}, "trials": 1})
         [trial] = tuning.trials
