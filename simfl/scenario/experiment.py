@@ -75,9 +75,7 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
-SEEDS = 2**63
-"""How many seeds there are, from 0 on."""
-Seed = Annotated[int, Field(strict=True, ge=0, lt=SEEDS)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 MOST_SEEDS = 10_000
 SeedList = Annotated[
     tuple[Seed, ...],

@@ -48,6 +48,12 @@ def explained(document: Document, error: ValidationError) -> list[Problem]:
     return merged(document, list(islice(problems, MOST_PROBLEMS)))
 
 
+def first_message(error: ValidationError) -> str:
+    """Return the first thing that pydantic found wrong with a value that stands in no document."""
+    told = error.errors(include_url=False)[0]
+    return _message(told, told.get("ctx") or {})
+
+
 def report(document: Document, problems: Sequence[Problem]) -> str:
     """Return a line for each problem, in the order of the file."""
     lines: set[tuple[Place, str]] = set()

@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
-from simfl.scenario.experiment import SEEDS
+from simfl.scenario.experiment import SeedList
 from simfl.scenario.overrides import Override
 from simfl.scenario.place import Location, dotted
-from simfl.scenario.problems import report
+from simfl.scenario.problems import first_message, report
 from simfl.scenario.scenario import Scenario, check, read
 from simfl.scenario.sweep import Point, names, points
 from simfl.scenario.tune import Range, Tune
@@ -22,6 +25,7 @@ _EXPANDED = ("variants", "sweep", "tune", "seeds")
 """What a run's own scenario has no more."""
 _OF_ALL = (*_EXPANDED, "seed")
 """What belongs to the scenario, not to a variant of it."""
+_SEEDS: TypeAdapter[tuple[int, ...]] = TypeAdapter(SeedList)
 
 
 class Run(NamedTuple):
@@ -90,8 +94,8 @@ def expand(
     if base.tune is not None and not base.variants:  # else a variant may have what it names
         try_out(_document(base), base.tune)
     if not base.variants and base.sweep is None:
-        _chosen([_Todo(DEFAULT, None, ())], only)
-        return _runs(_Todo(DEFAULT, None, ()), base, seeds)
+        chosen = _chosen([_Todo(DEFAULT, None, ())], only)
+        return [run for item in chosen for run in _runs(item, base, seeds)]
     document = _document(base)
     runs: list[Run] = []
     failures: list[str] = []
@@ -237,16 +241,13 @@ def _checked(seeds: Sequence[int]) -> Sequence[int]:
     """Return `seeds` if a scenario could have them.
 
     Raises:
-        InputError: one is out of range or listed twice.
+        InputError: one is no whole number, out of range or listed twice, or they are too many.
     """
-    seen: set[int] = set()
-    for seed in seeds:
-        if not 0 <= seed < SEEDS:
-            raise InputError(f"a seed must be at least 0 and below 2^63, but got {seed}")
-        if seed in seen:
-            raise InputError(f"seed {seed} is listed twice")
-        seen.add(seed)
-    return seeds
+    plain = [int(seed) if isinstance(seed, np.integer) else seed for seed in seeds]
+    try:
+        return _SEEDS.validate_python(plain)
+    except ValidationError as error:
+        raise InputError(f"seeds: {first_message(error)}") from None
 
 
 def _runs(todo: _Todo, scenario: Scenario, seeds: Sequence[int]) -> list[Run]:

@@ -290,7 +290,7 @@ def test_bad_changes(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--seed", str(2**63)], "a seed must be at least 0 and below 2^63, but got 9223"),
+        (["--seed", str(2**63)], "seeds: must be below 9,223,372,036,854,775,808, but got 9223"),
         (["--seeds", "1,2,1"], "seed 1 is listed twice"),
         (["--device", "gpu"], "unknown device 'gpu'; expected cpu, cuda or auto"),
         (["--device", "cuda:x"], "unknown device 'cuda:x'"),

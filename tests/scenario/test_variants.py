@@ -1,8 +1,9 @@
 from typing import Any
 
+import numpy as np
 import pytest
 
-from simfl.errors import ScenarioError
+from simfl.errors import InputError, ScenarioError
 from simfl.scenario import Document, Scenario, expand
 
 BASE = """\
@@ -32,6 +33,29 @@ def test_without_variants_there_is_one() -> None:
     found = runs(BASE, "seed=4")
     assert list(found) == [("default", 4)]
     assert found["default", 4].seed == 4
+
+
+def test_seeds_given_beside_a_scenario_are_held_to_what_it_may_have() -> None:
+    """A seed of 0.5 made a run folder that nothing could read, numpy's numbers an odd error."""
+    assert list(runs(BASE, seeds=np.arange(2))) == [("default", 0), ("default", 1)]
+    assert all(type(seed) is int for _, seed in runs(BASE, seeds=[np.int64(3)]))
+    for seeds, words in (
+        ([0.5], "expected a whole number, got 0.5"),
+        ([True], "expected a whole number, got true"),
+        (["1"], "expected a whole number, got '1'"),
+        ([-1], "must be at least 0, but got -1"),
+        ([2**63], "must be below 9,223,372,036,854,775,808"),
+        ([4, 4], "seed 4 is listed twice"),
+        (range(10_001), "expected at most 10,000 of them"),
+    ):
+        with pytest.raises(InputError, match=f"seeds: {words}"):
+            runs(BASE, seeds=seeds)
+
+
+@pytest.mark.parametrize("text", [BASE, BASE + VARIANTS, BASE + "sweep: {fleet.count: [8, 9]}\n"])
+def test_of_no_variants_there_are_no_runs(text: str) -> None:
+    assert not runs(text, only=[])
+    assert not runs(text, seeds=[])
 
 
 def test_variants_differ_in_what_they_say() -> None:
