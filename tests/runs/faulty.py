@@ -305,6 +305,27 @@ class Endless(Synchronous):
         yield from super().run(server)
 
 
+class HelperRaises(Synchronous):
+    """Spawns a process that raises."""
+
+    def run(self, server):
+        if not Mended.yes:
+            server.spawn(self._help(server))
+        yield from super().run(server)
+
+    def _help(self, server):
+        yield server.timeline.timeout(1)
+        raise LookupError("no help")
+
+
+class EndlessHelper(HelperRaises):
+    """Spawns a process that loops where it should wait for events."""
+
+    def _help(self, server):
+        yield server.timeline.timeout(1)
+        forever()
+
+
 class FaultyData(SyntheticImages):
     """Is made as `fault` says."""
 

@@ -111,6 +111,7 @@ CASES = [
     ("rounds.policy", "EndsEarly", None, "in round 1: expected rounds until .*an end before"),
     ("rounds.policy", "YieldsSeconds", None, "in round 1: expected events to wait for, got 3.0"),
     ("rounds.policy", "Raises", None, "in round 1: LookupError: nobody home .*faulty.py:"),
+    ("rounds.policy", "HelperRaises", None, "in round 1: LookupError: no help .*faulty.py:"),
 ]
 
 
@@ -157,6 +158,7 @@ ENDLESS = [
     ("aggregation", "FaultyAggregator", "aggregator '{}', aggregating in round 1"),
     ("training.optimizer", "FaultyOptimizer", "optimizer '{}', training clients ["),
     ("rounds.policy", "Endless", "round policy '{}', in round 1"),
+    ("rounds.policy", "EndlessHelper", "round policy '{}', in round 1"),
     ("data.dataset", "FaultyData", "dataset '{}', being loaded"),
     ("model", "FaultyModel", "model '{}', being measured"),
 ]
@@ -175,7 +177,7 @@ def test_code_that_never_ends_is_told_and_what_was_is_kept(
             told.set()
             signal.raise_signal(signal.SIGINT)
 
-    endless = scenario(path, name, None if name == "Endless" else "forever")
+    endless = scenario(path, name, None if path == "rounds.policy" else "forever")
     job = Job("default", endless, tmp_path / "cut")
     with pytest.raises(KeyboardInterrupt):
         run_one(job, Options(), tell=tell)

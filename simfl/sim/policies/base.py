@@ -129,9 +129,7 @@ def main(server: Server, policy: RoundPolicy, changes: Sequence[RuleChange] = ()
         policy: of the run.
         changes: of the rules, in the order in which they come.
     """
-    begin: Callable[[float], Conducts] = partial(
-        server.conduct, _run(policy, server), policy.server_time
-    )
+    begin = _conducted(policy, server)
     for number, change in enumerate(changes, start=1):
         if (yield from begin(change.at_s)):
             break
@@ -153,21 +151,33 @@ def _changed(
     change.adopt()
     server.state.note("forked", fork=number, round=server.state.round)
     server.close_round()
-    return partial(server.conduct, _run(change.policy, server), change.policy.server_time)
+    return _conducted(change.policy, server)
 
 
-def _run(policy: RoundPolicy, server: Server) -> Process:
+def _conducted(policy: RoundPolicy, server: Server) -> Callable[[float], Conducts]:
+    """Return what runs `policy` until a given instant, see `Server.conduct`."""
+    watch = partial(_watched, policy, server)
+    return partial(server.conduct, _rounds(policy, server), policy.server_time, watch)
+
+
+def _rounds(policy: RoundPolicy, server: Server) -> Process:
+    process = policy.run(server)
+    expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
+    yield from process
+    expect(server.finished, "rounds until `server.finished`", "an end before that")
+
+
+def _watched(policy: RoundPolicy, server: Server, process: Process) -> Process:
+    """Do as a `process` of the policy's does; what goes wrong in it is told as its fault."""
+
     def doing() -> str:
         return f"in round {server.state.round}"
 
     with blaming(policy, doing, passing=simpy.Interrupt, steps=True):
-        process = policy.run(server)
-        expect(isinstance(process, Generator), "a generator of events", type(process).__name__)
-        yield from _watched(policy, process, doing) if users_own([policy]) else process
-        expect(server.finished, "rounds until `server.finished`", "an end before that")
+        yield from _step_by_step(policy, process, doing) if users_own([policy]) else process
 
 
-def _watched(policy: RoundPolicy, process: Process, doing: Doing) -> Process:
+def _step_by_step(policy: RoundPolicy, process: Process, doing: Doing) -> Process:
     """Do as `process` does, as long as it yields events: SimPy would blame nobody for others."""
     step: Callable[[], simpy.Event] = partial(next, process)
     while True:

@@ -1,7 +1,7 @@
 """The server: what round policies share.  A policy only says whom it waits for."""
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from itertools import islice
 from typing import Any
 
@@ -97,7 +97,6 @@ class Server:
         self.discard, self.reject_surplus = dispatch.discard, dispatch.reject_surplus
         self.too_stale = dispatch.too_stale
         self.aggregate = self._aggregation.aggregate
-        self.spawn = self._background.spawn
 
     @property
     def settings(self) -> Settings:
@@ -150,7 +149,7 @@ class Server:
     ) -> ActiveClients:
         """Return what keeps `size` clients at work; arguments as of `ActiveClients`."""
         return ActiveClients(
-            self.state, self._waiting, self.selection, self._dispatch, self.spawn,
+            self.state, self._waiting, self.selection, self._dispatch, self._background.spawn,
             size, timeout_s, beats,
         )  # fmt: skip
 
@@ -183,18 +182,29 @@ class Server:
         return self._planner.nominal_phases_s()
 
     def conduct(
-        self, rounds: Waits, server_time_s: float, until_s: float = math.inf
+        self,
+        rounds: Waits,
+        server_time_s: float,
+        watch: Callable[[Waits], Waits],
+        until_s: float = math.inf,
     ) -> Generator[simpy.Event, Any, bool]:
         """Run `rounds` to their end or until virtual time is up; return whether they have ended.
 
         Args:
             rounds: a policy's process.
             server_time_s: how long an aggregation takes.
+            watch: returns what does as a process of the policy's, this one or one that it spawns,
+                and tells whose fault it is if that fails.
             until_s: until this instant, inclusive; what is under way then stays so.
         """
         self._aggregation.restart(server_time_s)
+        self._watch = watch
         self._rounds = self.spawn(rounds)
         return (yield from self.go_on(until_s))
+
+    def spawn(self, process: Waits) -> simpy.Process:
+        """Start a process of the round policy's, which ends with its rounds."""
+        return self._background.spawn(self._watch(process))
 
     def go_on(self, until_s: float = math.inf) -> Generator[simpy.Event, Any, bool]:
         """Go on with the rounds that were begun; see `conduct`."""
