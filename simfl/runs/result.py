@@ -82,7 +82,10 @@ class RunResult(RunFiles):
 
     @cached_property
     def error(self) -> tuple[str, float] | None:
-        """Name and value of the error at the last evaluation, where the loss has no accuracy."""
+        """Name and value of the error at the last evaluation, where the loss has no accuracy.
+
+        It is NaN where that model has diverged: no finite error before it is the run's.
+        """
         from simfl.components.losses.base import losses
 
         written = self.scenario.get("training", {}).get("loss", "")
@@ -92,18 +95,22 @@ class RunResult(RunFiles):
         if len(self.evaluated) or not len(values) or name not in losses.names():
             return None
         loss = losses.parse(written)
-        return (loss.error, loss.error_of(float(values[-1]))) if loss.error else None
+        last = math.nan if self.loss_is_lost else loss.error_of(float(values[-1]))
+        return (loss.error, last) if loss.error else None
 
     @cached_property
     def metrics(self) -> dict[str, float]:
         """What the last evaluation measured beside accuracy and loss, by column (NaN: no number).
 
-        Where nothing was evaluated there is none, nor where an evaluation gave no number at all.
+        Where no evaluation gave any number there is none.
         """
         known = set(header(RoundRow))
         columns = [name for name in self.rounds.columns if name not in known]
         own = self.rounds[columns].dropna(how="all")
-        return {str(k): float(v) for k, v in own.iloc[-1].items()} if len(own) else {}
+        if not len(own):
+            return {}
+        last: Any = (self.summary.get("last_evaluation") if self.finished else None) or own.iloc[-1]
+        return {name: math.nan if last[name] is None else float(last[name]) for name in columns}
 
     @property
     def loss_is_lost(self) -> bool:

@@ -8,6 +8,7 @@ the model normalises by what is in a batch.
 import math
 from collections.abc import Iterator
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +27,8 @@ IMAGES = 50
 """Rows per forward pass of convolutions: their activations then stay in the cache."""
 OTHERS = 250
 """Rows per forward pass of all other models."""
+_QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
+"""What numpy need not say of outputs that are not finite."""
 
 
 def evaluate(
@@ -77,17 +80,21 @@ def judge(
 
 
 def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, float | None]:
-    """Return what `task` measures beside accuracy and loss, by label (None: it gives nothing)."""
+    """Return what `task` measures beside accuracy and loss, by label (None: it gives nothing).
+
+    Of a model that has diverged a measure may be infinite, as its loss is: that is no number.
+    """
     if not task.metrics:
         return {}
     given, true = outputs.double().numpy(), y.numpy()
+    diverged = not np.isfinite(given).all()
     numbers: dict[str, float | None] = {}
     for metric in task.metrics:
-        with blaming(metric, "judging the model"):
+        with blaming(metric, "judging the model"), np.errstate(**(_QUIET if diverged else {})):
             number = metric.of(given, true)
-            sound = isinstance(number, Real) and not math.isinf(number)
+            sound = isinstance(number, Real) and (diverged or not math.isinf(number))
             expect(sound, "a finite number, or NaN", repr(number))
-            numbers[metric.label] = None if math.isnan(number) else float(number)
+            numbers[metric.label] = float(number) if math.isfinite(number) else None
     return numbers
 
 

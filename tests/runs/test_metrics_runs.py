@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,12 @@ from tests.tiny import RunTiny
 CHANGES = {
     "evaluation.metrics": ["macro_f1", "auc", {"name": "top_k", "k": 3}],
     "evaluation.every": 2,
+}
+REGRESSION: dict[str, Any] = {
+    "data.dataset": {"name": "synthetic_regression", "clients": 8, "samples": 10},
+    "model": "logistic_regression",
+    "training.loss": "mean_squared_error",
+    "evaluation.metrics": ["mean_absolute_error"],
 }
 LABELS = ["macro_f1", "auc", "top_3"]
 """As columns."""
@@ -112,6 +119,29 @@ def test_what_users_code_does_wrong_is_told_as_its_own(
     (tmp_path / f"{module}.py").write_text(OWN.format(name="Wrong", value=value))
     with pytest.raises(RunError, match=rf"metric '.*Wrong', judging the model: {message}"):
         run_tiny({"evaluation.metrics": [f"{tmp_path / module}.py:Wrong"]})
+
+
+def test_what_a_diverged_model_comes_to_is_no_number(run_tiny: RunTiny) -> None:
+    """Infinite outputs were a fault of the metric's."""
+    lost = run_tiny({**REGRESSION, "aggregation": {"name": "fedavgm", "lr": 3e38}})
+    assert lost.loss_is_lost
+    assert lost.rounds["mean_absolute_error"].isna().all()
+    assert lost.metrics == {}
+
+
+def test_of_a_run_that_diverged_no_earlier_error_is_told(run_tiny: RunTiny) -> None:
+    """A comparison had the last finite one, as if that were the run's."""
+    lost = run_tiny({**REGRESSION, "aggregation": {"name": "fedavgm", "lr": 1e15}})
+    assert math.isfinite(lost.column("loss")[0])
+    assert lost.loss_is_lost
+    assert lost.error is not None
+    assert math.isnan(lost.error[1])
+
+
+def test_metrics_of_a_diverged_classifier_raise_no_warning(run_tiny: RunTiny) -> None:
+    """Warnings are errors here."""
+    changes = {**CHANGES, "aggregation": {"name": "fedavgm", "lr": 1e37}}
+    assert run_tiny(changes).loss_is_lost
 
 
 @pytest.mark.parametrize(
