@@ -6,6 +6,7 @@ is doing it again.  The past is checked byte for byte, as ever.
 """
 
 import json
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -41,6 +42,8 @@ from simfl.scenario.place import flat
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import RuleChange
 from simfl.sim.server.server import Server
+
+_LOG = logging.getLogger(__name__)
 
 RULES = ("training", "rounds", "selection", "aggregation")
 """Parts of a scenario that a fork may change: what the server and its clients do.  All others say
@@ -112,7 +115,8 @@ def fork(
 ) -> Path:
     """Make the folder of a fork, ready to be resumed; return it.
 
-    It lies beside that of the variant that it comes from.
+    It lies beside that of the variant that it comes from.  If nothing is changed, a warning says
+    so: it will be the run itself, byte for byte.
 
     Args:
         folder: of a run, finished or not; nothing in it is changed.
@@ -132,6 +136,8 @@ def fork(
     scenario = Scenario.load(folder / SCENARIO, changes)
     _refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
     name = f"{provenance['variant']}-fork" if name is None else name
+    if scenario.to_yaml() == before[-1][1].to_yaml():
+        _LOG.warning("nothing is changed, the fork of %s will be that run again", folder)
     refuse({name: scenario}, trains=not provenance["time_only"])
     name = _folder_name(name)
     forked = _beside(folder, name)

@@ -78,8 +78,8 @@ def _longer(folder: Path, differing: str) -> str:
     if any(not line.startswith("  rounds.stop.") for line in differing.splitlines()):
         return ""
     return (
-        f"; to run it for longer, go on from an instant before its end: `simfl fork "
-        f"{quote(str(folder))} --at TIME --set rounds.stop...`"
+        f"; to run it for longer, go on from just before its end: `simfl fork "
+        f"{quote(str(folder))} --at end --set rounds.stop...`"
     )
 
 

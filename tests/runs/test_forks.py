@@ -104,18 +104,24 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("share", [0.05, 0.45, 0.9])
-def test_without_a_change_the_end_is_the_same(tmp_path: Path, ran: Ran, share: float) -> None:
+def test_without_a_change_the_end_is_the_same(
+    tmp_path: Path, ran: Ran, share: float, caplog: pytest.LogCaptureFixture
+) -> None:
     whole = ran(tmp_path)
-    there = fork(whole, instant(whole, share), [])
+    there = fork(whole, instant(whole, share), ["rounds.clients=3"] if share > 0.5 else [])
+    assert caplog.messages == [f"nothing is changed, the fork of {whole} will be that run again"]
     resume(there, EAGER)
     assert ended(there) == ended(whole)
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_past_is_shared_and_the_laws_hold(tmp_path: Path, ran: Ran, name: str) -> None:
+def test_the_past_is_shared_and_the_laws_hold(
+    tmp_path: Path, ran: Ran, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     whole = ran(tmp_path)
     before, at_s = files(whole), instant(whole, 0.5)
     there = fork(whole, at_s, CHANGES[name])
+    assert not caplog.messages
     resume(there, EAGER)
     assert shares(there, whole, at_s)
     assert (there / "events.jsonl").read_bytes() != (whole / "events.jsonl").read_bytes()

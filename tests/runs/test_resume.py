@@ -9,8 +9,10 @@ import pytest
 from simfl import Options
 from simfl.runs.checkpoint import FILE
 from simfl.runs.folder import CHECKPOINT
+from simfl.runs.forks import fork
 from simfl.runs.job import jobs
 from simfl.runs.run import resume, run_one
+from simfl.runs.verify import verify
 from tests.runs.resuming import CASES, EAGER, FILES, Stopped, contents, scenario, stop_after
 
 
@@ -58,6 +60,12 @@ def test_a_run_whose_loss_is_no_finite_number_comes_out_the_same(
         run_one(job, EAGER, listeners=[stop_after(60)])
     assert "nan" in (job.folder / "rounds.csv").read_text()
     assert contents(resume(job.folder, EAGER).folder) == contents(result.folder)
+    assert verify(result.folder) is None
+    forked = fork(result.folder, float(result.rounds.end_s[1]), ["rounds.stop.rounds=9"], "longer")
+    longer = scenario({**changes, "rounds.stop.rounds": 9})
+    [whole] = jobs(longer, tmp_path / "longer")
+    assert contents(resume(forked).folder) == contents(run_one(whole, Options()).folder)
+    assert verify(forked) is None
 
 
 def test_a_run_interrupted_again_and_again_comes_out_the_same(tmp_path: Path) -> None:
