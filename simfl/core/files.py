@@ -28,13 +28,14 @@ def failure(what: str, error: OSError) -> SimflError:
 
 
 def require_folder_of(path: Path, option: str) -> None:
-    """Refuse a file whose folder is not there, before the work is done.
+    """Refuse a file whose folder is not there, or is a file, before the work is done.
 
     Raises:
         InputError: naming the `option` that gave it.
     """
     if not path.parent.is_dir():
-        raise InputError(f"{option}: the folder {path.parent} does not exist")
+        wrong = "is a file" if path.parent.exists() else "does not exist"
+        raise InputError(f"{option}: the folder {path.parent} {wrong}")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 from simfl.report.cautions import diverged, seen_unequally, unheard
 from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
-from simfl.runs.compare import Cell, Comparison
+from simfl.runs.compare import Cell, Column, Comparison
 from simfl.runs.eventlog import finite
 from simfl.runs.statistics import Ratio
 
@@ -159,11 +159,15 @@ def as_json(comparison: Comparison) -> str:
 def as_csv(comparison: Comparison) -> str:
     """Return a line per variant; every fact of a column is a column of its own."""
     buffer = io.StringIO()
-    rows = [
-        {"variant": variant, "seeds": len(runs), **dict(_flat(comparison, variant))}
-        for variant, runs in comparison.groups.items()
+    rows: list[dict[str, Any]] = [
+        {"variant": variant, "seeds": len(runs)} for variant, runs in comparison.groups.items()
     ]
-    heads = dict.fromkeys(head for row in rows for head in row)
+    heads = dict.fromkeys(("variant", "seeds"))
+    for column in comparison.columns:
+        for row in rows:
+            told = _flat(column, comparison.cell(row["variant"], column))
+            row |= told
+            heads |= dict.fromkeys(told)
     writer = csv.DictWriter(buffer, list(heads), restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows({head: _defused(cell) for head, cell in row.items()} for row in rows)
@@ -175,11 +179,15 @@ def _defused(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
 
 
-def _flat(comparison: Comparison, variant: str) -> Iterator[tuple[str, Any]]:
-    for column in comparison.columns:
-        for name, value in (facts(comparison.cell(variant, column)) or {}).items():
-            own = column.key if name in ("mean", "ratio") else f"{column.key}_{name}"
-            yield own, "" if value is None else value
+def _flat(column: Column, cell: Cell) -> dict[str, Any]:
+    """Return the facts of a cell, each by the name that its column has in a CSV file."""
+    told = facts(cell) or {"mean": None}
+    return {
+        column.key if name in ("mean", "ratio") else f"{column.key}_{name}": (
+            "" if value is None else value
+        )
+        for name, value in told.items()
+    }
 
 
 def facts(cell: Cell) -> dict[str, Any] | None:

@@ -112,8 +112,7 @@ class Comparison:
         columns = {column.key: column for column in self.columns}
         for key in keys:
             if key not in columns:
-                known = ", ".join(columns)
-                raise InputError(f"unknown column {key!r}; expected some of: {known}")
+                raise InputError(f"unknown column {key!r}{nearest(key, columns)}")
         return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
 
     def cell(self, variant: str, column: Column) -> Cell:

@@ -389,6 +389,12 @@ def test_a_folder_that_is_a_file(out: str, here: Path, capsys: pytest.CaptureFix
     assert told == "the data folder nowhere does not exist\n"
 
 
+def test_a_file_below_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(GOOD)
+    told = refused(capsys, "fleet", "s.yaml", "--out", "s.yaml/picture.png")
+    assert told == "--out: the folder s.yaml is a file\n"
+
+
 @pytest.mark.parametrize("command", ["run", "validate"])
 def test_standard_input_is_no_file(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "not from standard input" in refused(capsys, command, "-")

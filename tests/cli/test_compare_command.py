@@ -135,7 +135,8 @@ def test_single_folders_in_any_order(top: Path, capsys: pytest.CaptureFixture[st
         (["--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
         (["--targets", "much"], "--targets: "),
         (["nowhere"], "nowhere: no such folder"),
-        (["--columns", "acc"], "--columns: unknown column 'acc'; expected some of: accuracy, rou"),
+        (["--columns", "acc"], "--columns: unknown column 'acc'; did you mean 'accuracy'?"),
+        (["--columns", "x"], "--columns: unknown column 'x'; expected one of: accuracy, byte"),
         (["--columns", ""], "--columns is empty; is a variable of the shell not set?"),
     ],
 )

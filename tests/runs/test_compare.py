@@ -341,6 +341,17 @@ def test_a_variant_whose_energy_is_not_known_has_no_figure_of_it(tmp_path: Path)
         assert comparison.cell("unknown", column) is None
 
 
+def test_chosen_columns_are_in_their_order_and_none_is_left_out(tmp_path: Path) -> None:
+    """What the first variant lacks came last in a CSV file, and what all lack nowhere."""
+    bare, power = [{"count": 2}], [{"count": 2, "power": {"compute": "1 W"}}]
+    for name, fleet in (("a", bare), ("b", power)):
+        made_run(tmp_path, name, 0, reaches(3, 5), fleet=fleet)
+    asked = ["energy_j_to_70%", "energy_speedup_to_70%", "rounds"]
+    text = render(compare(_runs(tmp_path), baseline="a").only(asked), "csv")
+    heads = text.partition("\n")[0].split(",")
+    assert [head for head in heads if head in asked] == asked
+
+
 def test_a_column_for_a_paper_has_one_unit(tmp_path: Path) -> None:
     """39 min 5 s beside 2.1 h can't be compared at a glance, nor aligned."""
     for name, round_s in (("fast", 3.0), ("middle", 150.0), ("slow", 900.0)):
