@@ -20,7 +20,12 @@ Folders = Annotated[
 ]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change it first; can be repeated."),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change it first; can be repeated. A mapping changes the keys that it names and "
+        "leaves the others; null takes one away: rounds.stop.accuracy=null.",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")]
 Seeds = Annotated[

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from simfl.errors import ScenarioError
-from simfl.scenario import Document, Scenario
+from simfl.scenario import Document, Scenario, expand
 
 TEXT = """\
 data: {dataset: {name: synthetic, alpha: 1}}
@@ -57,6 +57,25 @@ def test_what_is_written_where(change: str, path: list[Any], value: object) -> N
 def test_the_last_change_wins() -> None:
     scenario = Scenario.from_dict(DOCUMENT.data, overrides=["seed=1", "seed=2"])
     assert scenario.seed == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "stop"),
+    [
+        ("rounds.stop={rounds: 1000}", (1000, 0.9)),
+        ("rounds.stop={rounds: 1000, accuracy: null}", (1000, None)),
+        ("rounds.stop.accuracy=null", (5, None)),
+    ],
+)
+def test_a_mapping_leaves_what_it_does_not_name_and_null_takes_away(
+    change: str, stop: tuple[int, float | None]
+) -> None:
+    """As docs/start.md and the help of --set say; a variant's changes do the same."""
+    text = f"{TEXT}variants: {{a: {{{change.replace('=', ': ')}}}}}\n"
+    text = text.replace("clients: 5}", "clients: 5, stop: {rounds: 5, accuracy: 90%}}")
+    [run] = expand(Document.parse(text, "s.yaml"))
+    for scenario in (run.scenario, Scenario.from_dict(Document.parse(text, "").set(change).data)):
+        assert (scenario.rounds.stop.rounds, scenario.rounds.stop.accuracy) == stop
 
 
 def test_a_fleet_of_one_group_has_one_name_for_each_thing() -> None:
