@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from simfl.build.builder import Builder
-from simfl.components.selectors._determinantal import similarity_kernel
+from simfl.components.selectors._determinantal import similarity
 from simfl.components.selectors._vectors import distances
 from simfl.papers.item import items
 from simfl.scenario.scenario import read
@@ -47,7 +47,8 @@ def main() -> None:
     apart = ~np.eye(options.clients, dtype=bool)
     for one, other in combinations(INITIALISATIONS, 2):
         away = np.linalg.norm(of[one] - of[other], axis=1) / np.linalg.norm(of[one], axis=1)
-        kernels = [similarity_kernel(distances(of[x], of[x], "L2"))[apart] for x in (one, other)]
+        alike = [similarity(distances(of[x], of[x], "L2")) for x in (one, other)]
+        kernels = [(S.T @ S)[apart] for S in alike]
         correlation = np.corrcoef(kernels[0], kernels[1])[0, 1]
         print(f"{one}, {other}: profiles {away.mean():.2f} apart, kernels {correlation:.3f}")
 

@@ -93,7 +93,7 @@ def sample_projection(V: Floats, rng: Rng) -> Ids:
 
 
 def similarity(distance: Floats) -> Floats:
-    """Return FL-DP3S's S, which falls from 1 to 0 in the distances (Eq. 14).
+    """Return FL-DP3S's S, which falls from 1 to 0 in the distances (Eq. 14); L is ``S^T S``.
 
     Args:
         distance: `(n, n)` distances between profiles; overwritten.
@@ -109,13 +109,3 @@ def similarity(distance: Floats) -> Floats:
         distance -= low
     distance /= high - low
     return np.subtract(1.0, distance, out=distance)
-
-
-def similarity_kernel(distance: Floats) -> Floats:
-    """Return FL-DP3S's kernel ``L = S^T S`` (Eq. 14); see `similarity`.
-
-    Args:
-        distance: `(n, n)` distances between profiles.
-    """
-    S = similarity(distance.copy())
-    return S.T @ S

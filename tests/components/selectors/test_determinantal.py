@@ -5,8 +5,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from simfl.components.selectors._determinantal import KDpp, similarity, similarity_kernel
+from simfl.components.selectors._determinantal import KDpp, similarity
 from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
 from simfl.components.selectors._vectors import all_distances, distances
 from simfl.core.types import Floats, Ids
@@ -15,6 +16,11 @@ Probabilities = dict[tuple[int, ...], float]
 
 TRIDIAGONAL = np.array([[2.0, 1, 0], [1, 2, 1], [0, 1, 2]])
 PROFILES = np.array([[0.0, 0], [0, 0], [3, 4], [6, 8]], dtype=np.float32)
+
+
+def kernel(profiles: NDArray[np.float32]) -> Floats:
+    S = similarity(distances(profiles, profiles, "L2"))
+    return S.T @ S
 
 
 def brute_force(L: Floats, k: int) -> Probabilities:
@@ -54,9 +60,8 @@ def test_three_clients(k: int, expected: Probabilities) -> None:
 
 
 def test_four_profiles() -> None:
-    distance = distances(PROFILES, PROFILES, "L2")
-    L = similarity_kernel(distance)
-    assert distance.max() == 10
+    assert distances(PROFILES, PROFILES, "L2").max() == 10
+    L = kernel(PROFILES)
     assert pytest.approx(L) == np.array(
         [
             [2.25, 2.25, 1.5, 0.25],
@@ -91,14 +96,14 @@ def test_diagonal_kernels() -> None:
 def test_against_all_subsets(n: int, scale: float) -> None:
     rng = np.random.default_rng(n)
     f = rng.normal(size=(n, 3)).astype(np.float32)
-    L = similarity_kernel(distances(f, f, "L2"))
+    L = kernel(f)
     check(scale * L, 3, brute_force(L, 3), draws=50_000)
 
 
 def test_scale_and_renaming_do_not_matter() -> None:
     rng = np.random.default_rng(2)
     f = rng.normal(size=(6, 3)).astype(np.float32)
-    L, order = similarity_kernel(distances(f, f, "L2")), rng.permutation(6)
+    L, order = kernel(f), rng.permutation(6)
     check(1e6 * L, 3, brute_force(L, 3), draws=5000)
     check(L[np.ix_(order, order)], 3, brute_force(L[np.ix_(order, order)], 3), draws=5000)
     inverse = np.argsort(order)
@@ -109,14 +114,12 @@ def test_scale_and_renaming_do_not_matter() -> None:
 
 def test_equal_profiles_mean_uniform_sampling() -> None:
     f = np.ones((5, 3), dtype=np.float32)
-    check(
-        similarity_kernel(distances(f, f, "L2")), 2, dict.fromkeys(combinations(range(5), 2), 0.1)
-    )
+    check(kernel(f), 2, dict.fromkeys(combinations(range(5), 2), 0.1))
 
 
 def test_a_kernel_of_too_low_a_rank_still_gives_k() -> None:
     f = np.repeat(np.array([[0.0], [1.0]], dtype=np.float32), 4, axis=0)
-    dpp, rng = KDpp(similarity_kernel(distances(f, f, "L2"))), np.random.default_rng(0)
+    dpp, rng = KDpp(kernel(f)), np.random.default_rng(0)
     assert dpp.rank == 2
     drawn = [dpp.sample(4, rng) for _ in range(200)]
     assert all(len(set(sample.tolist())) == 4 for sample in drawn)
@@ -125,7 +128,7 @@ def test_a_kernel_of_too_low_a_rank_still_gives_k() -> None:
 
 def test_stable_for_a_thousand_clients() -> None:
     f = np.random.default_rng(0).normal(size=(1000, 20)).astype(np.float32)
-    dpp, rng = KDpp(similarity_kernel(distances(f, f, "L2"))), np.random.default_rng(0)
+    dpp, rng = KDpp(kernel(f)), np.random.default_rng(0)
     for k in (1, 10, 200, 1000):
         sample = dpp.sample(k, rng)
         assert len(np.unique(sample)) == k

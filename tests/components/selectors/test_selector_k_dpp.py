@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simfl.components.selectors import k_dpp
-from simfl.components.selectors._determinantal import similarity_kernel
+from simfl.components.selectors._determinantal import similarity
 from simfl.components.selectors._vectors import distances
 from simfl.components.selectors.k_dpp import KDppSelector
 from simfl.components.selectors.uniform import Uniform
@@ -94,8 +94,8 @@ def test_among_those_available_subsets_are_as_likely_as_their_minors(
     server.play(selector, 1, 2, rng)
     server.available = np.array(available)
     vectors = server.vectors.astype(np.float32)
-    L = similarity_kernel(distances(vectors, vectors, "L2"))
-    minors = {Y: np.linalg.det(L[np.ix_(Y, Y)]) for Y in combinations(available, 2)}
+    S = similarity(distances(vectors, vectors, "L2"))
+    minors = {Y: np.linalg.det((S.T @ S)[np.ix_(Y, Y)]) for Y in combinations(available, 2)}
     counts = dict.fromkeys(minors, 0)
     draws = 4000
     for _ in range(draws):
