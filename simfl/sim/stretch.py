@@ -1,8 +1,6 @@
 """Waits of a device, one after the other, which its leaving or an empty battery cuts short."""
 
-import math
 from collections.abc import Generator
-from functools import partial
 from typing import Any
 
 import simpy
@@ -10,11 +8,8 @@ import simpy
 from simfl.sim.errand import Phase
 from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Transfer
-from simfl.sim.timeline import Timeline, Timer
-
-_LOOK_AHEAD_S = 60.0
-"""How far ahead an empty battery is looked for at first while a transfer's end is not known; twice
-as far each time after that, for a charger may be plugged in and out every second."""
+from simfl.sim.timeline import Timeline
+from simfl.sim.transfer_wait import TransferWait
 
 
 class Left(Exception):
@@ -39,15 +34,14 @@ class Stretch:
         self._device = device
         self.group = fleet.group(device)
         self._index = device - self.group.first
-        self._watch: Timer | None = None
-        self._transfer: Transfer | None = None
-        self._moved: int | None = None
-        self._phase: Phase = "download"
-        self._since_s = self._moves_s = self._idles_s = 0.0
+        on_mains = self.group.batteries is None
+        self._transfers = TransferWait(
+            timeline, on_mains, self._leaves_by, self._stayed_until, self.draw
+        )
         self._restart()
 
     def _restart(self) -> None:
-        self._forget_watch()
+        self._transfers.forget()
         self._origin_s = self._timeline.now
         self._elapsed_s = 0.0
         self.leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
@@ -67,6 +61,14 @@ class Stretch:
         empty_s = batteries.empties_s(self._index, self._timeline.now, horizon_s)
         return min(self.leaves_s, empty_s)
 
+    def _stayed_until(self) -> float:
+        """Return until when, at most now, the device was online and its battery not empty."""
+        until_s = min(self._timeline.now, self.leaves_s)
+        batteries = self.group.batteries
+        if batteries is None:
+            return until_s
+        return min(until_s, batteries.empty_since_s(self._index, self._timeline.now))
+
     def lasting(self, duration_s: float) -> Generator[simpy.Event, Any, bool]:
         """Wait; return whether the device stayed to the end."""
         self._elapsed_s += duration_s
@@ -78,83 +80,18 @@ class Stretch:
 
     def moving(self, transfer: Transfer, phase: Phase) -> Generator[simpy.Event, Any, int | None]:
         """Wait for `transfer`; return None once it ends, or what had moved when the device left."""
-        self._transfer, self._moved = transfer, None
-        if transfer.waits:
-            self._phase, self._since_s = phase, self._timeline.now
-            self._moves_s = self._idles_s = 0.0
-            self._moves = transfer.moves
-            self.draw(phase if self._moves else None)
-            transfer.on_move = self._on_move
-        self._look_ahead(_LOOK_AHEAD_S)
-        try:
-            yield transfer
-        finally:
-            self._transfer = None
+        moved = yield from self._transfers.until_end(transfer, phase)
         self._elapsed_s = self._timeline.now - self._origin_s
-        return self._moved
-
-    def _on_move(self, moves: bool) -> None:
-        """Feed a transfer that waits while its bytes move; once they all have, nothing ends it."""
-        self._account()
-        self._moves = moves
-        self.draw(self._phase if moves else None)
-        if moves:
-            self._look_ahead(_LOOK_AHEAD_S)
-
-    def _account(self) -> None:
-        """Add up how long a transfer that waits has moved, and how long it idled here."""
-        now_s = self._timeline.now
-        if self._moves:
-            self._moves_s += now_s - self._since_s
-        else:
-            until_s = min(now_s, self.leaves_s)
-            if self.group.batteries is not None:
-                until_s = min(until_s, self.group.batteries.empty_since_s(self._index, now_s))
-            self._idles_s += max(until_s - self._since_s, 0.0)
-        self._since_s = now_s
+        return moved
 
     def waited(self) -> tuple[float, float]:
         """Return how long the last transfer that waits has moved, and how long it idled here."""
-        self._account()
-        return self._moves_s, self._idles_s
-
-    def _look_ahead(self, ahead_s: float) -> None:
-        """Have the transfer broken off when the device leaves."""
-        on_mains = self.group.batteries is None
-        horizon_s = math.inf if on_mains else self._timeline.now + ahead_s
-        leaves_s = self._leaves_by(horizon_s)
-        if leaves_s == math.inf == horizon_s or (on_mains and self._watch is not None):
-            return
-        self._forget_watch()
-        self._watch = self._timeline.deadline(min(leaves_s, horizon_s))
-        on = self._break_off if leaves_s <= horizon_s else partial(self._look_again, 2 * ahead_s)
-        self._watch.callbacks.append(on)
-
-    def _break_off(self, _: simpy.Event) -> None:
-        if self._is_under_way:
-            assert self._transfer is not None
-            self._moved = self._transfer.abort()
-            self._transfer.succeed()
-
-    def _look_again(self, ahead_s: float, _: simpy.Event) -> None:
-        if self._is_under_way:
-            self._look_ahead(ahead_s)
-
-    @property
-    def _is_under_way(self) -> bool:
-        """Whether the device has still a part in the transfer it waits for."""
-        transfer = self._transfer
-        return transfer is not None and not (transfer.triggered or transfer.landed)
-
-    def _forget_watch(self) -> None:
-        if self._watch is not None:
-            self._timeline.forget(self._watch)
-            self._watch = None
+        return self._transfers.spent()
 
     def end(self) -> None:
         """Let the battery rest, and watch for nothing any more."""
         self.draw(None)
-        self._forget_watch()
+        self._transfers.forget()
 
     def away(self, comes_back: bool) -> Generator[simpy.Event, Any, None]:
         """Stay away until online again, or for good.
