@@ -69,7 +69,8 @@ def invoke(words: Sequence[str]) -> int:
     for before, word in zip(["", *words], words, strict=False):
         option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
         if not value and (equals or not word):
-            named = option or (before if before.startswith("-") else "an argument")
+            after = f"the word after {before}"  # which need not be its value
+            named = option or (after if before.startswith("-") else "an argument")
             raise InputError(f"{named} is empty; is a variable of the shell not set?")
     try:
         code = _command().main(args=list(words), prog_name="simfl", standalone_mode=False)

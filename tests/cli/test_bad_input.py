@@ -366,6 +366,7 @@ def test_a_model_too_large_for_memory(tmp_path: Path, capsys: pytest.CaptureFixt
         (["run", "s.yaml", "--out", ""], "--out"),
         (["run", "s.yaml", "--out="], "--out"),
         (["run", "s.yaml", "--data-dir", ""], "--data-dir"),
+        (["run", "s.yaml", "-q", ""], "the word after -q"),
         (["compare", ""], "an argument"),
     ],
 )
