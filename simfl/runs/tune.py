@@ -212,7 +212,7 @@ class _Study:
             names = ", ".join(self.base.variants)
             raise InputError(f"one variant is tuned; name it with --variant, one of: {names}")
         self.spec = self.base.tune
-        try_out(document, self.spec, variant)
+        _refuse_unknown(self.spec, try_out(document, self.spec, variant))
         self.choices = self.spec.parameters
         measured = self.spec.measured
         if options.time_only and (self.spec.target is not None or measured == "accuracy"):

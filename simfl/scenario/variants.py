@@ -139,8 +139,8 @@ def _changed(document: Document, todo: _Todo) -> tuple[Scenario | None, list[str
     return scenario, report(changed, problems).splitlines() if scenario is None else []
 
 
-def try_out(document: Document, tune: Tune, name: str | None = None) -> None:
-    """Change all that is tuned, of the variant `name`, to the first that it may be.
+def try_out(document: Document, tune: Tune, name: str | None = None) -> Scenario:
+    """Return the variant `name` with all that is tuned changed to the first that it may be.
 
     Raises:
         ScenarioError: a path leads nowhere, or a value does not fit, each with its place.
@@ -151,7 +151,7 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> None:
     for path, choice in tune.parameters.items():
         first = choice.min if isinstance(choice, Range) else choice[0]
         changed = changed.change(document.override(path, ("tune", "parameters", path), first))
-    read(changed)
+    return read(changed)
 
 
 def _refuse_what_is_swept(document: Document, swept: Sequence[Point]) -> None:

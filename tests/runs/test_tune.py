@@ -268,9 +268,10 @@ class TestRefusals:
         options = Options(time_only=True, jobs=1)
         with pytest.raises(InputError, match=r"tune\.under: no group of .* `power`"):
             tune(tuned, tmp_path / "bare", options, variant="bare")
+        assert not (tmp_path / "bare").exists()
         tuning = tune(tuned, tmp_path / "known", options, variant="known")
         assert all(trial.state == "done" for trial in tuning.trials)
-        chosen = {**spec, "parameters": {"fleet.power": [None, *power.values()]}}
+        chosen = {**spec, "parameters": {"fleet.power": [*power.values(), None]}}
         tuning = tune(document(chosen, seeds=[0]), tmp_path / "chosen", options)
         assert sorted(trial.state for trial in tuning.trials) == ["done", "refused"]
 
