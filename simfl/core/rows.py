@@ -137,6 +137,8 @@ COUNTED = tuple(outcome for outcome in OUTCOMES if outcome in header(RoundRow))
 """Outcomes that have a column of `RoundRow`, which counts them."""
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
 """Columns of `RoundRow` that add up to all bytes moved."""
+JOULES = ("energy_j", "idle_energy_j")
+"""Columns of energy, which are empty where no power is known; in the log they are 0."""
 
 
 class Columns:
@@ -146,8 +148,8 @@ class Columns:
         self.names = tuple(header(row))
         self.values: Callable[[object], tuple[Any, ...]] = attrgetter(*self.names)
         """Returns what is in a row, in the order of its columns."""
-        self.joules = [index for index, name in enumerate(self.names) if name.endswith("energy_j")]
-        """Where its columns of energy are, which are empty where no power is known."""
+        self.joules = [index for index, name in enumerate(self.names) if name in JOULES]
+        """Where its columns of energy are."""
 
 
 class _ColumnsOf(dict[type, Columns]):

@@ -121,6 +121,14 @@ def test_what_users_code_does_wrong_is_told_as_its_own(
         run_tiny({"evaluation.metrics": [f"{tmp_path / module}.py:Wrong"]})
 
 
+def test_a_metric_may_be_called_as_energy_is(run_tiny: RunTiny, tmp_path: Path) -> None:
+    """Where no device has `power`, what ended in energy_j was left empty."""
+    text = OWN.format(name="SavedEnergyJ", value="0.25")
+    (tmp_path / "metric_of_energy.py").write_text(text)
+    run = run_tiny({"evaluation.metrics": [f"{tmp_path / 'metric_of_energy.py'}:SavedEnergyJ"]})
+    assert run.column("saved_energy_j").tolist() == [0.25] * 4
+
+
 def test_what_a_diverged_model_comes_to_is_no_number(run_tiny: RunTiny) -> None:
     """Infinite outputs were a fault of the metric's."""
     lost = run_tiny({**REGRESSION, "aggregation": {"name": "fedavgm", "lr": 3e38}})

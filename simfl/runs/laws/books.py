@@ -6,7 +6,7 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import Any
 
-from simfl.core.rows import COUNTED
+from simfl.core.rows import COUNTED, JOULES
 from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SUMMARY
 from simfl.runs.laws.base import Violation, Violations
 from simfl.runs.laws.clock import duration
@@ -33,7 +33,7 @@ def tables(records: Records) -> Violations:
                 break
             for column, value in row.items():
                 logged = event[1].get(column)
-                unknown = column.endswith("energy_j") and value is None and logged == 0
+                unknown = column in JOULES and value is None and logged == 0
                 if not (unknown or _agree(logged, value)):
                     words = f"{column} is {value}, {EVENTS}:{event[0]} has {logged}"
                     yield Violation(file, number, words)
