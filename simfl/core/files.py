@@ -24,6 +24,8 @@ def failure(what: str, error: OSError) -> SimflError:
         error: why.
     """
     kind = InputError if error.errno in NAMED_WRONGLY else RunError
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return kind(f"{what}: a file lies where its folder is to be")
     return kind(f"{what}: {error.strerror or error}")
 
 

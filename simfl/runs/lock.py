@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from simfl.core.files import failure
 from simfl.errors import InputError
 
 LOCK = ".lock"
@@ -24,6 +25,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     Raises:
         InputError: somebody else holds it, who is named; or the folder can't be made.
+        RunError: the disk is full.
     """
     path = folder / LOCK
     try:
@@ -32,7 +34,7 @@ def locked(folder: Path) -> Iterator[None]:
     except BlockingIOError:
         raise _held(folder) from None
     except OSError as error:
-        raise InputError(f"can't make {folder}: {error.strerror}") from error
+        raise failure(f"can't make {folder}", error) from error
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
-from simfl.core.files import write_output
+from simfl.core.files import failure, write_output
 from simfl.errors import InputError
 from simfl.runs.folder import (
     CHECKPOINT,
@@ -159,6 +159,7 @@ def prepare(
 
     Raises:
         InputError: it can't be made.
+        RunError: the disk is full.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -168,7 +169,7 @@ def prepare(
             old.unlink()
         remove_halves(folder)
     except OSError as error:
-        raise InputError(f"can't make {folder}: {error.strerror}") from error
+        raise failure(f"can't make {folder}", error) from error
     for name, data in {**(past or {}), SCENARIO: scenario.encode()}.items():
         write_output(folder / name, data)
     write_json(folder / PROVENANCE, provenance)

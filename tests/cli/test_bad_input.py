@@ -396,6 +396,17 @@ def test_a_file_below_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert told == "--out: the folder s.yaml is a file\n"
 
 
+@pytest.mark.parametrize("out", ["s.yaml", "s.yaml/below"])
+def test_a_folder_to_export_to_that_is_a_file(
+    out: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
+    capsys.readouterr()
+    told = refused(capsys, "export", "runs", "--out", out)
+    assert told == f"can't write {out}/rounds.csv: a file lies where its folder is to be\n"
+
+
 @pytest.mark.parametrize("command", ["run", "validate"])
 def test_standard_input_is_no_file(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "not from standard input" in refused(capsys, command, "-")
