@@ -34,14 +34,11 @@ class Stretch:
         self._device = device
         self.group = fleet.group(device)
         self._index = device - self.group.first
-        on_mains = self.group.batteries is None
-        self._transfers = TransferWait(
-            timeline, on_mains, self._leaves_by, self._stayed_until, self.draw
-        )
+        self._transfers: TransferWait | None = None  # most links need none
         self._restart()
 
     def _restart(self) -> None:
-        self._transfers.forget()
+        self._forget()
         self._origin_s = self._timeline.now
         self._elapsed_s = 0.0
         self.leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
@@ -80,18 +77,28 @@ class Stretch:
 
     def moving(self, transfer: Transfer, phase: Phase) -> Generator[simpy.Event, Any, int | None]:
         """Wait for `transfer`; return None once it ends, or what had moved when the device left."""
+        if self._transfers is None:
+            on_mains = self.group.batteries is None
+            self._transfers = TransferWait(
+                self._timeline, on_mains, self._leaves_by, self._stayed_until, self.draw
+            )
         moved = yield from self._transfers.until_end(transfer, phase)
         self._elapsed_s = self._timeline.now - self._origin_s
         return moved
 
     def waited(self) -> tuple[float, float]:
         """Return how long the last transfer that waits has moved, and how long it idled here."""
+        assert self._transfers is not None
         return self._transfers.spent()
 
     def end(self) -> None:
         """Let the battery rest, and watch for nothing any more."""
         self.draw(None)
-        self._transfers.forget()
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._transfers is not None:
+            self._transfers.forget()
 
     def away(self, comes_back: bool) -> Generator[simpy.Event, Any, None]:
         """Stay away until online again, or for good.
