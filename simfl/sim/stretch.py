@@ -95,6 +95,7 @@ class Stretch:
         """Let the battery rest, and watch for nothing any more."""
         self.draw(None)
         self._forget()
+        self._transfers = None  # it knows this stretch
 
     def _forget(self) -> None:
         if self._transfers is not None:

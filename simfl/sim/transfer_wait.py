@@ -23,7 +23,7 @@ class TransferWait:
         timeline: of the run.
         on_mains: whether the device has no battery, so that it is known when it leaves.
         leaves_by: returns when the device leaves, if not after a given instant.
-        idles_until: returns until when, at most now, the device has been there.
+        stayed_until: returns until when, at most now, the device has been there.
         draw: feeds a phase of work from now on (None: no work).
     """
 
@@ -32,12 +32,12 @@ class TransferWait:
         timeline: Timeline,
         on_mains: bool,
         leaves_by: Callable[[float], float],
-        idles_until: Callable[[], float],
+        stayed_until: Callable[[], float],
         draw: Callable[[Phase | None], None],
     ) -> None:
         self._timeline = timeline
         self._on_mains = on_mains
-        self._leaves_by, self._idles_until, self._draw = leaves_by, idles_until, draw
+        self._leaves_by, self._stayed_until, self._draw = leaves_by, stayed_until, draw
         self._watch: Timer | None = None
         self._transfer: Transfer | None = None
         self._moved: int | None = None
@@ -87,7 +87,7 @@ class TransferWait:
         if self._moves:
             self._moves_s += now_s - self._since_s
         else:
-            self._idles_s += max(self._idles_until() - self._since_s, 0.0)
+            self._idles_s += max(self._stayed_until() - self._since_s, 0.0)
         self._since_s = now_s
 
     def _look_ahead(self, ahead_s: float) -> None:
