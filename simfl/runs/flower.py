@@ -16,11 +16,10 @@ from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.flower import ClientFn, FlowerClients, FlowerCoordinator
 from simfl.core.types import Ids
 from simfl.errors import InputError
-from simfl.runs.folder import is_run
 from simfl.runs.job import jobs
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.reuse import refuse_foreign
+from simfl.runs.reuse import refuse_foreign, refuse_run
 from simfl.runs.run import run_one
 from simfl.scenario import Document, Scenario
 from simfl.training.executors.base import Executor
@@ -65,8 +64,8 @@ def run_flower(
     for job in jobs(document, None if out is None else Path(out)):
         flower = Flower(client_fn, strategy, _held(samples, job.scenario.devices), flops_per_sample)
         refuse_foreign(job.folder)
-        if is_run(job.folder) and not overwrite:
-            raise InputError(f"{job.folder} holds a run already; give `overwrite` or another `out`")
+        if not overwrite:
+            refuse_run(job.folder, "give `overwrite` or another `out`")
         results.append(run_one(job, options, build=partial(FlowerBuilder, flower=flower)))
     return results
 

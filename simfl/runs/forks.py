@@ -27,14 +27,13 @@ from simfl.runs.folder import (
     EVENTS,
     SCENARIO,
     event_lines,
-    is_run,
     past_name,
     read_provenance,
     require_run,
     resuming,
 )
 from simfl.runs.lock import locked
-from simfl.runs.reuse import prepare, refuse_foreign
+from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import FolderName
@@ -230,11 +229,9 @@ def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
     refuse_foreign(forked)
     if forked.resolve() == folder.resolve():
         raise InputError(f"{forked} is the run itself; give another --name")
-    if is_run(forked) and not overwrite:
-        raise InputError(
-            f"{forked} holds a run already; go on with `{resuming(forked)}`, or "
-            "give --overwrite or another --name"
-        )
+    if not overwrite:
+        instead = f"go on with `{resuming(forked)}`, or give --overwrite or another --name"
+        refuse_run(forked, instead)
 
 
 def _refuse_another_past(

@@ -83,6 +83,17 @@ def _longer(folder: Path, differing: str) -> str:
     )
 
 
+def refuse_run(folder: Path, instead: str) -> None:
+    """Refuse a `folder` that holds a run, whole or torn.
+
+    Raises:
+        InputError: it does; says what to do `instead`.
+    """
+    refuse_torn(folder)
+    if is_run(folder):
+        raise InputError(f"{folder} holds a run already; {instead}")
+
+
 def refuse_foreign(folder: Path) -> None:
     """Refuse a `folder` that holds files which simfl did not write.
 

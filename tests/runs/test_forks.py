@@ -305,6 +305,9 @@ def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) ->
     assert "default-fork" in capsys.readouterr().out
     assert main(command) == 2
     assert "holds a run already" in capsys.readouterr().err
+    (there / "scenario.yaml").unlink()
+    assert main(command) == 2
+    assert f"{there} lacks its scenario.yaml" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 0
     assert main([*command, "--overwrite", "--name", "default"]) == 2
     assert "is the run itself" in capsys.readouterr().err
