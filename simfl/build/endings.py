@@ -1,5 +1,6 @@
 """Runs that would never end, or never begin, as far as the drawn fleet tells."""
 
+import math
 from collections.abc import Iterator
 
 from simfl.components.selectors.base import Selector
@@ -26,11 +27,24 @@ def endless(scenario: Scenario, server: Server) -> Iterator[Objection]:
 
 def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
     """Yield the number of clients that are never there at once."""
-    least = scenario.rounds.min_clients
-    if least is not None and (ever := _ever_there(server, least)) < least:
+    policy, least = scenario.rounds.policy, scenario.rounds.min_clients
+    if not policy.has_quorum:
+        return
+    quorum = policy.asked(scenario.rounds.clients) if least is None else least
+    ever = _ever_there(server, quorum)
+    if least is not None and ever < least:
         yield (
             ("rounds", "min_clients"),
             f"{least} clients to begin a round, but only {ever} with samples are ever available",
+        )
+        return
+    quorum = min(quorum, ever)  # without `min_clients` all who ever come are enough
+    if quorum > 1 and (most := _most_at_once(scenario, server)) < quorum:
+        hint = "" if least is not None else " (`rounds.min_clients` says how many are enough)"
+        yield (
+            ("rounds", "clients" if least is None else "min_clients"),
+            f"a round begins once {quorum} clients are available at once, but never more than "
+            f"{most} are{hint}",
         )
 
 
@@ -50,19 +64,30 @@ def _limits(scenario: Scenario, server: Server) -> Iterator[Objection]:
 
 def _sessions(scenario: Scenario, server: Server) -> Iterator[Objection]:
     """Yield the fleet, if everybody leaves before anything is done, and does it again and again."""
+    policy = scenario.rounds.policy
     # Rounds that nothing arrives in count, where there are any.
-    waits = scenario.rounds.policy.awaits_updates
+    waits = policy.awaits_updates
+    kept = {group.on_offline != "abort" for group in scenario.fleet}
+    if kept == {True}:  # who pauses is waited for until a deadline
+        waits |= policy.has_quorum and (policy.yardstick is None or not policy.enforces)
     ends = ("time",) if waits else ("rounds", "time", "bytes")
-    if _ends_by(scenario, ends) or not all(group.on_offline == "abort" for group in scenario.fleet):
+    if _ends_by(scenario, ends) or len(kept) > 1:
         return
     folder = scenario.root
     longest_s = max(group.availability.longest_session_s(folder) for group in scenario.fleet)
-    if (fastest_s := _fastest_s(scenario, server, "deadline")) > longest_s * (1 + 1e-9):
+    if longest_s == math.inf:
+        return
+    if kept == {True}:
+        least_s = _byte_s(scenario, server)
+        what = f"one byte takes {least_s:.4g} s, and of less nothing is kept"
+    else:
+        least_s = _fastest_s(scenario, server, "deadline")
+        what = f"the fastest takes {least_s:.4g} s, and leaving aborts its work"
+    if least_s > longest_s * (1 + 1e-9):
         yield (
             ("fleet",),
-            f"no device is online for longer than {longest_s:g} s, the fastest takes "
-            f"{fastest_s:.4g} s, and leaving aborts its work; and `rounds.stop` names no "
-            f"{' or '.join(ends)}",
+            f"no device is online for longer than {longest_s:g} s, {what}; and `rounds.stop` names "
+            f"no {' or '.join(ends)}",
         )
 
 
@@ -81,6 +106,30 @@ def _ever_there(server: Server, enough: int) -> int:
     return reachable if reachable >= enough else reachable + len(server.candidates.returns_s())
 
 
+def _most_at_once(scenario: Scenario, server: Server) -> int:
+    """Return how many devices can be available at one instant, at the most."""
+    return sum(
+        group.availability.most_at_once(group.count, group.name, server.seeds, scenario.root)
+        for group in scenario.fleet
+    )
+
+
+def _byte_s(scenario: Scenario, server: Server) -> float:
+    """Return what no upload of a byte is faster than, seconds; 0 where that can't be known.
+
+    Transfers go on by whole bytes where they stopped, each time after the latency, and with what
+    protocols add to a message: where the last byte does not fit, none ends.
+    """
+    return 0.0 if _varies(scenario) else float(server.upload_s(1)[server.candidates.able].min())
+
+
+def _varies(scenario: Scenario) -> bool:
+    """Return whether transfers or trainings may be faster than planned."""
+    return scenario.network.reads_files or any(
+        group.link_jitter or group.compute_jitter for group in scenario.fleet
+    )
+
+
 def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:
     """Return what no participation is faster than, seconds; 0 where that can't be known.
 
@@ -90,11 +139,8 @@ def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:
         option: which limits participations; they are planned for a deadline.
     """
     whole = UNHURRIED if option == "timeout" else UNHURRIED[:1]
-    varies = scenario.network.reads_files or any(
-        group.link_jitter or group.compute_jitter for group in scenario.fleet
-    )
     # A client that was probed has the model already, and need not download it.
     probes = overrides(scenario.selection, Selector.probe)
-    if varies or probes or scenario.training.workload.name not in whole:
+    if _varies(scenario) or probes or scenario.training.workload.name not in whole:
         return 0.0
     return float(server.nominal_round_s().min())

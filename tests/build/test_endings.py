@@ -105,6 +105,36 @@ def test_a_quorum_beyond_the_fleet(tmp_path: Path, capsys: pytest.CaptureFixture
     )
 
 
+ONE_BY_ONE = "{name: trace, file: trace.csv, shift: false}"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "availability", "place"),
+    [
+        (QUORUM, ONE_BY_ONE, "8:16"),
+        (QUORUM, f"{{name: outages, base: {ONE_BY_ONE}, between: 1 h, lasting: 1 min}}", "8:16"),
+        ("policy: synchronous", ONE_BY_ONE, "6:12"),
+        ("min_clients: 1", ONE_BY_ONE, ""),
+    ],
+)
+def test_devices_that_are_there_one_after_the_other(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    rounds: str,
+    availability: str,
+    place: str,
+) -> None:
+    """A minute each: all of them come, but never four at once."""
+    rows = [f"{device},{60 * device},{60 * device + 60}" for device in range(12)]
+    text = "\n".join(["device,start_s,end_s", *rows, ""])
+    wrong = outcome(tmp_path, rounds, fleet=f", availability: {availability}", trace=text)
+    assert wrong == ((2, False) if place else (0, True))
+    if place:
+        error = capsys.readouterr().err
+        assert f"s.yaml:{place}: rounds." in error
+        assert "once 4 clients are available at once, but never more than 1 are" in error
+
+
 SHORT = ", availability: {name: trace, file: trace.csv}, on_offline: "
 
 
@@ -137,3 +167,50 @@ def test_sessions_too_short_for_anything(
     if code:
         error = capsys.readouterr().err
         assert "fleet: no device is online for longer than 0.5 s, the fastest takes" in error
+
+
+SLOW = "uplink: 3 bit/s"
+
+
+@pytest.mark.parametrize(
+    ("link", "policy", "stop", "on_offline", "code"),
+    [
+        (SLOW, "synchronous", "rounds: 2", "pause", 2),
+        (SLOW, "synchronous", "rounds: 2", "salvage", 2),
+        (SLOW, "fedbuff", "rounds: 2", "pause", 2),
+        (SLOW, "synchronous", "rounds: 2, time: 10 min", "pause", 0),
+        (SLOW, "{name: synchronous, deadline: 10 min}", "rounds: 2", "pause", 0),
+        ("uplink: 1 Mbit/s, latency: 2 s", "synchronous", "rounds: 2", "pause", 2),
+        ("uplink: 1 Mbit/s, latency: 1.9 s", "synchronous", "rounds: 2", "pause", 0),
+    ],
+)
+def test_sessions_too_short_for_a_byte(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    link: str,
+    policy: str,
+    stop: str,
+    on_offline: str,
+    code: int,
+) -> None:
+    """Two seconds online and two not."""
+    fleet = f", {link}{SHORT}{on_offline}".replace(
+        "file: trace.csv", "file: trace.csv, shift: false"
+    )
+    trace = "device,start_s,end_s,state\n0,0,2,1\n0,2,4,0\n"
+    rounds = f"policy: {policy}"
+    assert outcome(tmp_path, rounds, stop, fleet, trace=trace) == (code, not code)
+    if code:
+        error = capsys.readouterr().err
+        assert "s.yaml:3:8: fleet: no device is online for longer than 2 s, one byte takes" in error
+
+
+def test_what_protocols_add_to_a_message_fits_no_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It goes with each part of a message again: 10 kB at 8 kbit/s."""
+    fleet = f", uplink: 8 kbit/s{SHORT}pause"
+    trace = "device,start_s,end_s,state\n0,0,10,1\n0,10,20,0\n"
+    rounds = "policy: synchronous\nnetwork: {message_overhead: 10 kB}"
+    assert outcome(tmp_path, rounds, fleet=fleet, trace=trace) == (2, False)
+    assert "longer than 10 s, one byte takes 10 s" in capsys.readouterr().err

@@ -47,6 +47,13 @@ class Availability(Component, ABC):
         """
         return math.inf
 
+    def most_at_once(self, devices: int, group: str, seeds: Seeds, folder: Path) -> int:
+        """Return how many of the devices can be online at one instant, at the most.
+
+        All of them where that is not known; arguments as of `schedule`.
+        """
+        return devices
+
     @abstractmethod
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         """Return the schedule of `devices` devices.

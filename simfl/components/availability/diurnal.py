@@ -1,5 +1,6 @@
 """Devices that follow the day: a fleet that breathes."""
 
+import math
 from pathlib import Path
 from typing import Literal, Self
 
@@ -59,6 +60,13 @@ class Diurnal(Availability):
     @override
     def ever_online(self) -> bool:
         return self.ever[1] > 0
+
+    @override
+    def longest_session_s(self, folder: Path) -> float:
+        least, _ = self.ever
+        if least > 0:  # sessions may last for days on end
+            return math.inf
+        return self.length if self.shape == "plateau" else _DAY_S
 
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:

@@ -44,6 +44,10 @@ class Outages(Availability):
         return self.base.longest_session_s(folder)
 
     @override
+    def most_at_once(self, devices: int, group: str, seeds: Seeds, folder: Path) -> int:
+        return self.base.most_at_once(devices, group, seeds, folder)
+
+    @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
         address = ("availability", group, "outages")
         return _Both(

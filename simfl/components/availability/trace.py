@@ -18,6 +18,9 @@ from simfl.core.table import LONGEST_S
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
+_MOST_FLIPS = 10_000_000
+"""So many changes of devices are looked at, to know how many are online at once."""
+
 
 @availabilities.register("trace")
 class Trace(Availability):
@@ -64,6 +67,10 @@ class Trace(Availability):
         return self._records(folder).longest_s
 
     @override
+    def most_at_once(self, devices: int, group: str, seeds: Seeds, folder: Path) -> int:
+        return _Replay(self, self._records(folder), devices, group, seeds).most_at_once()
+
+    @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if circumstances.folder is not None:
             records = self._records(circumstances.folder)
@@ -99,14 +106,39 @@ class _Replay(Spells):
 
     @override
     def spells(self, devices: Ids, now_s: float) -> tuple[Flags, Floats]:
-        records = self._records
+        ticks = int(np.floor(now_s * self._records.TICKS))
+        chosen, at = self._at(devices, ticks)
+        is_on, ahead = self._records.look(chosen, at)
+        until = np.where(ahead < 0, np.inf, (ticks + ahead) / self._records.TICKS)
+        return is_on, until
+
+    def _at(self, devices: Ids, ticks: int) -> tuple[Ids, Ids]:
+        """Return `(m,)` each device's record, and `(m,)` where it is in that after so long."""
         chosen = self._order[devices % len(self._order)]
-        period = records.periods[chosen]
-        ticks = int(np.floor(now_s * records.TICKS))
+        period = self._records.periods[chosen]
         at = ticks % period
         if self._options.shift:
             shift = self._seeds.uniforms((*self._address, "shift"), devices, 0) * period
             at = (at + shift.astype(np.int64)) % period
-        is_on, ahead = records.look(chosen, at)
-        until = np.where(ahead < 0, np.inf, (ticks + ahead) / records.TICKS)
-        return is_on, until
+        return chosen, at
+
+    def most_at_once(self) -> int:
+        """Return how many devices are ever online at once; all, where that is not known.
+
+        It is if their records repeat after equal times, and are not too many to look at.
+        """
+        devices = np.arange(len(self._until))
+        chosen, at = self._at(devices, 0)
+        records = self._records
+        period, flips = records.periods[chosen[0]], np.diff(records.first)[chosen]
+        if (records.periods[chosen] != period).any() or flips.sum() > _MOST_FLIPS:
+            return len(devices)
+        is_on, _ = records.look(chosen, at)
+        # The flips of all, each device's after the other's, and how many of its own come before.
+        place = np.arange(flips.sum()) - np.repeat(np.cumsum(flips) - flips, flips)
+        flip = records.flips[np.repeat(records.first[chosen], flips) + place]
+        comes = np.repeat(records.starts_on[chosen], flips) ^ (place % 2 == 0)
+        ticks, where = np.unique((flip - np.repeat(at, flips)) % period, return_inverse=True)
+        change = np.bincount(where, np.where(comes, 1, -1), minlength=len(ticks))
+        change = change[ticks > 0]  # what changes at 0 has changed
+        return int(np.count_nonzero(is_on) + np.cumsum(change).max(initial=0))

@@ -12,7 +12,7 @@ from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
-from simfl.sim.networks.base import Links
+from simfl.sim.networks.base import Direction, Links
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.settings import SCALAR_BYTES, Settings
 from simfl.sim.server.state import RunState
@@ -175,9 +175,12 @@ class Planner:
             size = self._state.settings.batch_size
             units = np.array([plan.units(int(n), size) for n in sizes])[index]
         units = units + self._extra_units
-        all_s, n = self._links.all_expected_s, len(self._fleet)
-        down_s = all_s(n, "down", self._state.settings.prices.down_bytes)
-        return down_s, units / self._fleet.rate, all_s(n, "up", self._upload_bytes)
+        down_s = self.transfer_s("down", self._state.settings.prices.down_bytes)
+        return down_s, units / self._fleet.rate, self.transfer_s("up", self._upload_bytes)
+
+    def transfer_s(self, direction: Direction, size: int) -> Floats:
+        """Return `(n,)` how long `size` bytes take each device, links to itself."""
+        return self._links.all_expected_s(len(self._fleet), direction, size)
 
 
 _NOTHING = Plan()

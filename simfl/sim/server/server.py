@@ -181,6 +181,10 @@ class Server:
         """
         return self._planner.nominal_phases_s()
 
+    def upload_s(self, size: int) -> Floats:
+        """Return `(n,)` how long an upload of `size` bytes takes each device, links to itself."""
+        return self._planner.transfer_s("up", size)
+
     def conduct(
         self,
         rounds: Waits,

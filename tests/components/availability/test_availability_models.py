@@ -223,6 +223,51 @@ def test_a_trace_can_repeat_early_or_late(tmp_path: Path) -> None:
     assert replay(tmp_path, 3, period="50 s") == [40, 50, 90]
 
 
+@pytest.mark.parametrize("shift", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_as_many_at_once_as_there_are_at_some_instant(
+    tmp_path: Path, seed: int, shift: bool
+) -> None:
+    """Looked at every second of two repeats; sessions of whole seconds."""
+    rng, rows = np.random.default_rng(seed), ["device,start_s,end_s"]
+    for device in range(5):
+        edges = np.sort(rng.choice(41, 2 * int(rng.integers(1, 6)), replace=False)).tolist()
+        rows += [f"{device},{a},{b}" for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join([*rows, "5,39,41", ""]))
+    given = Trace(file=Path("t.csv"), shift=shift)
+    one = given.schedule(13, "phones", Seeds(seed), tmp_path)
+    # A record shifted by a part of a second changes between two looks: 1/1024 s apart.
+    looks = np.arange(0, 82, 1 / 1024 if shift else 1)
+    most = max(int(one.online(np.arange(13), float(now)).sum()) for now in looks)
+    assert given.most_at_once(13, "phones", Seeds(seed), tmp_path) == most
+
+
+def test_records_that_repeat_after_different_times_may_all_meet(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "device,start_s,end_s,state\n0,0,1,1\n0,1,3,0\n1,0,1,0\n1,1,2,1\n1,2,3,-1\n"
+    )
+    given = Trace(file=Path("t.csv"), shift=False)
+    assert given.most_at_once(2, "phones", Seeds(0), tmp_path) == 2
+    assert given.schedule(2, "phones", Seeds(0), tmp_path).online(np.arange(2), 3.0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "longest_s"),
+    [
+        ({"low": 0, "length": "4 h"}, 4 * 3600),
+        ({"low": 0, "shape": "sine"}, DAY),
+        ({"low": "1%"}, np.inf),
+        ({"low": 0, "length": "24 h"}, np.inf),
+    ],
+)
+def test_no_day_is_longer(options: dict[str, Any], longest_s: float) -> None:
+    given = availabilities.parse({"name": "diurnal", **options})
+    assert given.longest_session_s(Path()) == longest_s
+    if longest_s < np.inf:
+        lengths, _ = sessions(given.schedule(50, "phones", Seeds(0), Path()), 50, 20 * DAY)
+        assert 0.9 * longest_s < max(lengths) <= longest_s * (1 + 1e-9)
+
+
 def test_shifted_replays_keep_the_duty_cycle(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("device,start_s,end_s\nx,0,25\ny,75,100\n")
     fleet = schedule("trace", 20_000, tmp_path, file="t.csv")
