@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from simfl.components.datasets.base import Corpus, Dataset
-from simfl.components.datasets.clients import ClientData, Samples, side_by_side
+from simfl.components.datasets.clients import ClientData, OnDemand, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
@@ -57,7 +57,7 @@ def federate(
         Unfit: nothing can be learned from the data, or they can't be dealt that way.
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
-        return lazy, lazy.test
+        return lazy, _sound_test(dataset, lazy)
     with blaming(dataset, "being loaded", told_as=InputError):
         corpus = dataset.load(folder, seeds)
         try:
@@ -76,6 +76,21 @@ def federate(
     train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
     validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
     return _client_by_client(corpus, train, validation), corpus.test
+
+
+def _sound_test(dataset: Dataset, lazy: OnDemand) -> Samples:
+    """Return the test samples of `lazy`, once they and a client's own are found to be sound."""
+    holders = np.flatnonzero(lazy.sizes)
+    if not len(holders):
+        raise Unfit("dataset", f"data set {dataset.name!r} has no training samples")
+    with blaming(dataset, "making samples", told_as=InputError):
+        classes = dataset.shape()[1]
+        corpus = Corpus(lazy.client(int(holders[0])), lazy.test, classes)
+    try:
+        require_sound(dataset, corpus)
+    except InputError as error:
+        raise Unfit("dataset", str(error)) from error
+    return corpus.test
 
 
 def _deal(

@@ -39,6 +39,21 @@ def unheard(groups: Groups) -> list[str]:
     return told
 
 
+def unpowered(groups: Groups) -> list[str]:
+    """Say which devices count as if they took no energy."""
+    silent = {name: runs[0].unpowered for name, runs in groups.items() if runs}
+    if not any(silent.values()):
+        return []
+    alike = len(set(map(tuple, silent.values()))) == 1
+    told = {"": next(iter(silent.values()))} if alike else silent
+    return [
+        f"{name}{': ' if name else ''}it is not known what devices of {formats.listed(who)} draw "
+        "(no `power`): in energies they count as 0 J."
+        for name, who in told.items()
+        if who
+    ]
+
+
 def _outcomes(runs: Sequence[RunResult]) -> dict[str, int]:
     """Return how often rounds saw each outcome, of those that they count."""
     counts = {name: int(sum(np.nansum(run.column(name)) for run in runs)) for name in COUNTED}

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.cautions import diverged, seen_unequally, unheard
+from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
 from simfl.runs.compare import Cell, Column, Comparison
@@ -24,8 +24,9 @@ def render(comparison: Comparison, form: str) -> str:
 def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
-    cautions = [*diverged(groups), *unheard(groups), *map(_sentence, seen_unequally(groups))]
-    return [*legend(comparison), *cautions]
+    cautions = [*diverged(groups), *unheard(groups)]
+    others = map(_sentence, [*seen_unequally(groups), *unpowered(groups)])
+    return [*legend(comparison), *cautions, *others]
 
 
 def _sentence(text: str) -> str:

@@ -1,7 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.cautions import diverged, seen_unequally, unheard
+from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.devices import Devices
 
@@ -22,6 +22,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Diverged": diverged(groups),
         "Never counted": unheard(groups),
         "Looked at unequally": seen_unequally(groups),
+        "Energy in part": unpowered(groups),
         "Rounds ran short": _rounds_run_short(groups),
         "Never heard": _never_heard(with_clients(groups)),
         "Wasted": _wasted(groups),

@@ -150,6 +150,13 @@ class RunFiles:
         """Whether it is known what some devices draw, as `Experiment.powered`."""
         return any(group.get("power") is not None for group in self.scenario.get("fleet", []))
 
+    @cached_property
+    def unpowered(self) -> list[str]:
+        """Groups of which it is not known what they draw, as `Experiment.unpowered`."""
+        fleet = self.scenario.get("fleet", []) if self.powered else []
+        names = [name for name, _ in self.groups]
+        return [name for name, g in zip(names, fleet, strict=False) if g.get("power") is None]
+
     @property
     def factors(self) -> dict[str, Any]:
         """What was swept to make it: a path -> its value, as written.

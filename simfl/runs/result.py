@@ -84,7 +84,7 @@ class RunResult(RunFiles):
     def error(self) -> tuple[str, float] | None:
         """Name and value of the error at the last evaluation, where the loss has no accuracy.
 
-        It is NaN where that model has diverged: no finite error before it is the run's.
+        NaN: the model has diverged.
         """
         from simfl.components.losses.base import losses
 
@@ -92,25 +92,28 @@ class RunResult(RunFiles):
         values = self.column("loss")[np.isfinite(self.column("loss"))]
         # Code of the user's own is not imported to look at what it gave.
         name = written.get("name") if isinstance(written, dict) else written
-        if len(self.evaluated) or not len(values) or name not in losses.names():
+        lost = self.loss_is_lost
+        if len(self.evaluated) or not (len(values) or lost) or name not in losses.names():
             return None
         loss = losses.parse(written)
-        last = math.nan if self.loss_is_lost else loss.error_of(float(values[-1]))
-        return (loss.error, last) if loss.error else None
+        if not loss.error:
+            return None
+        return loss.error, math.nan if lost else loss.error_of(float(values[-1]))
 
     @cached_property
     def metrics(self) -> dict[str, float]:
         """What the last evaluation measured beside accuracy and loss, by column (NaN: no number).
 
-        Where no evaluation gave any number there is none.
+        Where nothing was evaluated there is none.  Of a run that has not finished an evaluation
+        that gave no number at all is passed over.
         """
         known = set(header(RoundRow))
         columns = [name for name in self.rounds.columns if name not in known]
+        if self.finished and (last := self.summary.get("last_evaluation")) is not None:
+            numbers = {name: last.get(name) for name in columns}
+            return {k: math.nan if v is None else float(v) for k, v in numbers.items()}
         own = self.rounds[columns].dropna(how="all")
-        if not len(own):
-            return {}
-        last: Any = (self.summary.get("last_evaluation") if self.finished else None) or own.iloc[-1]
-        return {name: math.nan if last[name] is None else float(last[name]) for name in columns}
+        return {str(k): float(v) for k, v in own.iloc[-1].items()} if len(own) else {}
 
     @property
     def loss_is_lost(self) -> bool:

@@ -133,6 +133,7 @@ def _summary(
         "time_only": builder.time_only,
         "oracle": oracle,
         **facts,
+        "unpowered": builder.scenario.unpowered,
         "trainings": {
             "issued": ledger.issued,
             "computed": 0 if builder.time_only else ledger.computed,

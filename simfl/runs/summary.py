@@ -34,6 +34,8 @@ MEANINGS: dict[str, str] = {
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
     "(wasted); energy of participations and probes, and of all who idled, J (null, as at targets: "
     "no group of the fleet says what power it takes)",
+    "unpowered": "groups of the fleet that don't say what power they take, though others do: they "
+    "count as 0 J",
     "participations": "how many had each outcome",
     "distinct_participants": "devices of which at least one update counted",
     "participation_gini": "Gini coefficient of how often devices took part: 0 all alike, to 1",

@@ -153,6 +153,11 @@ class Experiment(Part):
         return any(group.power is not None for group in self.fleet)
 
     @property
+    def unpowered(self) -> list[str]:
+        """Names of the groups that say nothing of `power`, where others do: they count as 0 J."""
+        return [group.name for group in self.fleet if group.power is None and self.powered]
+
+    @property
     def root(self) -> Path:
         """Where relative files are looked up."""
         return self.folder or Path()

@@ -67,15 +67,22 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
 def judge(
     task: Task, outputs: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
 ) -> Evaluation:
-    """Return how right `outputs` `(n, c)` are about targets `y` `(n, ...)`."""
+    """Return how right `outputs` `(n, c)` are about targets `y` `(n, ...)`.
+
+    A NaN is no answer: no right one, and where there is one no metric is a number.
+    """
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
     loss, outputs, y = task.training.loss, outputs.cpu(), y.cpu()  # whoever computed them
     mean = float(np.average(row_losses(loss, outputs, y), weights=weights))
     hits = loss.hits(outputs, y)
+    answered = ~outputs.isnan().flatten(1).any(1)
     accuracy = None
-    if hits is not None:
-        accuracy = float(np.average(hits.double().numpy(), weights=weights))
+    if hits is not None:  # who says NaN is never right
+        right = np.where(answered.numpy(), hits.double().numpy(), 0.0)
+        accuracy = float(np.average(right, weights=weights))
+    if not answered.all():
+        return Evaluation(accuracy, mean, {metric.label: None for metric in task.metrics})
     return Evaluation(accuracy, mean, _metrics(task, outputs, y))
 
 

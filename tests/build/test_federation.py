@@ -11,6 +11,7 @@ from typing_extensions import override
 from simfl.build.data import federate
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
+from simfl.components.datasets.generated import Generated, GeneratedClients
 from simfl.components.partitions.base import Partition, Source, partitions
 from simfl.components.partitions.natural import Natural
 from simfl.core.seeds import Seeds
@@ -142,3 +143,27 @@ def test_other_partitions_test_on_all_samples_whoever_holds_them(tmp_path: Path)
         dealing = partitions.parse(partition)
         _, test = federate(datasets.parse(named), dealing, 7, 0.0, 0.2, None, Seeds(0))
         assert len(test) == 30
+
+
+class Empty(Generated):
+    """Nobody holds anything."""
+
+    name: ClassVar[str] = "empty"
+
+    @override
+    def lazy(self, clients: int, seeds: Seeds) -> GeneratedClients:
+        made = GeneratedClients(self, clients, seeds)
+        made.__dict__["sizes"] = np.zeros(clients, dtype=np.int64)
+        return made
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        (Generated(shift=1e300), "training samples hold NaN or infinity"),
+        (Empty(), "has no training samples"),
+    ],
+)
+def test_samples_made_on_demand_are_looked_at_too(dataset: Dataset, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        federate(dataset, Natural(), 5, 0.0, 0.2, None, Seeds(0))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simfl import Scenario, load, run
-from simfl.report.cautions import diverged, seen_unequally, unheard
+from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.comparison_forms import render
 from simfl.report.notes import notes
 from simfl.runs.compare import compare
@@ -42,3 +42,19 @@ def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) 
     [told] = seen_unequally({"a": [often], "b": [seldom]})
     assert "looked at a every 1 round and b every 3 rounds" in told
     assert ("Looked at unequally", told) in notes({"a": [often], "b": [seldom]})
+
+
+def test_groups_that_do_not_say_their_power_are_named(run_tiny: RunTiny) -> None:
+    """They counted as 0 J, without a word."""
+    phones = {"name": "phones", "count": 4, "power": {"compute": "3 W"}}
+    homes = {"name": "homes", "count": 4}
+    result = run_tiny({"fleet": [phones, homes]})
+    assert result.summary["unpowered"] == load(result.folder).unpowered == ["homes"]
+    [told] = unpowered({"tiny": [result]})
+    assert told.startswith("it is not known what devices of homes draw")
+    assert ("Energy in part", told) in notes({"tiny": [result]})
+    assert "what devices of homes draw" in " ".join(render(compare([result]), "table").split())
+    whole = run_tiny({"fleet": [phones, {**homes, "power": {"compute": "1 W"}}]})
+    assert unpowered({"both": [whole]}) == unpowered({"none": [run_tiny()]}) == []
+    [told] = unpowered({"a": [whole], "b": [result]})
+    assert told.startswith("b: it is not known")

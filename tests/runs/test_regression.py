@@ -75,3 +75,26 @@ def test_a_binary_loss_needs_two_classes(run_tiny: RunTiny) -> None:
     assert run_tiny(two).rounds.accuracy.iloc[-1] > 0.5
     with pytest.raises(InputError, match="tells two classes apart, but there are 10"):
         run_tiny({"training.loss": "binary_cross_entropy"})
+
+
+def test_a_run_that_diverged_has_no_error(run_tiny: RunTiny) -> None:
+    """It was the last finite one, of a round long before."""
+    # The one step of Adam is as long as the learning rate, whatever the gradient.
+    rates = {"name": "step", "milestones": [2], "factor": 1e26}
+    wild = {
+        **REGRESSION,
+        "training.lr_schedule": rates,
+        "training.epochs": 1,
+        "training.batch_size": 1000,
+        "evaluation.metrics": ["mean_absolute_error"],
+    }
+    result = run_tiny(wild)
+    assert result.loss_is_lost
+    assert math.isfinite(result.rounds.loss.iloc[0])
+    assert result.error is not None
+    assert result.error[0] == "rmse"
+    assert math.isnan(result.error[1])
+    assert result.metrics["mean_absolute_error"] > 1e20  # a number still
+    table = render(compare([result]), "table")
+    assert "RMSE" in table
+    assert "training diverged" in table

@@ -1,9 +1,13 @@
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
 
-from simfl.training.evaluate import BATCH, evaluate
+from simfl.components.metrics.macro_f1 import MacroF1
+from simfl.training.evaluate import BATCH, evaluate, judge
 from simfl.training.flat import build, load
 from tests.training.learning_stubs import Convolutional, Perceptron, Reader, initial, make_task
 
@@ -41,3 +45,17 @@ def test_nothing_to_evaluate_on():
     result = evaluate(task, initial(task), task.data.x[:0], task.data.y[:0])
     assert result.accuracy is not None
     assert np.isnan([result.accuracy, result.loss]).all()
+
+
+def test_an_answer_that_is_no_number_is_not_right():
+    """The largest of NaN alone is said to be the first: it was right about every class 0."""
+    task = replace(make_task(Perceptron(), [8]), metrics=(MacroF1(),))
+    outputs = F.one_hot(torch.arange(8) % task.classes, task.classes).double()
+    y = torch.arange(8) % task.classes
+    sound = judge(task, outputs, y)
+    assert (sound.accuracy, sound.metrics["macro_f1"]) == (1.0, 1.0)
+    outputs[y == 0, 1] = float("nan")
+    broken = judge(task, outputs, y)
+    assert broken.accuracy == (y != 0).double().mean().item()
+    assert math.isnan(broken.loss)
+    assert broken.metrics == {"macro_f1": None}

@@ -134,4 +134,5 @@ class GeneratedClients(OnDemand):
         noise = (
             options.noise * np.sqrt(options.features) * rng.standard_normal((n, options.classes))
         )
-        return Samples(x.astype(np.float32), np.argmax(x @ self._truth + noise, axis=1))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity is told of
+            return Samples(x.astype(np.float32), np.argmax(x @ self._truth + noise, axis=1))

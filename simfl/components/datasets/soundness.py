@@ -34,7 +34,9 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
 def _check_values(what: str, samples: Samples, dataset: Dataset, classes: int) -> None:
     # One pass, and no copy: NaN and infinity survive a sum, which can't overflow in float64.
     for values in (samples.x, samples.y):
-        if values.dtype.kind == "f" and not np.isfinite(values.sum(dtype=np.float64)):
+        with np.errstate(invalid="ignore"):  # both infinities
+            sound = values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64))
+        if not sound:
             raise InputError(f"{what} hold NaN or infinity")
     if dataset.targets != "classes":
         return
