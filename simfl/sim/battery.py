@@ -65,8 +65,11 @@ class Batteries:
         self._integrate(devices, now_s)
         return self._level_j[devices]
 
-    def empty_since_s(self, device: int, now_s: float) -> float:
-        """Return since when `device` has been empty (inf: it is not)."""
+    def emptied_s(self, device: int, now_s: float) -> float:
+        """Return when `device` was empty first since it draws what it does (inf: never).
+
+        It stays so when it is charged: what rested on its charge has ended.
+        """
         self.level_j(np.array([device]), now_s)
         return float(self._empty_s[device])
 
@@ -76,7 +79,8 @@ class Batteries:
 
     def draw(self, device: int, now_s: float, watts: float | None) -> None:
         """Let `device` draw so much from now on (None: what it draws when idle)."""
-        self.level_j(np.array([device]), now_s)
+        if self.level_j(np.array([device]), now_s)[0] > 0:
+            self._empty_s[device] = math.inf
         self._draw_w[device] = self._idle_w if watts is None else watts
 
     def empties_s(self, device: int, now_s: float, horizon_s: float) -> float:
@@ -140,7 +144,6 @@ class Batteries:
         empty = level_j < _NOTHING * full_j
         level_j[empty] = 0.0
         self._level_j[devices] = np.minimum(level_j, full_j)
-        self._empty_s[devices[~empty]] = math.inf
         emptied = empty & (self._empty_s[devices] == math.inf)
         lasted_s = before_j[emptied] / np.maximum(-watts[emptied], 1e-300)
         self._empty_s[devices[emptied]] = np.minimum(self._at_s[devices[emptied]] + lasted_s, now_s)

@@ -64,7 +64,7 @@ class Stretch:
         batteries = self.group.batteries
         if batteries is None:
             return until_s
-        return min(until_s, batteries.empty_since_s(self._index, self._timeline.now))
+        return min(until_s, batteries.emptied_s(self._index, self._timeline.now))
 
     def lasting(self, duration_s: float) -> Generator[simpy.Event, Any, bool]:
         """Wait; return whether the device stayed to the end."""

@@ -282,6 +282,28 @@ def test_who_waits_with_an_empty_battery_draws_nothing(tmp_path: Path) -> None:
     assert result.rounds.idle_energy_j[1:].tolist() == [0, 0]
 
 
+def test_who_is_charged_again_has_not_waited_all_the_time(tmp_path: Path) -> None:
+    """Empty after 2.5 s, and plugged in half a second later, long before the round ends."""
+    watts = dict.fromkeys(("idle", "download", "compute", "upload"), "1 W")
+    (tmp_path / "p.csv").write_text("device,start_s,end_s\na,3,1000\n")
+    plugged = {"name": "trace", "file": "p.csv", "shift": False}
+    store = {"capacity": "10 J", "start": "25%", "minimum": "20%", "plugged": plugged}
+    quick = {"name": "quick", "count": 1, "compute": "100 samples/s", "power": watts}
+    one = {
+        "data": {"dataset": {"name": "synthetic_images", "samples": 200, "size": 6}},
+        "model": "mlp",
+        "fleet": [
+            {**quick, "battery": store},
+            {"name": "slow", "count": 1, "compute": "1 samples/s"},
+        ],
+        "rounds": {"clients": 2, "stop": {"rounds": 1}},
+    }
+    file = tmp_path / "s.yaml"
+    file.write_text(json.dumps(one))
+    [result] = run(Scenario.load(file), tmp_path / "o", Options(time_only=True))
+    assert result.clients.energy_j.tolist() == pytest.approx([2.5, 0])
+
+
 def test_who_pauses_with_an_empty_battery_takes_nothing_from_the_others(tmp_path: Path) -> None:
     """Three that sit by draw 1 W each; the fourth works, on mains, until the end."""
     pausing = {"name": "pausing", "count": 1, "compute": "1 samples/s", "on_offline": "pause"}
@@ -298,12 +320,14 @@ def test_who_pauses_with_an_empty_battery_takes_nothing_from_the_others(tmp_path
     assert result.summary["totals"]["idle_energy_j"] == pytest.approx(0, abs=1e-6)
 
 
-def test_since_when_a_battery_has_been_empty() -> None:
+def test_when_a_battery_was_empty_first_since_its_draw_changed() -> None:
     found = battery((100, math.inf), idle=5, charge=10)
-    assert found.empty_since_s(0, 10) == math.inf
-    assert found.empty_since_s(0, 50) == 20
-    assert found.empty_since_s(0, 90) == 20
-    assert found.empty_since_s(0, 101) == math.inf
+    assert found.emptied_s(0, 10) == math.inf
+    assert found.emptied_s(0, 50) == 20
+    assert found.emptied_s(0, 90) == 20
+    assert found.emptied_s(0, 101) == 20
+    found.draw(0, 101, 0.0)
+    assert found.emptied_s(0, 102) == math.inf
 
 
 def test_who_was_busy_while_it_was_away_is_looked_up_anew(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class IdleEnergy:
         group, now_s = self._fleet.group(errand.device), self._state.timeline.now
         watts = group.power.idle
         if group.batteries is not None and errand.ended_s is not None:  # it waits no longer
-            empty_s = group.batteries.empty_since_s(errand.device - group.first, now_s)
+            empty_s = group.batteries.emptied_s(errand.device - group.first, now_s)
             errand.free_s = min(errand.free_s, max(empty_s, errand.started_s))
         ended_s = now_s if errand.ended_s is None else errand.ended_s
         if errand.end == "arrived":  # behind polling, perhaps after the device had left
