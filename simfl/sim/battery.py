@@ -16,8 +16,12 @@ _NOTHING = 1e-9
 """Share of the capacity that rounding may leave or take."""
 
 _CHANGES = 1_000
-"""Changes of its charger, each with too empty a battery before it, after which that is given up: a
-charger that is plugged in too seldom never fills it, however long one looks ahead."""
+"""Changes of its charger, each with too empty a battery before it, after which that is given up,
+unless it has gained `_GAIN`: a charger that is plugged in too seldom never fills it, however long
+one looks ahead."""
+
+_GAIN = 0.01
+"""Share of the capacity."""
 
 
 class Batteries:
@@ -100,7 +104,8 @@ class Batteries:
     def returns_s(self, device: int, now_s: float, base: OnlineSchedule) -> float:
         """Return when idle `device` is next charged enough and online by `base` (inf: never).
 
-        Never, too, if its battery is too empty at `_CHANGES` changes of its charger.
+        Never, too, if its battery is too empty at `_CHANGES` changes of its charger in which it has
+        not gained `_GAIN`.
         """
         charge_j = float(self.level_j(np.array([device]), now_s)[0])
         least_j, full_j = float(self._least_j[device]), float(self._capacity_j[device])
@@ -108,7 +113,7 @@ class Batteries:
         plugged, until_s = bool(self._plugged[device]), float(self._until_s[device])
         if charge_j < least_j and self._charge_w <= self._idle_w:
             return math.inf
-        too_empty = 0
+        too_empty, highest_j = 0, charge_j
         while too_empty < _CHANGES:
             watts = self._charge_w * plugged - self._idle_w
             first_s, last_s = now_s, until_s
@@ -125,6 +130,8 @@ class Batteries:
                 break
             too_empty += charge_j < least_j or last_s < until_s
             charge_j = min(max(charge_j + watts * (until_s - now_s), 0.0), full_j)
+            if charge_j >= highest_j + _GAIN * full_j:
+                too_empty, highest_j = 0, charge_j
             now_s = until_s
             plugged, until_s = self._look(device, now_s)
         return math.inf

@@ -145,6 +145,12 @@ def test_who_is_charged_returns_after_however_many_changes_of_its_charger() -> N
     assert night.returns_s(0, 5.0, Windows((28_800.0, 30_000.0))) == math.inf  # soon empty
 
 
+def test_who_is_charged_slowly_returns_all_the_same() -> None:
+    """10 J every other second: 90% after 900 of them, or 1799 changes of the charger."""
+    slow = Batteries(np.array([10_000.0]), np.zeros(1), 0.9, 10.0, 0.0, EveryOther(1.0))
+    assert slow.returns_s(0, 0.0, ALWAYS) == pytest.approx(1799.0)
+
+
 def test_is_there_only_until_its_idle_power_has_drained_it() -> None:
     found = battery(idle=1)
     assert found.returns_s(0, 0, Windows((50, 60))) == 50
