@@ -73,6 +73,27 @@ def test_truncation_far_out_keeps_its_digits() -> None:
     np.testing.assert_allclose(truncated_normal(U, 30.0, 31.0) - 30, law.ppf(U) - 30, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("low", "high"), [(38.0, 39.0), (50.0, 51.0), (300.0, 301.0)])
+def test_truncation_farther_out_than_probabilities_reach(low: float, high: float) -> None:
+    """They were infinite: an uplink of which no value is likely was unlimited, without a word."""
+    law = stats.truncnorm(low, high)
+    np.testing.assert_allclose(truncated_normal(U, low, high) - low, law.ppf(U) - low, rtol=1e-8)
+    np.testing.assert_allclose(
+        truncated_normal(U, -high, -low) + low, low - law.ppf(1 - U), rtol=1e-8
+    )
+    assert (truncated_normal(U, 1e200, np.inf) == 1e200).all()
+
+
+def test_all_are_near_a_bound_that_hardly_any_would_reach() -> None:
+    fast = {"distribution": "lognormal", "median": "1 Mbit/s", "sigma": 0.05, "min": "10 Mbit/s"}
+    links = quantiles(LINK.validate_python(fast))
+    assert links.min() >= 10e6
+    assert links.max() < 11e6
+    near = quantiles(seconds("lognormal", median="100 ms", sigma=0.02, max="40 ms"))
+    assert near.max() <= 0.04
+    assert near.min() > 0.038
+
+
 def test_zipf_reaches_a_bound_that_is_a_multiple() -> None:
     draw = seconds("zipf", exponent=1, scale="100 ms", max="300 ms")  # 0.3 / 0.1 is below 3
     assert np.unique(quantiles(draw)).tolist() == [0.1, 0.2, 0.3]

@@ -9,6 +9,9 @@ from typing_extensions import override
 from simfl.core.types import Floats, Ids
 from simfl.scenario.distributions.base import Parameter, Truncated
 
+_TINY = 1e-290
+"""Probabilities below this one lose their digits, and are reckoned with by their logarithms."""
+
 
 def truncated_normal(u: Floats, low: float, high: float) -> Floats:
     """Return standard normal quantiles given that they lie in [low, high].
@@ -16,12 +19,17 @@ def truncated_normal(u: Floats, low: float, high: float) -> Floats:
     Where the interval lies above zero it is mirrored below, where the distribution function keeps
     its digits (its distance from one does not).
     """
-    from scipy.special import ndtr, ndtri
+    from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
     if low > 0:
         return np.asarray(-truncated_normal(1.0 - u, -high, -low))
     below, above = ndtr(low), ndtr(high)
-    return np.asarray(ndtri(below + u * (above - below)))
+    if above > _TINY:
+        return np.asarray(ndtri(below + u * (above - below)))
+    with np.errstate(divide="ignore"):
+        logs = np.logaddexp(log_ndtr(low) + np.log1p(-u), log_ndtr(high) + np.log(u))
+    values = ndtri_exp(logs)
+    return np.where(np.isfinite(values), values, high)  # so far out that all are at the bound
 
 
 class Normal(Truncated):
