@@ -1,6 +1,7 @@
 """From a scenario's groups to the arrays of a fleet: every device's numbers, drawn."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from simfl.components.availability.base import Availability, OnlineSchedule
 from simfl.core.guard import blaming
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
-from simfl.errors import InputError
+from simfl.errors import InputError, ScenarioError
 from simfl.scenario.battery import Spread
+from simfl.scenario.checks import placed
 from simfl.scenario.correlation import SAMPLES, Correlations, sample_ranks
 from simfl.scenario.distributions import Draw
 from simfl.scenario.fleet import Group
@@ -52,15 +54,18 @@ def draw_fleet(
     groups: list[DeviceGroup] = []
     columns = {number: np.empty(len(samples)) for number in (*LINKS, "memory")}
     first = 0
-    for group in scenario.fleet:
+    for index, group in enumerate(scenario.fleet):
         # Data sizes are standardised over the whole fleet, so draws that depend on them see all.
         ids = np.arange(first, first + group.count)
         drawing = _Drawing(group, seeds, samples, ids, flops)
         if correlations.names:
             drawing.correlate(correlations, ranks)
         for number, column in columns.items():
-            column[first : first + group.count] = drawing.numbers(number)
-        groups.append(drawing.devices(first, scenario.root))
+            with _placed(scenario, "fleet", index, number):
+                column[first : first + group.count] = drawing.numbers(number)
+        with _placed(scenario, "fleet", index, "battery", "capacity"):
+            capacity = drawing.capacity()
+        groups.append(drawing.devices(first, scenario.root, capacity))
         first += group.count
     return Fleet(
         groups,
@@ -73,6 +78,15 @@ def draw_fleet(
         columns["memory"] if np.isfinite(columns["memory"]).any() else None,
         jitter(scenario.fleet, groups, seeds, "compute"),
     )
+
+
+@contextmanager
+def _placed(scenario: Scenario, *path: str | int) -> Iterator[None]:
+    """Say where in `scenario` that stands which an `InputError` of the body is about."""
+    try:
+        yield
+    except InputError as error:
+        raise ScenarioError("\n".join(placed(scenario, [(path, str(error))]))) from error
 
 
 class _Drawing:
@@ -111,25 +125,25 @@ class _Drawing:
         draw: Draw | None = getattr(group, number)
         if draw is None:
             return np.full(group.count, np.inf)
-        values = self._drawn(draw, number)
-        if len(odd := values[~_is_possible(number, values)]):
-            raise InputError(
-                f"fleet group {group.name!r}: a {number} of {odd[0]:g} was drawn, which is not "
-                "possible; give the distribution `min` and `max`, or less spread"
-            )
-        return values
+        return self._drawn(draw, number)
 
-    def devices(self, first: int, folder: Path) -> DeviceGroup:
+    def capacity(self) -> Floats | None:
+        """Return `(count,)` the capacities of the devices' batteries, joules; None: on mains."""
+        battery = self._group.battery
+        return None if battery is None else self._drawn(battery.capacity, "battery")
+
+    def devices(self, first: int, folder: Path, capacity: Floats | None) -> DeviceGroup:
         """Return what the group's devices have in common.
 
         Args:
             first: id of the first of them.
             folder: where relative file names of the scenario are looked up.
+            capacity: `(count,)` of their batteries, joules (None: they are on mains).
         """
         group = self._group
         power = Power() if group.power is None else Power(**group.power.model_dump())
         schedule = self._schedule(group.availability, group.name, folder)
-        batteries = self._batteries(power.idle, folder)
+        batteries = self._batteries(power.idle, folder, capacity)
         return DeviceGroup(
             group.name, first, group.count, schedule, group.on_offline, power, batteries
         )
@@ -139,10 +153,10 @@ class _Drawing:
             schedule = availability.schedule(self._group.count, name, self._seeds, folder)
         return guarded_schedule(availability, schedule)
 
-    def _batteries(self, idle_w: float, folder: Path) -> Batteries | None:
+    def _batteries(self, idle_w: float, folder: Path, capacity: Floats | None) -> Batteries | None:
         """Return the devices' batteries, None if they are on mains; idle they draw `idle_w`."""
         battery = self._group.battery
-        if battery is None:
+        if battery is None or capacity is None:
             return None
         start = battery.start
         if isinstance(start, Spread):
@@ -154,7 +168,6 @@ class _Drawing:
             # Not the addresses of the group's availability, which is a matter of its own.
             name = f"{self._group.name}/battery"
             plugged = self._schedule(battery.plugged, name, folder)
-        capacity = self._drawn(battery.capacity, "battery")
         return Batteries(capacity, shares, battery.minimum, battery.charge, idle_w, plugged)
 
     def _drawn(self, draw: Draw, number: str) -> Floats:
@@ -164,7 +177,13 @@ class _Drawing:
         uniforms[self._mine] = self._uniforms(number) if own is None else own
         with np.errstate(over="ignore"):  # infinity is told of
             values = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
-        return self._scaled(values, draw.unit)
+        values = self._scaled(values, draw.unit)
+        if len(odd := values[~_is_possible(number, values)]):
+            raise InputError(
+                f"{odd[0]:g} {draw.unit} was drawn, which is not possible; give the distribution "
+                "`min` and `max`, or less spread"
+            )
+        return values
 
     def _uniforms(self, number: str) -> Floats:
         """Return `(count,)` uniform numbers of the group's own, in (0, 1)."""
@@ -177,8 +196,8 @@ class _Drawing:
             return values
         if not self._flops:
             raise InputError(
-                f"fleet group {self._group.name!r} computes in FLOP/s, but no operation of the "
-                "model is counted as FLOPs; give its compute in samples/s"
+                "no operation of the model is counted as FLOPs, so FLOP/s tell no speed; give "
+                "samples/s"
             )
         return values / self._flops
 
@@ -189,4 +208,5 @@ def _is_possible(number: str, values: Floats) -> NDArray[np.bool_]:
         with np.errstate(divide="ignore", over="ignore"):
             usable = np.isfinite(1 / values) & (values > 0)
         return usable & (np.isfinite(values) | (number != "compute"))
-    return (values >= 0) & np.isfinite(values)
+    least = np.nextafter(0, 1) if number == "battery" else 0.0
+    return (values >= least) & np.isfinite(values)

@@ -255,7 +255,7 @@ class Registry(Generic[C]):
         if not isinstance(name, str):
             raise PydanticCustomError(
                 "component_name",
-                "expected the name of a {kind} or a mapping with a `name`, one of: {names}",
+                "expected the {kind}'s name, or a mapping with a `name`, one of: {names}",
                 {"kind": self.kind, "names": ", ".join(self.names())},
             )
         try:

@@ -88,6 +88,8 @@ def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:
         for key, value in defaults.items():
             if not _says(group, key) and key not in group.traced:
                 yield Assumption(("fleet", index, key), value)
+        if group.battery is not None and group.power is None:
+            yield Assumption(("fleet", index, "power"), "0 W, so its batteries never drain")
 
 
 def _of_network(scenario: Scenario) -> Iterator[Assumption]:

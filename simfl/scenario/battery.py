@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import Percent, Power
-from simfl.scenario.device_number import EnergyDraw
+from simfl.scenario.device_number import CapacityDraw
 from simfl.scenario.distributions.base import check_order
 from simfl.scenario.part import Part
 
@@ -26,7 +26,7 @@ class Spread(Part):
 class Battery(Part):
     """What limits work away from the mains: it drains at the power of each phase, and charges."""
 
-    capacity: EnergyDraw = Field(description="when full")
+    capacity: CapacityDraw = Field(description="when full")
     charge: Power = Field(10.0, description="what the charger gives while plugged in")
     plugged: Annotated[Availability, availabilities] | None = Field(
         None, description="when the charger is plugged in, as `availability`; omitted: never"

@@ -1,6 +1,7 @@
 """The field type of a device's number: a quantity, or a distribution of quantities."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, ValidationInfo
@@ -138,4 +139,4 @@ ComputeDraw = Annotated[Draw, Drawn(None)]
 LinkDraw = Annotated[Draw, Drawn(DATA_RATE, unlimited=True)]
 DurationDraw = Annotated[Draw, Drawn(DURATION)]
 DataSizeDraw = Annotated[Draw, Drawn(DATA_SIZE)]
-EnergyDraw = Annotated[Draw, Drawn(ENERGY)]
+CapacityDraw = Annotated[Draw, Drawn(replace(ENERGY, positive=True))]

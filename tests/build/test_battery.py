@@ -377,6 +377,7 @@ def test_capacities_and_starts_are_drawn(tmp_path: Path) -> None:
     ("battery", "message"),
     [
         ("15", "expected an energy"),
+        ("0 Wh", "must be above zero"),
         ({"capacity": "15 Wh", "minimum": 0}, "minimum: must be above 0"),
         ({"capacity": "15 Wh", "start": {"min": "90%", "max": "30%"}}, "`min` must be below `max`"),
         ({"capacity": "15 Wh", "charge": "5 J"}, "expected a power"),

@@ -1,5 +1,6 @@
-"""Numbers that no device can have are told of before a run begins, with their group."""
+"""Numbers that no device can have are told of before a run begins, with their place."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 from simfl.build.fleet import draw_fleet
 from simfl.core.seeds import Seeds
-from simfl.errors import InputError
+from simfl.errors import InputError, ScenarioError
+from simfl.runs.options import Options
+from simfl.runs.run import run
 from simfl.scenario import Scenario
 
 
@@ -28,8 +31,32 @@ def test_unlimited_links_are_possible() -> None:
 
 
 def assert_refused(group: dict[str, Any], number: str) -> None:
-    with pytest.raises(InputError, match=f"'phones': a {number} of .* not possible"):
+    with pytest.raises(InputError, match=rf"fleet\[0\]\.{number}: .* was drawn, .* not possible"):
         fleet(group)
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        ("uplink: {distribution: lognormal, median: 1 Mbit/s, sigma: 800}", "uplink: 0 bit/s was"),
+        (
+            "uplink: {distribution: data_size, mean: 1 Mbit/s, std: 9 Mbit/s}",
+            "uplink: a data_size distribution gives -",
+        ),
+        (
+            "battery: {capacity: {distribution: lognormal, median: 1 J, sigma: 800}}",
+            "battery.capacity: inf J was drawn",
+        ),
+    ],
+)
+def test_a_file_says_where(tmp_path: Path, number: str, message: str) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "data: {dataset: synthetic}\nmodel: logistic_regression\nfleet:\n  - count: 30\n"
+        f"    {number}\n"
+    )
+    with pytest.raises(ScenarioError, match=rf"s\.yaml:5:\d+: fleet\[0\]\.{message}"):
+        run(Scenario.load(file), tmp_path / "o", Options(time_only=True))
 
 
 def fleet(group: dict[str, Any]) -> Any:

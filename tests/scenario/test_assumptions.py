@@ -102,3 +102,12 @@ def test_groups_that_assume_the_same_are_told_in_one_line(
         "fleet[0-5].availability: always online",
         "fleet[5].latency: 0 s",
     ]
+
+
+def test_a_battery_that_nothing_drains_is_told() -> None:
+    fleet: dict[str, Any] = {"count": 3, "battery": "15 Wh"}
+    rounds = {"rounds": {"clients": 2}}
+    key = "fleet[0].power"
+    assert told(fleet=fleet, **rounds)[key] == "0 W, so its batteries never drain"
+    assert key not in told(fleet={**fleet, "power": {"compute": "3 W"}}, **rounds)
+    assert key not in told(fleet={"count": 3}, **rounds)

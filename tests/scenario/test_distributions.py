@@ -89,6 +89,13 @@ def test_all_are_near_a_bound_that_hardly_any_would_reach() -> None:
     links = quantiles(LINK.validate_python(fast))
     assert links.min() >= 10e6
     assert links.max() < 11e6
+    narrow = {
+        "distribution": "normal",
+        "mean": "1 Mbit/s",
+        "std": "1e-310 bit/s",
+        "min": "2 Mbit/s",
+    }
+    assert (quantiles(LINK.validate_python(narrow)) == 2e6).all()
     near = quantiles(seconds("lognormal", median="100 ms", sigma=0.02, max="40 ms"))
     assert near.max() <= 0.04
     assert near.min() > 0.038

@@ -12,6 +12,9 @@ from simfl.scenario.distributions.base import Parameter, Truncated
 _TINY = 1e-290
 """Probabilities below this one lose their digits, and are reckoned with by their logarithms."""
 
+_FARTHEST = 1e300
+"""Standard deviations: a bound has no place in a distribution that is narrower still."""
+
 
 def truncated_normal(u: Floats, low: float, high: float) -> Floats:
     """Return standard normal quantiles given that they lie in [low, high].
@@ -21,6 +24,7 @@ def truncated_normal(u: Floats, low: float, high: float) -> Floats:
     """
     from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
+    low, high = min(low, _FARTHEST), max(high, -_FARTHEST)
     if low > 0:
         return np.asarray(-truncated_normal(1.0 - u, -high, -low))
     below, above = ndtr(low), ndtr(high)
