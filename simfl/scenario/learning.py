@@ -90,7 +90,7 @@ class Training(Part):
     workload: Annotated[Workload, workloads] = Field(
         default_factory=workloads.make, description="what it does when its time is short"
     )
-    proximal: float = Field(0.0, ge=0, description="FedProx's mu (0: none)")
+    proximal: float = Field(0.0, ge=0, le=1e38, description="FedProx's mu (0: none)")
     compression: Annotated[Compressor, compressors] = Field(
         default_factory=compressors.make, description="of updates on their way up"
     )

@@ -69,7 +69,7 @@ def judge(
 ) -> Evaluation:
     """Return how right `outputs` `(n, c)` are about targets `y` `(n, ...)`.
 
-    A NaN is no answer: no right one, and where there is one no metric is a number.
+    A NaN is no answer, and not right.  Where an output is not finite no metric is a number.
     """
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
@@ -81,7 +81,7 @@ def judge(
     if hits is not None:  # who says NaN is never right
         right = np.where(answered.numpy(), hits.double().numpy(), 0.0)
         accuracy = float(np.average(right, weights=weights))
-    if not answered.all():
+    if not outputs.isfinite().all():
         return Evaluation(accuracy, mean, {metric.label: None for metric in task.metrics})
     return Evaluation(accuracy, mean, _metrics(task, outputs, y))
 

@@ -98,3 +98,24 @@ def test_a_run_that_diverged_has_no_error(run_tiny: RunTiny) -> None:
     table = render(compare([result]), "table")
     assert "RMSE" in table
     assert "training diverged" in table
+
+
+@pytest.mark.parametrize("hidden", [[], [4]])
+def test_a_rate_beyond_float32_only_diverges(run_tiny: RunTiny, hidden: list[int]) -> None:
+    """It put a warning on the terminal; here a warning is an error."""
+    wild = {
+        **{key: value for key, value in REGRESSION.items() if "schedule" not in key},
+        "model.hidden": hidden,
+        "training.optimizer": {"name": "sgd", "lr": 1e150},
+    }
+    assert run_tiny(wild).rounds.discarded.tolist() == [4] * 4
+
+
+@pytest.mark.parametrize(
+    "training",
+    [{"proximal": 1e39}, {"optimizer": {"name": "sgd", "lr": 0.1, "weight_decay": 1e39}}],
+)
+def test_what_float32_does_not_hold_is_refused(training: dict[str, object]) -> None:
+    """It ended in an internal error of a kernel."""
+    with pytest.raises(ScenarioError, match=r"must be at most 1e\+38"):
+        Scenario.from_dict({**TINY, "training": training})

@@ -59,3 +59,6 @@ def test_an_answer_that_is_no_number_is_not_right():
     assert broken.accuracy == (y != 0).double().mean().item()
     assert math.isnan(broken.loss)
     assert broken.metrics == {"macro_f1": None}
+    outputs[y == 0] = torch.inf
+    huge = judge(task, outputs, y)
+    assert (huge.accuracy, huge.metrics) == (1.0, {"macro_f1": None})

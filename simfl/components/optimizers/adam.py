@@ -25,7 +25,7 @@ class Adam(Optimizer):
         (0.9, 0.999), description="what remains of the mean and of the mean square at each step"
     )
     eps: float = Field(1e-8, gt=0, description="added to the root")
-    weight_decay: float = Field(0.0, ge=0, description="L2 term added to the gradient")
+    weight_decay: float = Field(0.0, ge=0, le=1e38, description="L2 term added to the gradient")
 
     @property
     @override

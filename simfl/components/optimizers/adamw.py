@@ -17,7 +17,10 @@ class AdamW(Adam):
     """Adam whose weight decay shrinks the weights themselves and stays out of the means."""
 
     weight_decay: float = Field(
-        0.01, ge=0, description="share of the weights, times the rate, that each step takes off"
+        0.01,
+        ge=0,
+        le=1e38,
+        description="share of the weights, times the rate, that each step takes off",
     )
 
     @override

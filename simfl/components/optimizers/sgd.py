@@ -21,7 +21,7 @@ class Sgd(Optimizer):
     lr: float = Field(0.1, gt=0, description="learning rate, before `training.lr_schedule`")
     momentum: float = Field(0.0, ge=0, lt=1, description="reset at each participation")
     nesterov: bool = Field(False, description="look ahead along the momentum")
-    weight_decay: float = Field(0.0, ge=0, description="L2 term added to the gradient")
+    weight_decay: float = Field(0.0, ge=0, le=1e38, description="L2 term added to the gradient")
 
     @model_validator(mode="after")
     def _looks_ahead_along_something(self) -> Self:

@@ -59,7 +59,8 @@ class LoopKernel(Kernel):
         anchor = self._views_of_one(self._stored(lane.base) if training.proximal else self._flat)
         offset = None if lane.offset is None else self._views_of_one(self._stored(lane.offset))
         optimizer = LaneOptimizer(training, self._views_of_one(self._flat), anchor, offset)
-        rates = torch.from_numpy(segment.rates.astype(np.float32)).to(self.device).view(-1, 1)
+        with np.errstate(over="ignore"):  # an infinite rate, of clients that diverge
+            rates = torch.from_numpy(segment.rates.astype(np.float32)).to(self.device).view(-1, 1)
         weights = None
         if segment.weights is not None:
             weights = torch.from_numpy(segment.normalised).to(self.device, torch.float32)

@@ -67,13 +67,15 @@ class Steps:
         weights = np.concatenate([segment.normalised for segment in segments])[taken]
         weights[column >= sizes[place][:, None]] = 0.0
         weights = weights.astype(np.float32)
+        with np.errstate(over="ignore"):  # an infinite rate, of clients that diverge
+            rates = np.concatenate([s.rates for s in segments])[place].astype(np.float32)
         return cls(
             lengths,
             active,
             starts,
             np.concatenate([segment.rows for segment in segments])[taken],
             weights,
-            np.concatenate([segment.rates for segment in segments])[place].astype(np.float32),
+            rates,
             sizes[place],
             lane[place],
         )
