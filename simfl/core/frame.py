@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,17 +25,21 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         what: it is, for messages.
 
     Raises:
-        InputError: it can't be read, or a row has more cells than the header.
+        InputError: it can't be read, two columns have one name, or a row has more cells than the
+            header.
     """
     import pandas as pd
 
     with open_csv(path, what) as text:
         lines = csv.reader(text)
         rows = (row for row in lines if row)
-        width, cells = len(next(rows, ())), len(next(rows, ()))
+        header = [name.strip() for name in next(rows, ())]
+        width, cells = len(header), len(next(rows, ()))
         # Of a first row that is longer pandas takes what is too much for names of the rows.
         if cells > width:
             raise InputError(_too_long(path, lines.line_num, width, cells))
+        if twice := [name for name, times in Counter(header).items() if times > 1 and name]:
+            raise InputError(f"{path}: more than one column is called {twice[0]!r}")
         text.seek(0)
         try:
             # Whole columns: part by part, numbers among text would be written differently.

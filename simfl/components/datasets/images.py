@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
+from simfl.components.datasets.idx import idx_fault
 from simfl.components.datasets.torchvision_import import torchvision_datasets
 from simfl.core.origins import ORIGINS, cache_folder
 from simfl.core.seeds import Seeds
@@ -102,13 +103,35 @@ class ImageSet(Dataset):
             images = self._channels_first(pixels)
             if images.shape != (len(targets), *self.image_shape):
                 raise ValueError(f"images of shape {images.shape} and {len(targets)} targets")
-        except (OSError, RuntimeError, ValueError, AssertionError, LookupError, EOFError) as error:
-            raise InputError(
-                f"the files of data set {self.name!r} in {root} are damaged ({error}); expected "
-                f"{', '.join(ORIGINS[self.origin].files)} as torchvision's "
-                f"{self.torchvision_name} has them"
-            ) from error
+        except (
+            OSError, RuntimeError, ValueError, TypeError, AssertionError, LookupError, EOFError,
+        ) as error:  # fmt: skip
+            raise InputError(self._damage(root, error)) from error
         return images, targets
+
+    def _damage(self, root: Path, error: Exception) -> str:
+        """Return which files of the folder `root` can't be read, after torchvision's `error`."""
+        files = ORIGINS[self.origin].files
+        faults = [f"{root / name}: {fault}" for name in files if (fault := self._told(root / name))]
+        if faults:
+            return (
+                f"data set {self.name!r} has damaged files: {'; '.join(faults)}. Delete what is "
+                f"damaged: `simfl data fetch {self.origin} --to {root}` gets it again"
+            )
+        return (
+            f"the files of data set {self.name!r} in {root} are damaged ({error}); expected "
+            f"{', '.join(files)} as torchvision's {self.torchvision_name} has them"
+        )
+
+    def _told(self, file: Path) -> str:
+        try:
+            return self._fault(file)
+        except OSError as error:
+            return error.strerror or str(error)
+
+    def _fault(self, file: Path) -> str:
+        """Return what is wrong with one of its files ("": nothing that can be seen)."""
+        return idx_fault(file)
 
     def _channels_first(self, pixels: NDArray[Any]) -> Images:
         return pixels[:, None].astype(np.float32)

@@ -40,18 +40,20 @@ class Npz(OwnDataset):
 
     @override
     def rows(self) -> Rows:
+        file = self.source()
+        if file.is_file() and not zipfile.is_zipfile(file):
+            raise InputError(
+                f"can't read {file}: it is not an archive (.npz) of arrays, or not all of one"
+            )
         try:
-            with np.load(self.source(), allow_pickle=False) as arrays:
+            with np.load(file, allow_pickle=False) as arrays:
                 return self._rows(arrays)
         except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"can't read {self.source()}: {error}") from None
+            raise InputError(f"can't read {file}: {error}") from None
 
     def _rows(self, arrays: Any) -> Rows:
-        if not isinstance(arrays, np.lib.npyio.NpzFile):
-            raise InputError(f"{self.source()} is one array, no archive (.npz) of several")
-
         def array(name: str) -> NDArray[Any]:
             return np.asarray(arrays[known(name, arrays.files, "array", self.source())])
 

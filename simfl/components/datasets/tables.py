@@ -1,6 +1,7 @@
 """Tables with a row per sample: what CSV, Parquet and the like have in common."""
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing_extensions import override
 from simfl.components.datasets.own import FALSE, OwnDataset, Rows, for_testing, known, whose
 from simfl.core.types import Flags
 from simfl.errors import InputError
+
+UNNAMED = re.compile(r"Unnamed: \d+")
+"""What pandas calls a column without a name."""
 
 
 class TableDataset(OwnDataset):
@@ -49,6 +53,11 @@ class TableDataset(OwnDataset):
         if not features:
             raise InputError(f"{file} has no columns to learn from, besides {', '.join(taken)}")
         hint = "; name the columns to learn from (`features`)"
+        if nameless := [name for name in features if UNNAMED.fullmatch(name)]:
+            at = names.index(nameless[0]) + 1
+            raise InputError(
+                f"{file}: column {at} has no name, as the row numbers that pandas writes{hint}"
+            )
         inputs = [_numbers(name, columns[name], file, hint) for name in features]
         x = inputs[0] if len(inputs) == 1 and inputs[0].ndim > 1 else np.column_stack(inputs)
         return Rows(
@@ -106,7 +115,9 @@ def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDA
     with np.errstate(over="ignore"):  # which then isn't finite
         numbers = column.astype(np.float32)
     if not np.isfinite(numbers).all():
+        rows = numbers.reshape(len(numbers), -1)
         raise InputError(
-            f"{file}: column {name!r} has cells that are empty, not finite or too large"
+            f"{file}: column {name!r} has cells that are empty, not finite or too large, the first "
+            f"of them in row {int(np.argmin(np.isfinite(rows).all(axis=1))) + 1} of {len(rows):,}"
         )
     return numbers

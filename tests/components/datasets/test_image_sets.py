@@ -91,7 +91,25 @@ def test_a_damaged_file_is_an_input_error(tiny_mnist, keep):
     folder, *_ = tiny_mnist
     path = folder / "MNIST/raw/train-images-idx3-ubyte"
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match=f"damaged files: {path}: it ") as caught:
+        parse("mnist").load(folder, Seeds(0))
+    assert "labels" not in str(caught.value)
+    assert f"simfl data fetch mnist --to {folder}" in str(caught.value)
+
+
+def test_a_damaged_header_is_an_input_error(tiny_mnist):
+    folder, *_ = tiny_mnist
+    path = folder / "MNIST/raw/t10k-labels-idx1-ubyte"
+    floats = struct.pack(">HBBI", 0, 0x0D, 1, 10) + np.zeros(10, dtype=">f4").tobytes()
+    path.write_bytes(floats)
+    with pytest.raises(InputError, match=f"{path}: it does not begin as an IDX file of 1 dim"):
+        parse("mnist").load(folder, Seeds(0))
+
+
+def test_files_that_do_not_belong_together_are_an_input_error(tiny_mnist):
+    folder, *_ = tiny_mnist
+    write_idx(folder / "MNIST/raw/train-labels-idx1-ubyte", np.zeros(20))
+    with pytest.raises(InputError, match=r"images of shape \(30, 1, 28, 28\) and 20 targets"):
         parse("mnist").load(folder, Seeds(0))
 
 
@@ -101,7 +119,7 @@ def test_damaged_cifar_batches_are_an_input_error(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(pickle.dumps({}))
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match="cifar-10-batches-py/data_batch_1: its checksum"):
         data.load(tmp_path, Seeds(0))
 
 

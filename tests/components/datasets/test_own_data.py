@@ -204,7 +204,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "text to learn": ("csv", {"learn": "numbers"}, "labels are text, such as 'cat'"),
     "no table": ("csv", {"file": "data.npz"}, r"can't read .*data\.npz"),
     "no array": ("npz", {"label": "Y"}, r"data\.npz has no array 'Y'"),
-    "no archive": ("npz", {"file": "data.csv"}, r"can't read .*data\.csv"),
+    "no archive": ("npz", {"file": "data.csv"}, r"can't read .*data\.csv: it is not an archi"),
     "no owners": ("npz", {"client": "x"}, r"array for `client` has shape \(24, 2\)"),
     "half a test set": ("npz", {"test_inputs": "x"}, "`test_label` go together: one of them is"),
     "no pictures": ("image_folder", {"path": "."}, "."),
@@ -309,7 +309,10 @@ def test_empty_cells_are_told(tmp_path):
             r"t\.csv:3: expected a cell for each of the header's 3 columns, got 4",
         ),
         (["1,2,yes", "3,4,"], "column 'ill' has 1 empty cells, the first of them in row 2 of 2"),
-        (["1,2,yes", "3,1e39,no"], "column 'b' has cells that are empty, not finite or too large"),
+        (
+            ["1,2,yes", "3,1e39,no"],
+            "'b' has cells that are empty, not finite or too large, the first .* in row 2 of 2",
+        ),
         (["1,2,yes", "3,NA,no"], "column 'b' holds 'NA', which is no number"),
         (["1,2,yes", "3,nan,no"], "column 'b' holds 'nan', which is no number"),
         (["", "1,2,yes,", "3,4,no,"], r"t\.csv:3: expected a cell for each of the header's 3"),
@@ -320,6 +323,27 @@ def test_rows_that_do_not_fit_the_header_and_what_is_missing(rows, message, tmp_
     (tmp_path / "t.csv").write_text("\n".join(["a,b,ill", *rows]))
     with pytest.raises(InputError, match=message):
         scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"})
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("a,a,ill", "more than one column is called 'a'"),
+        ("a,ill, ill", "more than one column is called 'ill'"),
+        (",a,ill", "column 1 has no name, as the row numbers that pandas writes; name the columns"),
+    ],
+)
+def test_columns_that_are_not_told_apart(header, message, tmp_path):
+    (tmp_path / "t.csv").write_text(f"{header}\n1,2,0\n3,4,1\n")
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"}
+    with pytest.raises(InputError, match=message):
+        scenario(named)
+
+
+def test_a_column_without_a_name_that_nobody_learns_from(tmp_path):
+    (tmp_path / "t.csv").write_text(",a,ill\n1,2,0\n3,4,1\n")
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill", "features": ["a"]}
+    assert scenario(named).data.dataset.shape() == ((1,), 2)
 
 
 def test_text_that_says_na_is_text(tmp_path):
