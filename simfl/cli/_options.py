@@ -181,3 +181,20 @@ def interruptible(goes_on: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; {goes_on}") from None
+
+
+@contextmanager
+def afterwards(done: str) -> Iterator[None]:
+    """Say what is `done` already if the body is interrupted, can't write or lacks memory."""
+    from simfl.core.memory import is_out_of_memory, is_short_of_memory
+    from simfl.errors import RunError
+
+    with interruptible(done):
+        try:
+            yield
+        except Exception as error:
+            short = is_out_of_memory(error) or is_short_of_memory(error)
+            if not (short or isinstance(error, RunError)):
+                raise
+            why = f"too little memory ({error!r})" if short else error
+            raise RunError(f"{why}; {done}") from error

@@ -18,7 +18,7 @@ from collections.abc import Callable
 import typer
 
 from simfl.core.files import failure
-from simfl.core.memory import is_out_of_memory
+from simfl.core.memory import is_out_of_memory, is_short_of_memory
 from simfl.errors import SimflError
 
 INTERRUPTED = 130
@@ -48,17 +48,25 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         # Whoever read our output (such as `head`) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        told = failure(str(error.filename or "the operating system"), error)
-        return _fail(f"error: {told}", told.exit_code, debug)
     except Exception as error:
         if _was_interrupted(error):
             return _fail("interrupted", INTERRUPTED, debug)
-        if is_out_of_memory(error):
-            what = "what the scenario asks for does not fit into memory: the model or the data set"
-            return _fail(f"error: {what} ({error})", 1, debug)
+        if told := _of_memory(error):
+            return _fail(f"error: {told}{f' ({error})' if str(error) else ''}", 1, debug)
+        if isinstance(error, OSError):
+            fault = failure(str(error.filename or "the operating system"), error)
+            return _fail(f"error: {fault}", fault.exit_code, debug)
         hint = "" if debug else " (--debug shows where)"
         return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
+
+
+def _of_memory(error: Exception) -> str:
+    """Return what there was too little memory for ("": that is not behind an error)."""
+    if is_short_of_memory(error):
+        return "there is too little memory to load or open something"
+    if is_out_of_memory(error):
+        return "what the scenario asks for does not fit into memory: the model or the data set"
+    return ""
 
 
 def _was_interrupted(error: BaseException | None) -> bool:

@@ -86,7 +86,7 @@ def show(
     if report:  # first: whoever reads what is printed may leave
         from simfl.report import write_reports
 
-        with shared.interruptible(f"the runs are done, `simfl report {quote(str(top))}` tells"):
+        with shared.afterwards(f"the runs are done, `simfl report {quote(str(top))}` tells"):
             page = write_reports(results, top)
     _tell(results, quiet, as_json)
     if page is not None and not (quiet or as_json):

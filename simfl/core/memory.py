@@ -1,5 +1,7 @@
 """Whether what is about to be allocated fits into this machine, and whether it did not."""
 
+import errno
+
 from simfl.core.machine import free_memory
 from simfl.errors import InputError
 
@@ -25,4 +27,12 @@ def is_out_of_memory(error: BaseException) -> bool:
     words = "can't allocate memory", "out of memory"
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and any(part in str(error) for part in words)
+    )
+
+
+def is_short_of_memory(error: BaseException) -> bool:
+    """Whether the system had too little memory left for a library or a file to be opened."""
+    unmapped = "failed to map segment", "annot allocate memory"
+    return (isinstance(error, OSError) and error.errno == errno.ENOMEM) or (
+        isinstance(error, ImportError) and any(part in str(error) for part in unmapped)
     )

@@ -222,6 +222,25 @@ def test_validate_with_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str
             1,
             "error: runs: No space left on device\n",
         ),
+        (
+            ImportError("libc10.so: failed to map segment from shared object"),
+            1,
+            "error: there is too little memory to load or open something (libc10.so: failed to map "
+            "segment from shared object)\n",
+        ),
+        (
+            OSError(12, "Cannot allocate memory", "torch"),
+            1,
+            "error: there is too little memory to load or open something ([Errno 12] Cannot "
+            "allocate memory: 'torch')\n",
+        ),
+        (
+            MemoryError(),
+            1,
+            "error: what the scenario asks for does not fit into memory: the model or the data "
+            "set\n",
+        ),
+        (ImportError("no x"), 1, "internal error: ImportError: no x (--debug shows where)\n"),
         (KeyError("x"), 1, "internal error: KeyError: 'x' (--debug shows where)\n"),
     ],
 )

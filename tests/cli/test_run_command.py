@@ -1,12 +1,14 @@
 """`simfl run`: its options, what it prints, and when it refuses to write."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from simfl.cli import main
+from simfl.errors import RunError
 from simfl.scenario import Scenario
 
 SCENARIO = """\
@@ -347,3 +349,27 @@ def test_an_interruption_tells_how_to_go_on_whenever_it_comes(
             patch.setattr(place, interrupted)
             assert main(words) == 130
         assert f"interrupted; {told}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (RunError("can't write o/report.html: No space left on device"), "can't write o/report"),
+        (MemoryError(), r"too little memory \(MemoryError\(\)\)"),
+        (ImportError("x.so: failed to map segment"), r"too little memory \(ImportError"),
+    ],
+)
+def test_pages_that_fail_take_nothing_from_the_runs(
+    file: Path,
+    fault: Exception,
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("simfl.report.write_reports", fail)
+    assert main(["run", str(file), "--time-only", "--out", "o", "-q"]) == 1
+    error = capsys.readouterr().err
+    assert re.match(f"error: {why}.*; the runs are done, `simfl report o` tells\n", error)
