@@ -66,7 +66,8 @@ def seen_unequally(groups: Groups) -> list[str]:
         name: int(runs[0].scenario.get("evaluation", {}).get("every", 1))
         for name, runs in groups.items()
     }
-    if len(set(every.values())) < 2 or not any(run.targets for g in groups.values() for run in g):
+    targets = any(run.targets and not run.time_only for runs in groups.values() for run in runs)
+    if len(set(every.values())) < 2 or not targets:
         return []
     listed = formats.listed(
         [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], 6

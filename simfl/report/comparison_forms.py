@@ -11,7 +11,7 @@ from typing import Any
 from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
-from simfl.runs.compare import Cell, Column, Comparison
+from simfl.runs.compare import Cell, Column, Comparison, untrained
 from simfl.runs.eventlog import finite
 from simfl.runs.statistics import Ratio
 
@@ -25,8 +25,10 @@ def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
     cautions = [*diverged(groups), *unheard(groups)]
-    others = map(_sentence, [*seen_unequally(groups), *unpowered(groups)])
-    return [*legend(comparison), *cautions, *others]
+    cautions += map(_sentence, [*seen_unequally(groups), *unpowered(groups)])
+    if untrained([run for runs in groups.values() for run in runs]):
+        cautions.append("Only time was simulated: nothing was trained, so there is no accuracy.")
+    return [*legend(comparison), *cautions]
 
 
 def _sentence(text: str) -> str:

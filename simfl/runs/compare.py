@@ -199,11 +199,13 @@ def compare(
         accuracies = sorted({target for run in results for target in run.targets})
     else:
         accuracies = sorted({parse_share(target) for target in targets})
+    if untrained(results):  # which no target could be reached by
+        accuracies = []
     columns = [Column(metric) for metric in _totals(results)]
     costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
     for target in accuracies:
         columns += [Column(metric, target) for metric in costs]
-    if baseline is not None:
+    if baseline is not None and not untrained(results):
         if any(len(run.evaluated) for run in results):
             columns.append(Column(ACCURACY, versus=baseline))
         for target in accuracies:
@@ -213,11 +215,16 @@ def compare(
     return Comparison(groups, columns, accuracies, baseline)
 
 
+def untrained(results: Sequence[RunResult]) -> bool:
+    """Whether only time was simulated, by all of these runs: then nobody has an accuracy."""
+    return all(run.time_only for run in results)
+
+
 def _totals(results: Sequence[RunResult]) -> list[Metric]:
     """Return what can be said of some of these runs as a whole."""
     errors = dict.fromkeys(run.error[0] for run in results if run.error is not None)
-    judged = [ACCURACY]
-    if any(run.n_rounds > TERMINAL_ROUNDS for run in results):
+    judged = [] if untrained(results) else [ACCURACY]
+    if judged and any(run.n_rounds > TERMINAL_ROUNDS for run in results):
         judged.append(TERMINAL)
     if errors:
         evaluated = any(len(run.evaluated) for run in results)

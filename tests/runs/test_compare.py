@@ -297,6 +297,20 @@ def test_what_was_never_measured_is_not_said_to_be_never_reached(tmp_path: Path)
     assert texts == ["never", "–"]
 
 
+def test_runs_of_time_alone_have_no_columns_of_accuracy(tmp_path: Path) -> None:
+    scenario = Scenario.from_dict({**TINY, "evaluation": {"targets": ["50%"]}})
+    run(scenario, tmp_path / "timed", Options(time_only=True))
+    timed = compare(_runs(tmp_path / "timed"), baseline="default")
+    assert not any("accuracy" in column.key or column.target for column in timed.columns)
+    assert not compare(_runs(tmp_path / "timed"), ["30%"]).targets
+    told = "Only time was simulated: nothing was trained, so there is no accuracy."
+    assert render(timed, "table").endswith(told)
+    run(scenario, tmp_path / "trained")
+    both = compare(_runs(tmp_path))
+    assert {"accuracy", "time_s_to_50%"} <= {column.key for column in both.columns}
+    assert told not in render(both, "table")
+
+
 def test_variants_stay_in_the_order_in_which_the_scenario_has_them(tmp_path: Path) -> None:
     scenario = Scenario.from_dict(
         {**TINY, "seeds": [2, 10], "variants": {name: {} for name in ("zebra", "ant", "bee")}}
