@@ -88,7 +88,12 @@ class ImageSet(Dataset):
             )
         from simfl.core.fetch import fetch  # the modules of the network take long to import
 
-        fetch(self.origin, root)
+        try:
+            fetch(self.origin, root)
+        except InputError as error:
+            raise InputError(
+                f"{error}. If it lies in another folder, name that one (--data-dir, SIMFL_DATA)"
+            ) from error
         train, train_y = self._read(root, train=True)
         test, test_y = self._read(root, train=False)
         self._normalise(train, test)

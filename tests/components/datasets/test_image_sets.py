@@ -128,8 +128,9 @@ def test_a_failed_download_says_what_to_do(tmp_path, monkeypatch):
     nowhere = Download("http://127.0.0.1:1/x.gz", 1, "", ("FashionMNIST/x",))
     origin = replace(ORIGINS["fashion_mnist"], downloads=(nowhere,), files=("FashionMNIST/x",))
     monkeypatch.setitem(ORIGINS, "fashion_mnist", origin)
-    with pytest.raises(InputError, match=r"could not be downloaded .*refused.*Without a network"):
+    with pytest.raises(InputError, match=r"could not .*refused.*Without a network") as caught:
         parse("fashion_mnist").load(None, Seeds(0))
+    assert str(caught.value).endswith("name that one (--data-dir, SIMFL_DATA)")
 
 
 def test_downloads_go_to_the_users_cache(monkeypatch):
