@@ -115,7 +115,7 @@ docs: .venv/ready ## the documentation as a site, into build/site
 	NO_MKDOCS_2_WARNING=1 build/mkdocs/bin/mkdocs build --strict
 
 screenshots: .venv/ready ## the docs' pictures of the report (needs Chromium)
-	$(BIN)/python analysis/screenshots.py
+	$(BIN)/python -m analysis.screenshots
 
 golden: .venv/ready ## rewrite the golden event logs; read the diff like code
 	SIMFL_GOLDEN=write $(BIN)/pytest tests/runs/test_golden.py

@@ -1,6 +1,6 @@
 """FL-DP3S, Figs. 4 and 5 without the pictures: what the initialisation does to profiles and kernel.
 
-    python analysis/dp3s_kernels.py --data-dir DIR [--clients 20]
+    python -m analysis.dp3s_kernels --data-dir DIR [--clients 20]
 
 MNIST, xi = 1, 20 clients, four initialisations.  For each pair: the relative distance of a client's
 two profiles (mean over clients), and the correlation of the two kernels off the diagonal

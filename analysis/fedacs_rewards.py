@@ -5,7 +5,7 @@
     simfl run scenarios/papers/fedacs_cifar10_high.yaml --data-dir DIR --seed 0 --variant baseline
         --set 'selection={name: fedacs, tolerance: 1}' --set 'rounds.stop={rounds: 36}'
         --set evaluation.every=36 --out runs/rewards
-    python analysis/fedacs_rewards.py runs/rewards/FedACS/seed-0 runs/rewards/baseline/seed-0
+    python -m analysis.fedacs_rewards runs/rewards/FedACS/seed-0 runs/rewards/baseline/seed-0
 
 The first run is one of Table II's.  With a tolerance of 1 everybody is in the pool: cohorts are
 uniform, and rewards (Eq. 14) are measured as FedACS measures them.  Writes both rows by round, and

@@ -3,7 +3,7 @@
     simfl run scenarios/papers/fedcor_fmnist_1spc.yaml --data-dir DIR --seed 1
         --set variants={} --set selection=fedcor --set rounds.stop.rounds=17 --out runs/embedding
         (or --set selection=fedgp)
-    python analysis/fedcor_embedding.py runs/embedding/default/seed-1 --data-dir DIR
+    python -m analysis.fedcor_embedding runs/embedding/default/seed-1 --data-dir DIR
 
 Prints the mean cosine of embeddings of clients with the same main label minus that of clients with
 different ones, after the warm-up (docs/algorithms.md, G.6: above 0.3 is expected).

@@ -1,6 +1,6 @@
 """FedCor, Fig. 1: of clients with one sample each, which two should train?
 
-    python analysis/fedcor_toy.py [--toys 1000] [--clients 20] [--separations 0,1,2,4]
+    python -m analysis.fedcor_toy [--toys 1000] [--clients 20] [--separations 0,1,2,4]
 
 The paper draws one toy and gives no numbers of it, so these toys are our own: points of two normal
 classes in the plane, their means so many standard deviations apart, one point a client; a linear

@@ -1,6 +1,6 @@
 """FedCor, Figs. 2, 3, 9 and 12: how loss changes are distributed over random cohorts.
 
-    python analysis/fedcor_trials.py --data-dir DIR [--item fedcor/table1-fmnist-2spc]
+    python -m analysis.fedcor_trials --data-dir DIR [--item fedcor/table1-fmnist-2spc]
         [--trials 1000] [--rounds 16,26,36] [--results docs/results/fedcor/trials-2spc.csv]
 
 Uniform selection trains the model.  At each of those rounds (16 is the warm-up's last) many random

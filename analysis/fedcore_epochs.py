@@ -1,6 +1,6 @@
 """FedCore, Fig. 6: what a straggler's loss does within a round, one local epoch after the other.
 
-    python analysis/fedcore_epochs.py [--rounds 0,10,50] [--seed 0]
+    python -m analysis.fedcore_epochs [--rounds 0,10,50] [--seed 0]
 
 The three Synthetic sets, 30% of stragglers.  FedAvg trains the global model for so many rounds (of
 cohorts drawn uniformly); each straggler then trains from it, once in each way:

@@ -1,7 +1,7 @@
 """FedCore, Figs. 5 and 8: how long participants take, in deadlines, drawn from finished runs.
 
     simfl reproduce fedcore --data-dir DIR --out RUNS
-    python analysis/fedcore_times.py RUNS
+    python -m analysis.fedcore_times RUNS
 
 Draws a picture per item of Table 1's times, and writes for each row which shares of participations
 are over the deadline and within the last tenth before it, and the longest.  The paper (Fig. 5,

@@ -1,6 +1,6 @@
 """Pictures of the report for README and docs/after.md, of real runs, photographed in Chromium.
 
-    python analysis/screenshots.py [--seeds 0-2] [--runs runs/screenshots] [--out docs/images]
+    python -m analysis.screenshots [--seeds 0-2] [--runs runs/screenshots] [--out docs/images]
 
 Runs the quickstart's four variants with several seeds, writes their reports, and photographs the
 first screens of the comparison and of one run.

@@ -1,5 +1,7 @@
 """What the scripts of `analysis` compute for the papers' figures, against closed forms."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,16 @@ from analysis.fedcore_epochs import Line, Local, summary
 from analysis.fedcore_times import shares
 from analysis.standing_out import BYTES, SELECTORS, TIME, standing_out
 from simfl.papers.measures import Record
+
+ANALYSIS = Path(__file__).parents[2] / "analysis"
+
+
+@pytest.mark.parametrize("file", sorted(ANALYSIS.glob("*.py")), ids=lambda file: file.stem)
+def test_scripts_say_how_they_are_called_in_a_fresh_clone(file: Path) -> None:
+    """As a module, from the repository's root: a script finds neither `analysis` nor its clone."""
+    text = file.read_text()
+    assert "python analysis/" not in text
+    assert ('if __name__ == "__main__"' in text) == (f"\n    python -m analysis.{file.stem} " in text)
 
 
 def test_shares_of_durations_in_deadlines() -> None:
