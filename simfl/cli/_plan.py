@@ -35,9 +35,11 @@ def show_plan(jobs: "Sequence[Job]", options: "Options") -> None:
         sum(cost.host_s for cost in estimates) / processes, max(c.host_s for c in estimates)
     )
     runs = formats.plural(len(jobs), "run")
+    memory = formats.size(max(cost.memory_bytes for cost in estimates))
     typer.echo(
-        f"{runs}, {processes} at a time: about {formats.duration(host_s)} on this machine, "
-        f"{_disk(estimates)} on disk; it may be several times more or less"
+        f"{runs}, {processes} at a time: about {formats.duration(host_s)} on this machine "
+        f"(starting and pages not counted), {_disk(estimates)} on disk, {memory} of memory each; "
+        "it may be several times more or less"
     )
 
 

@@ -206,6 +206,7 @@ class TestSweeps:
         ]
         assert all("3 seeds, 3 rounds each" in line for line in out[:-1])
         assert out[-1].startswith("12 runs, 1 at a time: about ")
+        assert re.search(r"\(starting and pages not counted\), .*B on disk, .*B of memory", out[-1])
         assert not Path("o").exists()
         run(file, "--dry-run", "--set", "selection=power_of_choice", code=2)
 

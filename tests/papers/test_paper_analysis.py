@@ -21,7 +21,9 @@ def test_scripts_say_how_they_are_called_in_a_fresh_clone(file: Path) -> None:
     """As a module, from the repository's root: a script finds neither `analysis` nor its clone."""
     text = file.read_text()
     assert "python analysis/" not in text
-    assert ('if __name__ == "__main__"' in text) == (f"\n    python -m analysis.{file.stem} " in text)
+    assert ('if __name__ == "__main__"' in text) == (
+        f"\n    python -m analysis.{file.stem} " in text
+    )
 
 
 def test_shares_of_durations_in_deadlines() -> None:
