@@ -52,7 +52,8 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         if _was_interrupted(error):
             return _fail("interrupted", INTERRUPTED, debug)
         if told := _of_memory(error):
-            return _fail(f"error: {told}{f' ({error})' if str(error) else ''}", 1, debug)
+            said = str(error).partition("\n")[0]  # PyTorch appends its stack
+            return _fail(f"error: {told}{f' ({said})' if said else ''}", 1, debug)
         if isinstance(error, OSError):
             fault = failure(str(error.filename or "the operating system"), error)
             return _fail(f"error: {fault}", fault.exit_code, debug)

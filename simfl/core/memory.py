@@ -5,6 +5,18 @@ import errno
 from simfl.core.machine import free_memory
 from simfl.errors import InputError
 
+_KINDS = (RuntimeError, ValueError, TypeError, OverflowError)
+_UNCOUNTABLE = (
+    "Storage size calculation overflowed",
+    "integer multiplication overflow",
+    "Overflow when unpacking long",
+    "array is too big",
+    "Maximum allowed dimension exceeded",
+    "Maximum allowed size exceeded",
+    "int too large to convert to C",
+)
+"""What PyTorch, NumPy and Python say of sizes beyond 64 bits."""
+
 
 def require_memory(n_bytes: int, what: str) -> None:
     """Raise an error if `n_bytes` are more than there are.
@@ -23,10 +35,13 @@ def require_memory(n_bytes: int, what: str) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out; PyTorch has no error of its own for it on a CPU."""
-    words = "can't allocate memory", "out of memory"
+    """Whether memory ran out; PyTorch has no error of its own for it on a CPU.
+
+    Nor has anybody for what no machine could have, as its bytes are too many to be counted.
+    """
+    words = "can't allocate memory", "out of memory", *_UNCOUNTABLE
     return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and any(part in str(error) for part in words)
+        isinstance(error, _KINDS) and any(part in str(error) for part in words)
     )
 
 

@@ -255,8 +255,8 @@ class Registry(Generic[C]):
         if not isinstance(name, str):
             raise PydanticCustomError(
                 "component_name",
-                "expected the {kind}'s name, or a mapping with a `name`, one of: {names}",
-                {"kind": self.kind, "names": ", ".join(self.names())},
+                "expected the name of {kind} or a mapping with a `name`, one of: {names}",
+                {"kind": self.one, "names": ", ".join(self.names())},
             )
         try:
             component = self.get(name)
@@ -268,6 +268,11 @@ class Registry(Generic[C]):
             return component.model_validate(options)._called(self.known_by(name, component))
         except ValidationError as error:
             raise nested(f"{self.kind} {name!r} has wrong options", component, error) from None
+
+    @property
+    def one(self) -> str:
+        """One member with its article, e.g. ``a selector`` or ``an optimizer``."""
+        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
 
     def known_by(self, name: str, component: type[C]) -> str:
         """Return the name by which other processes find a class that was found by `name`.

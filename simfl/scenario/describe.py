@@ -228,8 +228,7 @@ def _plain(value: Any, field: FieldInfo) -> Any:
 def _type(field: FieldInfo) -> str:
     members = component_registry(field)
     if members is not None:
-        article = "an" if members.kind[0] in "aeiou" else "a"
-        return f"{article} {members.kind}, by name or with options"
+        return f"{members.one}, by name or with options"
     for mark in field.metadata:
         if isinstance(mark, Drawn):
             return f"{mark.name}, or a distribution"

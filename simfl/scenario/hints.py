@@ -17,6 +17,8 @@ MOST = 3
 """Paths that a hint names; a name of more places says too little."""
 COMMON = ("name", "description")
 """What almost anything has."""
+BOUNDS = ("min", "max", "mean", "std", "median")
+"""What numbers of a distribution are called, and what names of much else begin with."""
 ASIDE = ("sweep", "tune", "variants")
 """Sections that say nothing of one run."""
 
@@ -95,10 +97,11 @@ def _called(name: str, elsewhere: Mapping[str, Key]) -> list[str]:
 
 def _alike(name: str, names: set[str]) -> str:
     """Return which of `names` a name probably is, such as rounds for max_rounds ("": none)."""
-    last = name.rpartition("_")[2]
-    if last in names:
-        return last
-    hint = nearest(name, names, alike=0.8)
+    words = name.split("_")
+    ends = ["_".join(words[first:]) for first in range(1, len(words))]
+    if known := next((end for end in ends if end in names), ""):
+        return known
+    hint = nearest(name, names.difference(BOUNDS), alike=0.8)
     return next((known for known in names if hint.endswith(f"mean {known!r}?")), "")
 
 

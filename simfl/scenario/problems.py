@@ -12,7 +12,7 @@ from simfl.core.registry import NESTED
 from simfl.errors import nearest
 from simfl.scenario.document import Document, within
 from simfl.scenario.experiment import Experiment
-from simfl.scenario.fields import model_within
+from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.fleet import Group
 from simfl.scenario.hints import Unknown
 from simfl.scenario.place import Location, Place, dotted
@@ -95,7 +95,7 @@ def _unfold(
             if not get_close_matches(str(key), misspelt, n=1):  # told of there
                 yield Problem(path[:-1], f"missing key {str(key)!r}")
         else:
-            yield Problem(path, _message(error, context))
+            yield Problem(path, _message(error, context, path, _below(model, error["loc"])))
 
 
 def _owner(model: type[BaseModel], path: Location) -> type[BaseModel] | None:
@@ -104,6 +104,22 @@ def _owner(model: type[BaseModel], path: Location) -> type[BaseModel] | None:
     return model_within(model, path)
 
 
+def _below(model: type[BaseModel] | None, path: Location) -> type[BaseModel] | None:
+    """Return the model of what stands at a path of `model`'s mapping (None: not known)."""
+    named = tuple(key for key in path if isinstance(key, str))
+    return None if model is None else _owner(model, named)
+
+
+def _open(model: type[BaseModel]) -> bool:
+    """Whether a mapping may have other keys than the options of its `model`, as a sweep has."""
+    return model.model_config.get("extra") == "allow"
+
+
+_LISTS: Mapping[Location, str] = {
+    ("fleet",): "a group of devices such as {count: 10}, or a list of them",
+    ("seeds",): "seeds such as 0-4 or [0, 1]",
+}
+"""What may stand in place of a list."""
 _EXPECTED = {
     "a whole number": ("int_type", "int_parsing", "int_from_float", "int_parsing_size"),
     "a number": ("float_type", "float_parsing"),
@@ -126,14 +142,22 @@ _BOUNDS = {
 """By type of error: how a number lies to its limit, and where pydantic tells the limit."""
 
 
-def _message(error: Mapping[str, Any], context: Mapping[str, Any]) -> str:
-    """Return what was expected, and what was found instead."""
+def _message(
+    error: Mapping[str, Any],
+    context: Mapping[str, Any],
+    path: Location,
+    model: type[BaseModel] | None,
+) -> str:
+    """Return what was expected at `path`, a mapping for `model` if any, and what was found."""
     kind, value = str(error["type"]), error.get("input")
     got = f", got {_short(value)}"
     if kind in ("value_error", "assertion_error"):
         return str(error["msg"]).partition(", ")[2]
     for expected, kinds in _EXPECTED.items():
         if kind in kinds:
+            if expected == "a mapping" and model is not None and not _open(model):
+                expected += f" with any of {', '.join(option_names(model))}"
+            expected = _LISTS.get(path, expected) if expected == "a list" else expected
             return f"expected {expected}{got}"
     if kind == "string_too_long":
         return f"expected at most {context['max_length']:,} characters, got {len(str(value)):,}"

@@ -77,7 +77,11 @@ BROKEN = {
     "truth for an option": ("alpha: 1, beta", "alpha: false, beta", "4:37: data.dataset.alpha", "expected a number"),
     "infinite option": ("alpha: 1, beta", "alpha: .inf, beta", "4:37: data.dataset.alpha", "finite"),
     "too many to count": ("count: 20", "count: 1000000000000000000000", "9:12: fleet[0].count", "at most 1,000,000,000"),
-    "a list for a section": ("stop: {rounds: 100}", "stop: [100]", "25:9: rounds.stop", "a mapping, got [100]"),
+    "a list for a section": ("stop: {rounds: 100}", "stop: [100]", "25:9: rounds.stop", "a mapping with any of accuracy, bytes, energy, rounds, time, got [100]"),
+    "a number for an optimizer": ("optimizer: {name: sgd, lr: 0.01}", "optimizer: 0.01", "20:14: training.optimizer", "the name of an optimizer or a mapping"),
+    "a word for the fleet": (GOOD[GOOD.index("\n  - name: phones") : GOOD.index("\ntraining:")], " phones", "7:8: fleet", "such as {count: 10}, or a list of them, got 'phones'"),
+    "half a seed": ("seeds: [0, 1]", "seeds: 1.5", "31:8: seeds", "seeds such as 0-4 or [0, 1], got 1.5"),
+    "a word for a sweep": ("network: {}", "sweep: often", "32:8: sweep", "expected a mapping, got 'often'"),
     "NaN": ("lr: 0.01", "lr: .nan", "20:30: training.optimizer.lr", "NaN"),
     "infinite rate of learning": ("lr: 0.01", "lr: .inf", "20:30: training.optimizer.lr", "finite"),
     "zero rate of learning": ("lr: 0.01", "lr: 0", "20:30: training.optimizer.lr", "above 0"),
@@ -224,6 +228,8 @@ def test_good_files_are_told_of_beside_bad_ones(
         ("rounds.rounds=3", "rounds.stop.rounds"),
         ("max_rounds=3", "rounds.stop.rounds"),
         ("num_rounds=3", "rounds.stop.rounds"),
+        ("evaluation.max_min_clients=3", "rounds.min_clients"),
+        ("evaluation.max_alpha=3", "data.dataset.alpha"),
         ("uplink=1 Mbit/s", "fleet[0].uplink"),
         ("fleet[1].lr=3", "training.optimizer.lr"),
         ("training.batchsize=8", "batch_size"),
@@ -350,12 +356,23 @@ def test_as_a_user_meets_it_without_heavy_imports(words: list[str], here: Path) 
     assert [path.name for path in here.iterdir()] == ["s.yaml"]
 
 
-def test_a_model_too_large_for_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "large",
+    [
+        "model={name: mlp, hidden: [10000000000000]}",  # more than a processor can address
+        "model={name: mlp, hidden: [1000000000000000000]}",  # more bytes than 64 bits can count
+        "model={name: mlp, hidden: [100000000000000000000]}",  # more units than that
+        "data={dataset: {name: synthetic_images, samples: 100000000000000000000}, partition: iid}",
+        "data={dataset: {name: synthetic_images, channels: 1000000000000000000}, partition: iid}",
+    ],
+)
+def test_what_is_too_large_for_memory(
+    large: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "good.yaml"
     path.write_text(GOOD)
-    large = "model={name: mlp, hidden: [10000000000000]}"  # more than a processor can address
     assert main(["run", str(path), "--set", large, "--out", str(tmp_path / "out")]) == 1
-    said = capsys.readouterr().err
+    said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("error: what the scenario asks for does not fit into memory")
     assert not (tmp_path / "out").exists()
 
