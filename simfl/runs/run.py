@@ -85,6 +85,7 @@ def run_jobs(
     """
     options = options or Options()
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
+    options.torch_device()  # one that is not there is refused, whatever is left to do
     kept = [_is_kept(job, options, overwrite, go_on, tell_reuse) for job in todo]
     _do_all(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
@@ -169,11 +170,19 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reus
     kept = keeps(job.folder, job.text, options.time_only, go_on)
     if kept and tell_reuse and is_finished(job.folder):
         _LOG.warning(
-            "%s holds this very run, finished: its results are reused; --overwrite computes them "
+            "%s holds this very run, finished%s: its results are reused; --overwrite computes them "
             "again",
             job.folder,
+            _computed_on(job.folder, options.torch_device()),
         )
     return kept
+
+
+def _computed_on(folder: Path, device: str) -> str:
+    """Return where a run was computed, if that is another kind of device: not the same bits."""
+    recorded = str(read_provenance(folder)["device"])
+    alike = recorded.partition(":")[0] == device.partition(":")[0]
+    return "" if alike else f", computed on {recorded}"
 
 
 def run_one(

@@ -258,6 +258,18 @@ def test_a_finished_run_is_reused_and_told_of(
     assert (anew.folder / "model.pt").stat().st_mtime_ns != began[1]
 
 
+def test_what_another_kind_of_device_computed_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    [first] = run(Scenario.from_dict(TINY), tmp_path)
+    with pytest.raises(InputError, match="unknown device 'gpu'; expected cpu, cuda or auto"):
+        run(Scenario.from_dict(TINY), tmp_path, Options(device="gpu"))
+    file = first.folder / "provenance.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "device": "cuda:0"}))
+    run(Scenario.from_dict(TINY), tmp_path)
+    assert "this very run, finished, computed on cuda:0: its results are reused" in caplog.text
+
+
 def test_a_run_older_than_an_option_is_reused_while_that_is_at_its_default(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
