@@ -8,7 +8,8 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
-from simfl.runs.compare import NORMALISED, Cell, Column, Comparison, target_text
+from simfl.runs.compare import NORMALISED, TERMINAL, Cell, Column, Comparison, target_text
+from simfl.runs.measures import TERMINAL_ROUNDS
 from simfl.runs.statistics import Figure, Interval, Ratio
 
 TEXT: Mapping[str, Callable[[float], str]] = {
@@ -22,7 +23,7 @@ TEXT: Mapping[str, Callable[[float], str]] = {
 }
 NAMES = {
     "accuracy": "accuracy",
-    "terminal_accuracy": "accuracy of the last 50 rounds (or of all)",
+    "terminal_accuracy": f"accuracy, last {TERMINAL_ROUNDS} rounds",
     "time_s": "time",
     "rounds": "rounds",
     "bytes": "bytes",
@@ -179,6 +180,11 @@ def legend(comparison: Comparison) -> list[str]:
     if any(0 < cell.missing < cell.seeds and column.target for column, cell in figures):
         lines.append(
             "Where some seed never reached a target: the median, never counting as latest."
+        )
+    if Column(TERMINAL) in comparison.columns:
+        lines.append(
+            f"Accuracy, last {TERMINAL_ROUNDS} rounds: the mean of their evaluations, or of all "
+            "there are."
         )
     if Column(NORMALISED) in comparison.columns:
         lines.append(

@@ -331,6 +331,15 @@ def test_targets_are_told_once_each_lowest_first(tmp_path: Path) -> None:
     assert compare(_runs(tmp_path), ["70%", 0.4, "40%"]).targets == [0.4, 0.7]
 
 
+def test_a_mean_of_the_last_rounds_is_explained(tmp_path: Path) -> None:
+    made_run(tmp_path, "a", 0, [0.5] * 50)
+    assert "last 50 rounds" not in render(compare(_runs(tmp_path)), "table")
+    made_run(tmp_path, "b", 0, [0.1] * 10 + [0.5] * 50)
+    text = render(compare(_runs(tmp_path)), "markdown")
+    assert "| variant | accuracy | accuracy, last 50 rounds | rounds |" in text
+    assert "Accuracy, last 50 rounds: the mean of their evaluations, or of all there are." in text
+
+
 def test_the_legend_is_of_what_is_there(tmp_path: Path) -> None:
     for variant, seed in product("ab", (0, 1)):
         made_run(tmp_path, variant, seed, [], targets=())
