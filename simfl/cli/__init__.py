@@ -22,9 +22,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
 
-    if argv is None and (here := os.getcwd()) not in sys.path:
-        # As `python -m simfl` does: a scenario may name components of a module that lies here.
-        sys.path.append(here)
+    if argv is None:
+        try:
+            here = os.getcwd()
+        except FileNotFoundError:
+            print("error: the folder that simfl was called in is gone", file=sys.stderr)
+            return 2
+        if here not in sys.path:
+            # As `python -m simfl` does: a scenario may name components of a module that lies here.
+            sys.path.append(here)
     words = [*(sys.argv[1:] if argv is None else argv)]
     debug = "--debug" in words  # wherever it stands: who adds it after an error adds it at the end
     code = guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)

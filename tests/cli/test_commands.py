@@ -256,6 +256,15 @@ def test_exit_codes(
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+    code = f"import os; os.rmdir({str(tmp_path)!r}); {RUN}"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "list"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == b"error: the folder that simfl was called in is gone\n"
+
+
 def test_output_that_nobody_reads_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
