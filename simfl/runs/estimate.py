@@ -23,6 +23,8 @@ JUDGED = 1 / 6
 """Test samples for each training sample, as MNIST has."""
 PROCESS_BYTES = 3e8
 """Memory of a process that has imported PyTorch and simulates a small fleet."""
+DEVICE_BYTES = 91
+"""Memory of one device more (docs/scale.md)."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,9 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     rounds = scenario.rounds.stop.rounds or ROUNDS
     times = rounds * scenario.rounds.clients
     clock_s, disk = times * PARTICIPATION_S, float(times * LOGGED_BYTES)
+    process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices
     if time_only:
-        return Estimate(rounds, clock_s, PROCESS_BYTES, disk)
+        return Estimate(rounds, clock_s, process, disk)
     from simfl.build.model import model_facts
 
     facts, dataset = model_facts(scenario), scenario.data.dataset
@@ -65,6 +68,6 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     return Estimate(
         rounds,
         clock_s + times * plan.n_steps(samples_each, batch) * step_s + flops / rate,
-        PROCESS_BYTES + held,
+        process + held,
         disk + facts.parameters * 4.0,
     )

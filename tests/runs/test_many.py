@@ -264,6 +264,16 @@ def test_what_the_compiled_kernel_trains_is_estimated_by_its_rates() -> None:
     assert slow.host_s > 2 * fast.host_s
 
 
+@pytest.mark.parametrize("time_only", [True, False])
+def test_a_large_fleet_takes_memory(time_only: bool) -> None:
+    """As docs/scale.md has it: ten million devices are 0.9 GB beyond the libraries."""
+    few, many = (
+        estimate(scenario({}, **{"fleet.count": count}), time_only) for count in (100, 10_000_100)
+    )
+    more = many.memory_bytes - few.memory_bytes
+    assert 0.9e9 < more < (1e9 if time_only else 2e9)
+
+
 def test_the_quickstart_is_not_worth_a_second_process() -> None:
     quickstart = Scenario.load(Path(__file__).parents[2] / "scenarios" / "quickstart.yaml")
     assert planned([estimate(quickstart)] * 4, Options())[0] == 1
