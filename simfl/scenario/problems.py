@@ -51,7 +51,7 @@ def explained(document: Document, error: ValidationError) -> list[Problem]:
 def first_message(error: ValidationError) -> str:
     """Return the first thing that pydantic found wrong with a value that stands in no document."""
     told = error.errors(include_url=False)[0]
-    return _message(told, told.get("ctx") or {})
+    return _message(told, told.get("ctx") or {}, told["loc"], None)
 
 
 def report(document: Document, problems: Sequence[Problem]) -> str:
