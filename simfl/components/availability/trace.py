@@ -49,8 +49,8 @@ class Trace(Availability):
         None,
         ge=1e-3,
         le=LONGEST_S,
-        description="repeat records after so long (default: the latest end in the file, or of what "
-        "is known)",
+        description="repeat records after so long, what they have later is left out (default: the "
+        "latest end in the file, or of what is known)",
     )
 
     @override

@@ -56,7 +56,7 @@ def summary(counts: NDArray[np.int64]) -> str:
     sizes = counts.sum(axis=1)
     distances = skew(counts)[sizes > 0]
     lines = [
-        f"{len(counts)} clients, {sizes.sum()} samples, {counts.shape[1]} classes",
+        f"{len(counts):,} clients, {sizes.sum():,} samples, {counts.shape[1]:,} classes",
         "             min    median      mean       max       std",
         _line("samples", sizes),
         _line("labels", (counts > 0).sum(axis=1)),

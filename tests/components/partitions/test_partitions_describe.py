@@ -25,6 +25,7 @@ def test_summary_tells_sizes_labels_and_skew():
     text = summary(label_counts(DEALT, LABELS, 3))
     assert text.splitlines()[0] == "3 clients, 5 samples, 3 classes"
     assert text.splitlines()[2].split() == ["samples", "0.0", "2.0", "1.7", "3.0", "1.2"]
+    assert summary(np.full((2, 3), 400)).startswith("2 clients, 2,400 samples, 3 classes\n")
     assert "no samples" in summary(np.zeros((2, 3), dtype=np.int64))
 
 
