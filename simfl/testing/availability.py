@@ -78,6 +78,19 @@ class AvailabilityContract(ComponentContract):
                 return
             now_s = following_s
 
+    def test_it_keeps_within_what_it_says(self) -> None:
+        """No session is longer than `longest_session_s`, nor more there than `most_at_once`."""
+        given, schedule = self.create(), self.schedule()
+        longest_s = given.longest_session_s(self.folder)
+        most = given.most_at_once(DEVICES, "phones", Seeds(0), self.folder)
+        logs = [self.changes(self.schedule(), device) for device in range(DEVICES)]
+        for (start_s, on), (end_s, _) in (pair for log in logs for pair in pairwise(log)):
+            lasts_s = end_s - start_s if on else 0.0
+            assert lasts_s <= longest_s * (1 + 1e-9), f"a session of {lasts_s} s at {start_s}"
+        for now_s in sorted({now_s for log in logs for now_s, _ in log}):
+            there = np.count_nonzero(schedule.online(np.arange(DEVICES), now_s))
+            assert there <= most, f"{there} are online at {now_s}"
+
     def test_it_matters_neither_who_asks_nor_how_often(self) -> None:
         """Same seeds, same sessions: of a device alone, or among others asked before it."""
         alone, together = self.schedule(seed=3), self.schedule(seed=3)

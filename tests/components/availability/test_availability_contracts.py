@@ -65,6 +65,16 @@ class DrawsForItself(Hours):
         return np.random.default_rng().random(len(devices)) < 0.5
 
 
+class SessionsTooLong(Hours):
+    def longest_session_s(self, folder):
+        return 3599.0
+
+
+class TooManyAtOnce(Hours):
+    def most_at_once(self, devices, group, seeds, folder):
+        return devices - 1
+
+
 @pytest.mark.parametrize(
     ("fault", "test"),
     [
@@ -74,6 +84,8 @@ class DrawsForItself(Hours):
         (ChangesNow, "test_states_alternate_and_last_until_the_next_change"),
         (OnlineTooLate, "test_next_online_is_the_first_instant_at_which_somebody_is"),
         (OnlineTooEarly, "test_next_online_is_the_first_instant_at_which_somebody_is"),
+        (SessionsTooLong, "test_it_keeps_within_what_it_says"),
+        (TooManyAtOnce, "test_it_keeps_within_what_it_says"),
         (DrawsForItself, "test_it_matters_neither_who_asks_nor_how_often"),
     ],
 )
