@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 from simfl.components.selectors.base import Selector
 from simfl.core.registry import overrides
@@ -31,15 +32,21 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
     if not policy.has_quorum:
         return
     quorum = policy.asked(scenario.rounds.clients) if least is None else least
+    rng = partial(server.seeds.stream, "presence", 0)
+    if server.candidates.present(quorum, None, rng) >= quorum:
+        return
+    most = _most_at_once(scenario, server)
+    if least is None and most >= quorum:
+        return
     ever = _ever_there(server, quorum)
-    if least is not None and ever < least:
+    if least is None:
+        quorum = min(quorum, ever)  # all who ever come are enough
+    if ever < quorum:
         yield (
             ("rounds", "min_clients"),
             f"{least} clients to begin a round, but only {ever} with samples are ever available",
         )
-        return
-    quorum = min(quorum, ever)  # without `min_clients` all who ever come are enough
-    if quorum > 1 and (most := _most_at_once(scenario, server)) < quorum:
+    elif most < quorum:
         hint = "" if least is not None else " (`rounds.min_clients` says how many are enough)"
         yield (
             ("rounds", "clients" if least is None else "min_clients"),
