@@ -32,11 +32,11 @@ def _quorums(scenario: Scenario, server: Server) -> Iterator[Objection]:
     if not policy.has_quorum:
         return
     quorum = policy.asked(scenario.rounds.clients) if least is None else least
-    rng = partial(server.seeds.stream, "presence", 0)
-    if server.candidates.present(quorum, None, rng) >= quorum:
-        return
     most = _most_at_once(scenario, server)
     if least is None and most >= quorum:
+        return
+    rng = partial(server.seeds.stream, "presence", 0)
+    if server.candidates.present(quorum, None, rng) >= quorum:
         return
     ever = _ever_there(server, quorum)
     if least is None:

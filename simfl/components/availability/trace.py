@@ -127,12 +127,12 @@ class _Replay(Spells):
 
         It is if their records repeat after equal times, and are not too many to look at.
         """
-        devices = np.arange(len(self._until))
-        chosen, at = self._at(devices, 0)
-        records = self._records
+        devices, records = np.arange(len(self._until)), self._records
+        chosen = self._order[devices % len(self._order)]
         period, flips = records.periods[chosen[0]], np.diff(records.first)[chosen]
         if (records.periods[chosen] != period).any() or flips.sum() > _MOST_FLIPS:
             return len(devices)
+        _, at = self._at(devices, 0)
         is_on, _ = records.look(chosen, at)
         # The flips of all, each device's after the other's, and how many of its own come before.
         place = np.arange(flips.sum()) - np.repeat(np.cumsum(flips) - flips, flips)
