@@ -236,8 +236,10 @@ def test_a_download_is_whole_or_not_there(
     ("name", "message"),
     [("mlab", "did you mean 'mlab_ndt'"), ("shakespeare", "can't be downloaded: LEAF's")],
 )
-def test_what_cannot_be_fetched_is_exit_code_2(name: str, message: str, capsys: Any) -> None:
-    assert main(["data", "fetch", name]) == 2
+def test_what_cannot_be_fetched_is_exit_code_2(
+    name: str, message: str, tmp_path: Path, capsys: Any
+) -> None:
+    assert main(["data", "fetch", name, "--to", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
 
 
