@@ -120,10 +120,10 @@ def _phase(both: pd.DataFrame, phase: str) -> float:
     return float(mine / theirs - 1)
 
 
-def _with_tcp(scenario: Scenario) -> Scenario:
-    """Return the scenario with what a client's socket can have under way, and how TCP begins."""
+def _with_tcp(scenario: Scenario, queue: str) -> Scenario:
+    """Return the scenario with its queues, what a socket can have under way, and how TCP begins."""
     known = {"buffer": SEND_BYTES, "initial_window": INITIAL_WINDOW}
-    network = scenario.network.model_copy(update=known)
+    network = scenario.network.model_copy(update={**known, "queue": queue})
     return scenario.model_copy(update={"network": network})
 
 
@@ -182,7 +182,11 @@ def compare(
 
     real, latency_s, settled = run_once()
     given = _with_latency(scenario, latency_s)
-    given = flower.with_polling(given, size) if variant == "flower" else _with_tcp(given)
+    given = (
+        flower.with_polling(given, size)
+        if variant == "flower"
+        else _with_tcp(given, "fair" if variant == "fair-queue" else "fifo")
+    )
     others = [kept(run_once()[0]) for _ in range(times - 1)]
     name = scenario.name + f"-{variant}" * (not scenario.name.endswith(variant))
     return told(scenario, given, builder, real, data_dir) | {

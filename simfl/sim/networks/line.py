@@ -10,24 +10,29 @@ from simfl.sim.networks.base import Transfer
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
+from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.rate_trace import Factors
 from simfl.sim.timeline import Timeline
 
 
 class Line:
-    """A `FairLink`, a `BufferedLink` or a `FairTree` on the timeline.
+    """A link or a tree of links on the timeline.
 
     Args:
         timeline: the clock.
         link: what is shared.
         bps: its capacities, as its `resize` takes them.
         rates: what each of them is multiplied by as time goes by.
+
+    Attributes:
+        has_latency: whether bytes are on their way for a while after the link, too, so that nobody
+            has to wait before they begin to move.
     """
 
     def __init__(
         self,
         timeline: Timeline,
-        link: FairLink | BufferedLink | FairTree,
+        link: FairLink | BufferedLink | FifoLink | FairTree,
         bps: Sequence[float],
         rates: Sequence[Factors | None],
     ) -> None:
@@ -35,19 +40,29 @@ class Line:
         self._bps, self._rates = bps, rates
         self._followed = not any(rates)
         self._where = isinstance(link, FairTree)
+        self.has_latency = isinstance(link, FifoLink)
         self._timeline = timeline
         self._armed_s = math.inf
 
-    def join(self, bits: float, limit: float, transfer: Transfer, cell: int) -> Any:
+    def join(
+        self, bits: float, limit: float, transfer: Transfer, cell: int, latency_s: float
+    ) -> Any:
         """Let `transfer` move so many bits at `limit` bit/s or less; it succeeds when they have.
+
+        Args:
+            bits: of the transfer.
+            limit: of its device's own link, bit/s.
+            transfer: whose.
+            cell: of the device, looked at in a tree.
+            latency_s: of the device, one way; looked at where the line `has_latency`.
 
         Returns:
             What `leave` takes.
         """
         if not self._followed:
             self._follow()
-        where = (cell,) if self._where else ()
-        flow = self._link.join(self._timeline.now, bits, limit, transfer, *where)
+        about = (cell,) if self._where else (latency_s,) if self.has_latency else ()
+        flow = self._link.join(self._timeline.now, bits, limit, transfer, *about)
         self._arm()
         return flow
 

@@ -1,7 +1,7 @@
 """Which link a transfer shares, if any: what of the server's and the cells' links is limited."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from simfl.core.types import Floats, Ids
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fair_tree import FairTree
+from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.line import Line
 from simfl.sim.networks.rate_trace import Factors
 from simfl.sim.timeline import Timeline
@@ -22,7 +23,7 @@ class Lines:
         bps: of the server's link, then of each cell's.
         rates: what each of them is multiplied by as time goes by (None: nothing).
         cells: `(n,)` each device's cell, -1: none.
-        buffer: bits of each transfer that may wait before the link; where there is no tree.
+        link: a link of so many bit/s, where one is shared alone.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class Lines:
         bps: Sequence[float],
         rates: Sequence[Factors | None],
         cells: Ids,
-        buffer: float = 0.0,
+        link: Callable[[float], FairLink | BufferedLink | FifoLink] = FairLink,
     ) -> None:
         self._cells = cells
         self._server_bps, *self._cells_bps = bps
@@ -40,7 +41,7 @@ class Lines:
         limited = [math.isfinite(cell_bps) for cell_bps in self._cells_bps]
         if not math.isfinite(self._server_bps):  # then cells have nothing to do with each other
             self._own = [
-                Line(timeline, _link(cell_bps, buffer), [cell_bps], [factors]) if finite else None
+                Line(timeline, link(cell_bps), [cell_bps], [factors]) if finite else None
                 for cell_bps, factors, finite in zip(
                     self._cells_bps, rates[1:], limited, strict=True
                 )
@@ -48,7 +49,7 @@ class Lines:
         elif any(limited):
             self._server = Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)
         else:
-            self._server = Line(timeline, _link(bps[0], buffer), bps[:1], rates[:1])
+            self._server = Line(timeline, link(bps[0]), bps[:1], rates[:1])
 
     def cell(self, device: int) -> int:
         """Return the cell of `device`, -1 if there is none."""
@@ -70,7 +71,3 @@ class Lines:
         """Return `(n,)` the same of every device, or `(1,)` where there are no cells."""
         narrowest = np.minimum([*self._cells_bps, math.inf], self._server_bps)
         return narrowest[self._cells] if self._cells_bps else narrowest  # -1: the last
-
-
-def _link(bps: float, buffer: float) -> FairLink | BufferedLink:
-    return BufferedLink(bps, buffer) if buffer else FairLink(bps)

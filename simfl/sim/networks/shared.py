@@ -1,8 +1,10 @@
 """Every device has links of its own; cells' links and the server's are shared max-min fairly."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +14,9 @@ from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
+from simfl.sim.networks.buffered_link import BufferedLink
+from simfl.sim.networks.fair_link import FairLink
+from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.lines import Lines
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
@@ -47,8 +52,10 @@ class Shared(Network):
     first byte, for as long as it takes at the device's own rate.
     A device has at most one transfer under way in each direction.
 
+    Where a link's `queue` is `fifo`, what is shared is no rate but a queue: see the field.
+
     Cost: O(log n) host time an event, n the transfers under way over the links that are shared;
-    O(n log n) with a `buffer`.
+    O(n log n) with a `buffer`; a thousand steps and more a transfer with `queue: fifo`.
     """
 
     server_downlink: LinkRate = Field(
@@ -66,6 +73,13 @@ class Shared(Network):
         None,
         description="how the server's two links vary over time: {file: a CSV with time_s, factor; "
         "period: start again after so long}; omitted: not at all",
+    )
+    queue: Literal["fair", "fifo"] = Field(
+        "fair",
+        description="how links that are shared serve: `fair`, everybody alike (max-min); `fifo`, "
+        "what came first, as a plain queue that loses nothing does, so that who has more under way "
+        "gets more: all of a transfer, or what TCP's windows let go (`initial_window` at first, of "
+        "uploads `buffer` at most)",
     )
     overhead: Ratio = Field(
         0.0,
@@ -118,12 +132,13 @@ class Shared(Network):
         if circumstances.folder is not None:
             for trace in self._traces:
                 trace.read(circumstances.folder)
-        narrow = any(cell.uplink < math.inf for cell in self.cells.values())
-        if self.buffer and narrow and self.server_downlink < math.inf:
-            yield (
-                "network 'shared' can't have a `buffer` where uploads share two links one after "
-                "the other: set a cell's `uplink` or `server_downlink`, not both"
-            )
+        option = "`buffer`" if self.queue == "fair" else "`queue: fifo`"
+        up = any(cell.uplink < math.inf for cell in self.cells.values())
+        down = any(cell.downlink < math.inf for cell in self.cells.values())
+        if (self.buffer or self.queue == "fifo") and up and self.server_downlink < math.inf:
+            yield _two_links(option, "uploads", "`uplink` or `server_downlink`")
+        if self.queue == "fifo" and down and self.server_uplink < math.inf:
+            yield _two_links(option, "downloads", "`downlink` or `server_uplink`")
 
     @override
     def bind(
@@ -153,8 +168,8 @@ class Shared(Network):
             own if gross == 1 else {way: bps / gross for way, bps in own.items()},
             latency_s,
             {
-                "down": Lines(timeline, down, rates, cells),
-                "up": Lines(timeline, up, rates, cells, 8 * self.buffer / gross),
+                "down": Lines(timeline, down, rates, cells, self._link("down")),
+                "up": Lines(timeline, up, rates, cells, self._link("up")),
             },
             variation,
             self.initial_window,
@@ -163,6 +178,22 @@ class Shared(Network):
         if self.polling:
             return PolledLinks(timeline, links, self.polling, latency_s)
         return links
+
+    def _link(self, way: Direction) -> Callable[[float], FairLink | BufferedLink | FifoLink]:
+        """Return what makes a link that transfers share, of its bit/s."""
+        buffer, window = 8 * self.buffer / (1 + self.overhead), 8 * self.initial_window
+        if self.queue == "fair":
+            return partial(BufferedLink, buffer=buffer) if buffer and way == "up" else FairLink
+        if way == "down":
+            return partial(FifoLink, window=window, buffer=0.0, own_first=False)
+        return partial(FifoLink, window=window, buffer=buffer, own_first=True)
+
+
+def _two_links(option: str, what: str, either: str) -> str:
+    return (
+        f"network 'shared' can't have {option} where {what} share two links one after the other: "
+        f"set a cell's {either}, not both"
+    )
 
 
 class _SharedLinks(Links):
@@ -199,10 +230,11 @@ class _SharedLinks(Links):
         return float(self._latency_s[device] + moving_s)
 
     def expected_s(self, device: int, direction: Direction, size: int) -> float:
-        own_bps = float(self._device_bps[direction][device])
-        bps = min(own_bps, self._lines[direction].bps(device))
-        total = self._total(size)
-        return self._before_s(device, total, own_bps) + 8 * total / bps
+        own_bps, lines = float(self._device_bps[direction][device]), self._lines[direction]
+        bps = min(own_bps, lines.bps(device))
+        line, total = lines.of(device), self._total(size)
+        waits_bps = bps if line is not None and line.has_latency else own_bps
+        return self._before_s(device, total, waits_bps) + 8 * total / bps
 
     @override
     def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
@@ -223,9 +255,10 @@ class _SharedLinks(Links):
         if self._variation is not None:
             bps *= self._variation.factor(device, direction)
         total = self._total(size)
-        before_s = self._before_s(device, total, bps)
         line = self._lines[direction].of(device)
-        if line is not None and total > 0:
-            cell = self._lines[direction].cell(device)
-            return SharedTransfer(self._timeline, line, cell, size, total, before_s, bps)
-        return LoneTransfer(self._timeline, size, total, before_s, bps)
+        if line is None or total <= 0:
+            before_s = self._before_s(device, total, bps)
+            return LoneTransfer(self._timeline, size, total, before_s, bps)
+        cell, latency_s = self._lines[direction].cell(device), float(self._latency_s[device])
+        before_s = 0.0 if line.has_latency else self._before_s(device, total, bps)
+        return SharedTransfer(self._timeline, line, cell, size, total, latency_s, before_s, bps)

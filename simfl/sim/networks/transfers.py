@@ -53,21 +53,24 @@ class SharedTransfer(Transfer):
         size: int,
         total: float,
         latency_s: float,
+        before_s: float,
         bps: float,
     ) -> None:
         super().__init__(timeline)
         self._line, self._cell, self._bps = line, cell, bps
+        self._latency_s = latency_s
         self._size, self._total = size, total
         self._flow: Any = None
         self._aborted = False
-        if latency_s > 0:
-            timeline.at(timeline.now + latency_s).callbacks.append(self._begin)
+        if before_s > 0:
+            timeline.at(timeline.now + before_s).callbacks.append(self._begin)
         else:
             self._begin()
 
     def _begin(self, _: simpy.Event | None = None) -> None:
         if not self._aborted:
-            self._flow = self._line.join(8.0 * self._total, self._bps, self, self._cell)
+            bits = 8.0 * self._total
+            self._flow = self._line.join(bits, self._bps, self, self._cell, self._latency_s)
 
     def arrive(self) -> None:
         """Take note that the last byte has arrived."""

@@ -9,11 +9,23 @@ from simfl.testing.networks import NetworkContract
 
 CROWDED = {"server_uplink": "10 kbit/s", "server_downlink": "6 kbit/s"}
 MESSAGES = {"overhead": "10%", "message_overhead": "200 B"}
+QUEUE = {"queue": "fifo", **CROWDED}
+WINDOWS = {"initial_window": "2896 B", "buffer": "2 kB", "overhead": "10%"}
 globals().update(suites(NetworkContract, networks))
 Test_crowded = type(
     "Test_crowded",
     (NetworkContract,),
     {"create": staticmethod(lambda: networks.parse({"name": "shared", **CROWDED}))},
+)
+Test_queue = type(
+    "Test_queue",
+    (NetworkContract,),
+    {"create": staticmethod(lambda: networks.parse({"name": "shared", **QUEUE}))},
+)
+Test_windows = type(
+    "Test_windows",
+    (NetworkContract,),
+    {"create": staticmethod(lambda: networks.parse({"name": "shared", **QUEUE, **WINDOWS}))},
 )
 Test_messages = type(
     "Test_messages",

@@ -222,6 +222,7 @@ def test_overhead_of_messages_takes_time_on_every_link_and_is_not_booked() -> No
         {"server_downlink": "5 kbit/s", "buffer": "300 B"},
         {"server_uplink": "6 kbit/s", "initial_window": "200 B"},
         {"initial_window": "200 B", "polling": "3 s"},
+        {"queue": "fifo", "server_uplink": "6 kbit/s", "server_downlink": "5 kbit/s"},
     ],
 )
 @given(sizes=st.lists(st.integers(0, 3000), min_size=2, max_size=6))
@@ -248,10 +249,27 @@ def test_what_waits_before_the_servers_link_goes_on_at_its_rate_by_hand() -> Non
     assert ends(timeline, transfers) == pytest.approx([32.0, 52.0])
 
 
-def test_a_buffer_before_two_shared_links_in_a_row_is_an_objection() -> None:
-    cells = {"home": {"uplink": "1 Mbit/s"}}
-    options = {"server_downlink": "8 Mbit/s", "buffer": "32 kB", "cells": cells}
-    plain = {**options, "server_downlink": math.inf}
+def test_one_queue_serves_downloads_one_after_the_other() -> None:
+    """All begin at once; a far device's bytes are in the queue no later, and there later."""
+    timeline = Timeline()
+    network = networks.parse({"server_uplink": "8 kbit/s", "queue": "fifo"})
+    links = network.bind(timeline, np.full(3, math.inf), np.full(3, 1e6), np.array([5.0, 0, 0]))
+    transfers = [links.transfer(device, "down", 1000) for device in range(3)]
+    assert ends(timeline, transfers) == pytest.approx([6.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("option", "way"),
+    [({"buffer": "32 kB"}, "up"), ({"queue": "fifo"}, "up"), ({"queue": "fifo"}, "down")],
+)
+def test_two_shared_links_in_a_row_are_an_objection(option: dict[str, str], way: str) -> None:
+    to_cell, to_server = (
+        ("uplink", "server_downlink") if way == "up" else ("downlink", "server_uplink")
+    )
+    options = {to_server: "8 Mbit/s", **option, "cells": {"home": {to_cell: "1 Mbit/s"}}}
+    plain = {**options, to_server: math.inf}
     facts = circumstances()
-    assert "`buffer`" in next(networks.parse(options).objections(facts))
+    [objection] = networks.parse(options).objections(facts)
+    assert f"`{next(iter(option))}" in objection
+    assert f"`{to_cell}` or `{to_server}`" in objection
     assert list(networks.parse(plain).objections(facts)) == []

@@ -1,0 +1,217 @@
+"""One link with one first-in-first-out queue, shared by flows that send by windows, as TCP does.
+
+Such a queue serves what came first, whoever sent it, so who has more under way gets more.  A flow
+has a window under way; each answer lets as much go again, and as much more until the window is at
+its largest (slow start: RFC 5681, 3.1).  There is room for everything in the queue, so that nothing
+is lost and nobody slows down.
+
+Flows move in chunks: packets, or some of them, so that large transfers don't cost as many steps.  A
+chunk moves on while it still comes, as its packets do, so that a flow alone is as fast as its
+narrowest link.  No SimPy here: time is an argument.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+from simfl.sim.networks.slow_start import PACKET
+
+_IN_FLOW, _IN_WINDOW = 512, 8
+"""How many chunks make up a flow and a window at most; none is less than a packet."""
+_ROUNDING = 1e-9
+"""Share of a chunk or a window that floating point may be off by."""
+
+
+class Flow:
+    """A transfer under way; `owner` is whatever the caller wants back when it ends."""
+
+    __slots__ = (
+        "bits", "came", "coarsest", "coming", "flying", "landed_s", "latency_s", "limit", "most",
+        "over", "own_free_s", "owner", "unsent", "window",
+    )  # fmt: skip
+
+    def __init__(self, now: float, bits: float, limit: float, latency_s: float, owner: Any) -> None:
+        self.bits = self.unsent = bits
+        self.limit, self.latency_s, self.owner = limit, latency_s, owner
+        self.window = self.most = math.inf  # bits that may be under way now, and ever
+        self.coarsest = bits / _IN_FLOW  # chunk
+        self.came = self.flying = 0.0  # bits that are there, and bits not answered yet
+        self.coming = 0  # chunks that are not there yet
+        self.own_free_s = self.landed_s = now
+        self.over = False
+
+    def next_chunk(self, packet: float) -> float:
+        """Return the bits that its window lets go at once now, a chunk at most."""
+        chunk = max(packet, min(self.coarsest, self.window / _IN_WINDOW))
+        if self.unsent < chunk * (1 + _ROUNDING):
+            chunk = self.unsent
+        fits = self.flying + chunk <= self.window * (1 + _ROUNDING)
+        return chunk if fits or not self.flying else 0.0
+
+
+class FifoLink:
+    """A link of `capacity` bit/s.  Instants must not decrease from call to call.
+
+    Args:
+        capacity: bit/s.
+        window: bits that a flow has under way at first, rounded to whole packets (0: no limit).
+        buffer: bits of a flow that wait here at most, but for a packet (0: no limit).
+        own_first: whether a flow passes its own link before this one (an upload), or after it.
+    """
+
+    def __init__(self, capacity: float, window: float, buffer: float, own_first: bool) -> None:
+        self._capacity = self._fastest = capacity
+        self._window, self._buffer = window or math.inf, buffer or math.inf
+        self._packet = min(8.0 * PACKET, self._window)
+        if self._window < math.inf:
+            self._window = self._packet * int(self._window / self._packet * (1 + _ROUNDING))
+        self._own_first = own_first
+        self._flows: dict[Flow, None] = {}  # by start
+        self._queue = deque[tuple[Flow, float]]()
+        self._moving: tuple[Flow, float] | None = None  # the chunk that the link moves,
+        self._began_s, self._until_s = 0.0, math.inf  # since when and until when,
+        self._left, self._since_s = 0.0, 0.0  # and its bits that were left when
+        self._steps: list[tuple[float, int, Callable[[Flow, float], None], Flow, float]] = []
+        self._numbers = count()
+        self._now = 0.0
+        self._done: list[Flow] = []
+
+    def __len__(self) -> int:
+        return len(self._flows) + len(self._done)
+
+    def join(
+        self, now: float, bits: float, limit: float, owner: Any = None, latency_s: float = 0.0
+    ) -> Flow:
+        """Let a flow start now, whose own link lets `limit` bit/s through, so far away one way."""
+        self._advance(now)
+        flow = Flow(now, bits, limit, latency_s, owner)
+        if self._buffer < math.inf:  # and what is on its way there and back meanwhile
+            answers = 2 * latency_s * min(limit, self._capacity) / (8 * PACKET)
+            flow.most = self._buffer + 8 * PACKET * (1 + math.ceil(answers))
+            flow.coarsest = min(flow.coarsest, self._buffer / 2)
+        flow.window = min(self._window, flow.most)
+        self._flows[flow] = None
+        self._send(flow)
+        return flow
+
+    def leave(self, now: float, flow: Flow) -> float:
+        """Take `flow` off the link before its end; return the bits of it that are there."""
+        self._advance(now)
+        if flow in self._flows:
+            del self._flows[flow]
+        else:
+            self._done.remove(flow)
+        flow.over = True
+        return flow.came
+
+    def resize(self, now: float, capacity: float) -> None:
+        """Give the link another capacity from now on."""
+        self._advance(now)
+        if self._moving is not None:
+            self._move(self._left - (now - self._since_s) * self._capacity, capacity)
+        self._capacity, self._fastest = capacity, max(self._fastest, capacity)
+
+    def next_end(self) -> float:
+        """Return an instant before which no flow ends; if that is now, one may."""
+        if self._done:
+            return self._now
+        step_s = min(self._steps[0][0] if self._steps else math.inf, self._until_s)
+        last = self._fastest if self._own_first else 0.0  # the link that a flow passes last
+        ends_s = (
+            flow.landed_s + (flow.bits - flow.came) / (last or flow.limit) for flow in self._flows
+        )
+        return max(step_s, min(ends_s, default=math.inf))
+
+    def finish(self, now: float) -> list[Flow]:
+        """Take the flows that have ended by `now` off; return them by end."""
+        self._advance(now)
+        done, self._done = self._done, []
+        return done
+
+    def _advance(self, now: float) -> None:
+        """Take all steps until `now`."""
+        while True:
+            step_s = self._steps[0][0] if self._steps else math.inf
+            if min(step_s, self._until_s) > now:
+                break
+            if self._until_s <= step_s:
+                self._now = self._until_s
+                self._moved()
+            else:
+                self._now, _, take, flow, bits = heappop(self._steps)
+                if not flow.over:
+                    take(flow, bits)
+        self._now = now
+
+    def _later(
+        self, at_s: float, take: Callable[[Flow, float], None], flow: Flow, bits: float
+    ) -> None:
+        heappush(self._steps, (max(at_s, self._now), next(self._numbers), take, flow, bits))
+
+    def _send(self, flow: Flow) -> None:
+        """Let go what the window lets go."""
+        while flow.unsent and (bits := flow.next_chunk(self._packet)):
+            flow.unsent -= bits
+            flow.flying += bits
+            flow.coming += 1
+            if self._own_first:  # it is in the queue so early that all of it is there when needed
+                begins_s = max(flow.own_free_s, self._now)
+                flow.own_free_s = begins_s + bits / flow.limit
+                here_s = max(begins_s, flow.own_free_s - bits / (self._capacity or math.inf))
+                self._later(here_s + flow.latency_s, self._enter, flow, bits)
+            else:
+                self._enter(flow, bits)
+
+    def _enter(self, flow: Flow, bits: float) -> None:
+        """Put a chunk at the queue's end."""
+        self._queue.append((flow, bits))
+        if self._moving is None:
+            self._serve()
+
+    def _serve(self) -> None:
+        """Begin with the queue's first chunk whose flow has not left."""
+        self._moving, self._until_s = None, math.inf
+        while self._moving is None and self._queue:
+            flow, bits = self._queue.popleft()
+            if not flow.over:
+                self._moving, self._began_s = (flow, bits), self._now
+                self._move(bits, self._capacity)
+
+    def _move(self, bits: float, capacity: float) -> None:
+        self._left, self._since_s = bits, self._now
+        self._until_s = self._now + bits / capacity if capacity else math.inf
+
+    def _moved(self) -> None:
+        """Let the chunk that the link has moved go on, and begin with the next."""
+        assert self._moving is not None
+        (flow, bits), began_s = self._moving, self._began_s
+        self._serve()
+        if flow.over:
+            return
+        if self._own_first:
+            self._land(flow, bits)
+        else:
+            began_s = max(flow.own_free_s, began_s + flow.latency_s)
+            flow.own_free_s = max(began_s + bits / flow.limit, self._now + flow.latency_s)
+            self._later(flow.own_free_s, self._land, flow, bits)
+
+    def _land(self, flow: Flow, bits: float) -> None:
+        """Take note that a chunk is there."""
+        flow.came += bits
+        flow.coming -= 1
+        flow.landed_s = self._now
+        if flow.unsent:
+            self._later(self._now + flow.latency_s, self._answer, flow, bits)
+        elif not flow.coming:
+            flow.came, flow.over = flow.bits, True
+            del self._flows[flow]
+            self._done.append(flow)
+
+    def _answer(self, flow: Flow, bits: float) -> None:
+        """Take note that the sender knows of a chunk that is there."""
+        flow.flying -= bits
+        flow.window = min(flow.window + bits, flow.most)
+        self._send(flow)
