@@ -29,8 +29,8 @@ class Flow:
     """A transfer under way; `owner` is whatever the caller wants back when it ends."""
 
     __slots__ = (
-        "bits", "came", "coarsest", "coming", "flying", "landed_s", "latency_s", "limit", "most",
-        "over", "own_free_s", "owner", "unsent", "window",
+        "bits", "came", "coarsest", "coming", "flying", "latency_s", "limit", "most", "over",
+        "own_free_s", "owner", "passed", "unsent", "window",
     )  # fmt: skip
 
     def __init__(self, now: float, bits: float, limit: float, latency_s: float, owner: Any) -> None:
@@ -38,9 +38,9 @@ class Flow:
         self.limit, self.latency_s, self.owner = limit, latency_s, owner
         self.window = self.most = math.inf  # bits that may be under way now, and ever
         self.coarsest = bits / _IN_FLOW  # chunk
-        self.came = self.flying = 0.0  # bits that are there, and bits not answered yet
-        self.coming = 0  # chunks that are not there yet
-        self.own_free_s = self.landed_s = now
+        self.passed = self.came = 0.0  # bits that have left the shared link, and that are there
+        self.flying, self.coming = 0.0, 0  # bits not answered yet, and chunks not there yet
+        self.own_free_s = now
         self.over = False
 
     def next_chunk(self, packet: float) -> float:
@@ -119,17 +119,23 @@ class FifoLink:
         if self._done:
             return self._now
         step_s = min(self._steps[0][0] if self._steps else math.inf, self._until_s)
-        last = self._fastest if self._own_first else 0.0  # the link that a flow passes last
-        ends_s = (
-            flow.landed_s + (flow.bits - flow.came) / (last or flow.limit) for flow in self._flows
-        )
-        return max(step_s, min(ends_s, default=math.inf))
+        return max(step_s, min(map(self._soonest_s, self._flows), default=math.inf))
 
     def finish(self, now: float) -> list[Flow]:
         """Take the flows that have ended by `now` off; return them by end."""
         self._advance(now)
         done, self._done = self._done, []
         return done
+
+    def _soonest_s(self, flow: Flow) -> float:
+        """Return when `flow` would end if nobody else came and it waited for nothing."""
+        moves = self._moving is not None and self._moving[0] is flow
+        left = flow.bits - flow.passed
+        if not self._own_first:
+            return max(flow.own_free_s, self._began_s if moves else self._now) + left / flow.limit
+        if self._moving is None:
+            return self._now + left / self._fastest if self._fastest else math.inf
+        return self._until_s + (left - self._moving[1] if moves else left) / self._fastest
 
     def _advance(self, now: float) -> None:
         """Take all steps until `now`."""
@@ -191,6 +197,7 @@ class FifoLink:
         self._serve()
         if flow.over:
             return
+        flow.passed += bits
         if self._own_first:
             self._land(flow, bits)
         else:
@@ -202,7 +209,6 @@ class FifoLink:
         """Take note that a chunk is there."""
         flow.came += bits
         flow.coming -= 1
-        flow.landed_s = self._now
         if flow.unsent:
             self._later(self._now + flow.latency_s, self._answer, flow, bits)
         elif not flow.coming:
