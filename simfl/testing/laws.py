@@ -121,6 +121,18 @@ def processor_sharing() -> Pair:
     return 1 / (1 - load), float((np.array(transfer_ends(8_000.0, list(bits))) - starts).mean())
 
 
+def one_queue() -> Pair:
+    """Mean response of one first-in-first-out queue: who comes waits until all before have gone."""
+    starts, alone_s = _traffic(2_000, 0.8)
+    free_s, responses_s = 0.0, []
+    for start_s, work_s in zip(starts.tolist(), alone_s.tolist(), strict=True):
+        free_s = max(free_s, start_s) + work_s
+        responses_s.append(free_s - start_s)
+    arrivals = list(zip(starts.tolist(), (alone_s * 8_000).tolist(), strict=True))
+    ends = np.array(transfer_ends(8_000.0, arrivals, queue="fifo"))
+    return float(np.mean(responses_s)), float((ends - starts).mean())
+
+
 def cut_off() -> Pair:
     """Of a transfer cut off at the deadline, what had moved by then is booked, as wasted."""
     fleet = make_fleet(1, bps=800.0, latency_s=0.3)

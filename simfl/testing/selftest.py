@@ -64,6 +64,7 @@ LAWS: tuple[tuple[str, float, Callable[[], tuple[float, float]]], ...] = (
     ("work conservation: end of a busy period, s", 1e-9, laws.busy_period),
     ("bytes moved until the deadline cuts a transfer off", 0.0, laws.cut_off),
     ("processor sharing: mean response (M/G/1-PS), s", 0.05, laws.processor_sharing),
+    ("one queue: mean response as in Lindley's recursion, s", 1e-9, laws.one_queue),
     ("slowest of K exponential clients: the drawn times, s", 1e-9, laws.slowest_as_drawn),
     ("slowest of K exponential clients: mean * H_K, s", 0.05, laws.slowest_of_k),
     ("first C of K exponential clients (over-selection), s", 0.05, laws.first_of_k),

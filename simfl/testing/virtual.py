@@ -136,7 +136,10 @@ def simulate(
 
 
 def transfer_ends(
-    capacity_bps: float, arrivals: Sequence[tuple[float, float]], device_bps: float = np.inf
+    capacity_bps: float,
+    arrivals: Sequence[tuple[float, float]],
+    device_bps: float = np.inf,
+    queue: str = "fair",
 ) -> list[float]:
     """Return when each of some downloads over the server's shared uplink ends, in order given.
 
@@ -144,9 +147,11 @@ def transfer_ends(
         capacity_bps: the uplink.
         arrivals: when each starts, and its bits (a multiple of 8).
         device_bps: every device's own downlink.
+        queue: how the uplink serves.
     """
     timeline, n = Timeline(), len(arrivals)
-    links = networks.parse({"name": "shared", "server_uplink": f"{capacity_bps:.17g} bit/s"}).bind(
+    network = {"name": "shared", "server_uplink": f"{capacity_bps:.17g} bit/s", "queue": queue}
+    links = networks.parse(network).bind(
         timeline, _each(n, device_bps), _each(n, np.inf), np.zeros(n)
     )
     ends = [0.0] * n
