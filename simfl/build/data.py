@@ -12,7 +12,8 @@ from simfl.components.datasets.rearrange import rearranged
 from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.apportion import whole_share
-from simfl.core.guard import blaming, expect
+from simfl.core.blame import blaming
+from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError

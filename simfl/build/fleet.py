@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simfl.build.guarded import guarded_schedule
 from simfl.build.jitter import jitter
 from simfl.components.availability.base import Availability, OnlineSchedule
-from simfl.core.guard import blaming
+from simfl.core.blame import blaming
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError, ScenarioError

@@ -9,7 +9,9 @@ import numpy as np
 from typing_extensions import override
 
 from simfl.components.availability.base import Availability, OnlineSchedule
-from simfl.core.guard import blaming, expect, users_own
+from simfl.core.at_work import users_own
+from simfl.core.blame import blaming
+from simfl.core.returned import expect
 from simfl.core.types import Flags, Ids
 from simfl.sim.networks.base import Direction, Links, Network, Transfer
 

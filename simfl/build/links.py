@@ -6,7 +6,7 @@ import numpy as np
 
 from simfl.build.guarded import guarded_links
 from simfl.build.jitter import jitter
-from simfl.core.guard import blaming
+from simfl.core.blame import blaming
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.scenario.scenario import Scenario

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simfl.components.datasets.clients import Samples
+from simfl.core.blame import blaming, blaming_code_of
 from simfl.core.evaluation import Evaluation
-from simfl.core.guard import blaming, blaming_code_of, expect
+from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
 from simfl.errors import InputError

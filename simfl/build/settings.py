@@ -1,7 +1,8 @@
 """What a scenario has the server be told."""
 
 from simfl.build.model import ModelFacts, training_bytes
-from simfl.core.guard import blaming, expect
+from simfl.core.blame import blaming
+from simfl.core.returned import expect
 from simfl.scenario.scenario import Scenario
 from simfl.sim.server.settings import Prices, Settings, Stop
 

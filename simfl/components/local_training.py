@@ -10,7 +10,8 @@ from simfl.components.losses.cross_entropy import CrossEntropy
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.schedules.base import Schedule
 from simfl.components.schedules.constant import Constant
-from simfl.core.guard import blaming, expect
+from simfl.core.blame import blaming
+from simfl.core.returned import expect
 from simfl.core.types import Floats
 
 MOST_KEPT = 1000

@@ -12,8 +12,9 @@ from typing_extensions import override
 from simfl.components.partitions.describe import gemd
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
-from simfl.core.guard import blaming, expect
+from simfl.core.blame import blaming
 from simfl.core.registry import overrides
+from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.work import WorkOrder
 from simfl.sim.coordinator import Coordinator

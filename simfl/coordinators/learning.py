@@ -9,8 +9,9 @@ import numpy as np
 from simfl.components.aggregators.base import Contribution
 from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
+from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
-from simfl.core.guard import blaming, check_places, check_vector
+from simfl.core.returned import check_places, check_vector
 from simfl.core.seeds import generator
 from simfl.core.types import Params
 from simfl.core.work import WorkOrder, WorkResult

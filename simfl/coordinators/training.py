@@ -14,8 +14,10 @@ from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.learning import GlobalModel, UpdatePath
+from simfl.core.at_work import names, users_own
+from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
-from simfl.core.guard import blaming, check_vector, expect, names, read_only, users_own
+from simfl.core.returned import check_vector, expect
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.errors import ComponentError
@@ -153,7 +155,7 @@ class TrainingCoordinator(BaseCoordinator):
         with blaming(self._aggregator, f"aggregating in round {round_}"):
             if summed is None:
                 with np.errstate(over="ignore", invalid="ignore"):  # of training that diverges
-                    model = self._aggregator.aggregate(read_only(self.model), contributions)
+                    model = self._aggregator.aggregate(_read_only(self.model), contributions)
             else:
                 model = self.model if summed.total is None else summed.total.astype(np.float32)
             check_vector(model, self.model)
@@ -251,7 +253,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
-        base = read_only(self._models[result.order.base])
+        base = _read_only(self._models[result.order.base])
         received = self._path.received(result, base)
         return Contribution(
             received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
@@ -351,3 +353,10 @@ class TrainingCoordinator(BaseCoordinator):
         self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])
+
+
+def _read_only(vector: Params) -> Params:
+    """Return `vector` for others to look at: it is also somebody else's, and not to be changed."""
+    view = vector.view()
+    view.flags.writeable = False
+    return view

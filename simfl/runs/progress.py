@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any
 
-from simfl.core.guard import at_work
+from simfl.core.at_work import at_work
 from simfl.sim.server.server import Server
 
 EVERY_S = 0.25

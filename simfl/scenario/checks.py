@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from simfl.components.datasets.base import Dataset
+from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
-from simfl.core.guard import blaming
 from simfl.core.registry import Component, overrides
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.correlation import Correlations

@@ -3,8 +3,9 @@
 import torch
 
 from simfl.components.models.base import Model
+from simfl.core.at_work import asking
+from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture
-from simfl.core.guard import asking, blaming
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build, example_input, takes_tokens

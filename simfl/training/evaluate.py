@@ -14,8 +14,9 @@ import numpy as np
 import torch
 
 from simfl.components.losses.base import Loss
+from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
-from simfl.core.guard import blaming, expect
+from simfl.core.returned import expect
 from simfl.core.types import Floats, Params
 from simfl.training.flat import load
 from simfl.training.program import Program, program_of

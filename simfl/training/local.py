@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from simfl.components.coresets.base import Coreset
 from simfl.components.datasets.clients import Cohort
-from simfl.core.guard import blaming, blaming_code_of, check_places, expect
+from simfl.core.blame import blaming, blaming_code_of
 from simfl.core.memory import is_out_of_memory
+from simfl.core.returned import check_places, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Floats, Ids, Params
 from simfl.core.work import OrderBatch, WorkOrder, WorkResult

@@ -12,9 +12,11 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.workloads.base import Workload
+from simfl.core.at_work import Doing, asking, users_own
+from simfl.core.blame import blaming
 from simfl.core.circumstances import Circumstances
-from simfl.core.guard import Doing, asking, blaming, expect, users_own
 from simfl.core.registry import Component, Registry
+from simfl.core.returned import expect
 from simfl.core.units import Duration
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.server import Server

@@ -6,7 +6,8 @@ import numpy as np
 
 from simfl.components.selectors.base import Probe
 from simfl.components.workloads.base import Assignment, Workload
-from simfl.core.guard import blaming, expect
+from simfl.core.blame import blaming
+from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
 from simfl.core.work import Plan, WorkOrder

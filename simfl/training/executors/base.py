@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from simfl.components.selectors.base import Report
+from simfl.core.at_work import asking
+from simfl.core.blame import blaming_code_of
 from simfl.core.evaluation import Evaluation
-from simfl.core.guard import asking, blaming_code_of
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, WorkOrder, WorkResult

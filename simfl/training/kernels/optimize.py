@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from simfl.components.local_training import LocalTraining
-from simfl.core.guard import blaming, expect
+from simfl.core.blame import blaming
+from simfl.core.returned import expect
 
 
 class LaneOptimizer:

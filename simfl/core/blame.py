@@ -1,68 +1,22 @@
 """Faults of components: what one raises, or returns against its contract, is told as its own."""
 
 import os
-import re
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from inspect import getsourcefile
 from pathlib import Path
 from types import TracebackType
 
-import numpy as np
-
+from simfl.core.at_work import Asked, Doing, asking, begin, end, names, users_own
 from simfl.core.memory import is_out_of_memory
 from simfl.core.registry import Component
-from simfl.core.types import Ids, Params
+from simfl.core.returned import Unexpected
 from simfl.errors import ComponentError, SimflError
 
 _SIMFL = str(Path(__file__).parents[1]) + os.sep
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
-
-
-Doing = str | Callable[[], str]
-Asked = tuple[Sequence[Component], Doing]
-_ASKED: list[Asked] = []
-"""Whose code was asked for what and has not returned yet, the innermost last."""
-
-
-def at_work() -> str:
-    """Return in which user's code this process is, and what was asked of it ("": in none)."""
-    for components, doing in reversed(_ASKED):
-        if users_own(components):
-            return f"{names(components)}, {doing if isinstance(doing, str) else doing()}"
-    return ""
-
-
-@contextmanager
-def asking(components: Sequence[Component], doing: Doing) -> Iterator[None]:
-    """Let `at_work` tell what happens inside."""
-    asked = components, doing
-    _ASKED.append(asked)
-    try:
-        yield
-    finally:
-        _answered(asked)
-
-
-def _answered(asked: Asked) -> None:
-    if _ASKED[-1] is asked:
-        _ASKED.pop()
-        return
-    # Generators end in any order; equal ones are not the same.
-    place = next(at for at in reversed(range(len(_ASKED))) if _ASKED[at] is asked)
-    del _ASKED[place]
-
-
-class Unexpected(Exception):
-    """A component has returned what its contract does not allow."""
-
-
-def expect(holds: bool | np.bool_, expected: str, got: object) -> None:
-    """Raise `Unexpected`, to be told by `blaming`, unless something `holds`."""
-    if not holds:
-        raise Unexpected(f"expected {expected}, got {got}")
 
 
 class blaming:  # noqa: N801  # a context manager, used like a function
@@ -98,12 +52,12 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         self._asked: Asked = () if steps else (component,), doing
 
     def __enter__(self) -> None:
-        _ASKED.append(self._asked)
+        begin(self._asked)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
     ) -> None:
-        _answered(self._asked)
+        end(self._asked)
         passes = (SimflError, MemoryError, self._passing)
         if not isinstance(error, (Exception, SystemExit)) or isinstance(error, passes):
             return
@@ -147,62 +101,6 @@ def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[Non
         raise ComponentError(
             f"{names(blamed)}, {doing}: {type(error).__name__}: {error}{where}"
         ) from error
-
-
-def check_vector(vector: object, like: Params) -> Params:
-    """Return `vector` if it is one of shape `(p,)`, finite float32 numbers as `like` is.
-
-    Raises:
-        Unexpected: it is not.
-    """
-    expected = f"{len(like)} finite numbers of type float32"
-    if not isinstance(vector, np.ndarray):
-        raise Unexpected(f"expected {expected}, got {type(vector).__name__}")
-    expect(vector.shape == like.shape, expected, f"an array of shape {vector.shape}")
-    expect(vector.dtype == np.float32, expected, f"an array of {vector.dtype}")
-    odd = np.flatnonzero(~np.isfinite(vector))
-    expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
-    return vector
-
-
-def read_only(vector: Params) -> Params:
-    """Return `vector` for others to look at: it is also somebody else's, and not to be changed."""
-    view = vector.view()
-    view.flags.writeable = False
-    return view
-
-
-def check_places(places: object, n: int, *, ordered: bool = False) -> Ids:
-    """Return `places` if they are `(m,)` distinct whole numbers from 0 to ``n - 1``.
-
-    Raises:
-        Unexpected: they are not.
-    """
-    expected = f"distinct places from 0 to {n - 1}" + (" in ascending order" if ordered else "")
-    found = np.asarray(places)
-    whole = found.dtype.kind in "iu" or not found.size
-    expect(found.ndim == 1 and whole, expected, f"{found.dtype} of shape {found.shape}")
-    found = found.astype(np.int64)
-    expect(not len(found) or (found.min() >= 0 and found.max() < n), expected, found)
-    expect(len(np.unique(found)) == len(found), expected, found)
-    expect(not ordered or bool((np.diff(found) > 0).all()), expected, found)
-    return found
-
-
-def users_own(components: Sequence[Component]) -> list[Component]:
-    """Return those that are not simfl's but its users'."""
-    return [one for one in components if not type(one).__module__.startswith("simfl.")]
-
-
-def names(components: Sequence[Component]) -> str:
-    """Return what messages call them: the users' among them, else the first."""
-    named = users_own(components) or components[:1]
-    return " or ".join(f"{_kind(component)} {component.name!r}" for component in named)
-
-
-def _kind(component: Component) -> str:
-    base = next(kind for kind in type(component).__mro__ if Component in kind.__bases__)
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", base.__name__).lower()
 
 
 def _place(raised: TracebackType | None, owner: type) -> str | None:

@@ -1,0 +1,48 @@
+"""What components return, held against their contracts."""
+
+import numpy as np
+
+from simfl.core.types import Ids, Params
+
+
+class Unexpected(Exception):
+    """A component has returned what its contract does not allow."""
+
+
+def expect(holds: bool | np.bool_, expected: str, got: object) -> None:
+    """Raise `Unexpected`, to be told by `blaming`, unless something `holds`."""
+    if not holds:
+        raise Unexpected(f"expected {expected}, got {got}")
+
+
+def check_vector(vector: object, like: Params) -> Params:
+    """Return `vector` if it is one of shape `(p,)`, finite float32 numbers as `like` is.
+
+    Raises:
+        Unexpected: it is not.
+    """
+    expected = f"{len(like)} finite numbers of type float32"
+    if not isinstance(vector, np.ndarray):
+        raise Unexpected(f"expected {expected}, got {type(vector).__name__}")
+    expect(vector.shape == like.shape, expected, f"an array of shape {vector.shape}")
+    expect(vector.dtype == np.float32, expected, f"an array of {vector.dtype}")
+    odd = np.flatnonzero(~np.isfinite(vector))
+    expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
+    return vector
+
+
+def check_places(places: object, n: int, *, ordered: bool = False) -> Ids:
+    """Return `places` if they are `(m,)` distinct whole numbers from 0 to ``n - 1``.
+
+    Raises:
+        Unexpected: they are not.
+    """
+    expected = f"distinct places from 0 to {n - 1}" + (" in ascending order" if ordered else "")
+    found = np.asarray(places)
+    whole = found.dtype.kind in "iu" or not found.size
+    expect(found.ndim == 1 and whole, expected, f"{found.dtype} of shape {found.shape}")
+    found = found.astype(np.int64)
+    expect(not len(found) or (found.min() >= 0 and found.max() < n), expected, found)
+    expect(len(np.unique(found)) == len(found), expected, found)
+    expect(not ordered or bool((np.diff(found) > 0).all()), expected, found)
+    return found
