@@ -15,8 +15,6 @@ from simfl.core.origins import how_to_get
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
 
-LONGEST_S = 1e12
-"""Longest time that a file may tell, seconds: 30,000 years, in 1/1024 s still exact."""
 MOST_NAMED = 6
 """Values of a column that a message names."""
 _OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")

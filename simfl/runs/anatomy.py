@@ -31,8 +31,8 @@ IDLE, POLL, DOWNLOAD, WAIT = 0, 1, 2, 5
 STEPS = ("selected_s", "download_end_s", "compute_end_s", "upload_end_s")
 """Columns with the ends of a participation's phases, and its beginning."""
 NOBODY = -1
-LONGEST_S = 9e9
-"""Some 285 years: 64 bits hold so many nanoseconds."""
+NANOSECONDS_END_S = 9e9
+"""Some 285 years: 64 bits count nanoseconds for so long."""
 
 Span = tuple[int, int]
 """Start and end, nanoseconds."""
@@ -58,10 +58,10 @@ class Anatomy:
         Raises:
             InputError: a file of the run is missing or damaged, or says nothing of its clients.
         """
-        if run.end_s > LONGEST_S:
+        if run.end_s > NANOSECONDS_END_S:
             raise InputError(
-                f"{run.folder} lasts longer than {LONGEST_S:g} s of virtual time, which is too "
-                "much for nanoseconds"
+                f"{run.folder} lasts longer than {NANOSECONDS_END_S:g} s of virtual time, which is "
+                "too much for nanoseconds"
             )
         if run.log == "none":
             raise InputError(

@@ -11,7 +11,6 @@ from typing_extensions import override
 from simfl.components.availability.base import Availability, OnlineSchedule, availabilities
 from simfl.components.availability.spells import Spells, cell
 from simfl.core.seeds import Seeds
-from simfl.core.table import LONGEST_S
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration, Percent
 
@@ -32,16 +31,12 @@ class Diurnal(Availability):
     shape: Literal["plateau", "sine"] = Field(
         "plateau", description="plateau: high for `length`, low otherwise; sine: smooth between"
     )
-    peak: Duration = Field(
-        7200.0, le=LONGEST_S, description="local time of day of the middle of the peak"
-    )
+    peak: Duration = Field(7200.0, description="local time of day of the middle of the peak")
     length: Duration = Field(28800.0, le=_DAY_S, description="length of the plateau")
     time_zones: Duration = Field(
         0.0, le=_DAY_S, description="devices' local times are spread uniformly over so long"
     )
-    starts_at: Duration = Field(
-        0.0, le=LONGEST_S, description="time of day when the simulation starts"
-    )
+    starts_at: Duration = Field(0.0, description="time of day when the simulation starts")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from simfl.core.frame import read_frame
-from simfl.core.table import LONGEST_S, open_csv
+from simfl.core.table import open_csv
 from simfl.core.types import Flags, Ids
+from simfl.core.units.dimensions import LATEST_S
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
@@ -163,11 +164,11 @@ def _read(file: Path) -> "pd.DataFrame":
         table["state"] = 1
     for name in ("start_s", "end_s", "state"):
         cells = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
-        if len(wrong := np.flatnonzero(~(np.abs(cells) <= LONGEST_S))):
+        if len(wrong := np.flatnonzero(~(np.abs(cells) <= LATEST_S))):
             cell = table[name].iloc[wrong[0]]
             raise InputError(
                 f"{_place(file, wrong[0])}: column {name} must hold numbers only, up to "
-                f"{LONGEST_S:g}; got {'nothing' if pd.isna(cell) else cell!s:.40}"
+                f"{LATEST_S:g}; got {'nothing' if pd.isna(cell) else cell!s:.40}"
             )
         table[name] = cells
     wrong = np.flatnonzero(table["device"].isna() | ~table["state"].isin([-1, 0, 1]))

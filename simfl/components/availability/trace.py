@@ -14,7 +14,6 @@ from simfl.components.availability.records import Records, read_records
 from simfl.components.availability.spells import Spells
 from simfl.core.circumstances import Circumstances
 from simfl.core.seeds import Seeds
-from simfl.core.table import LONGEST_S
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
@@ -48,7 +47,6 @@ class Trace(Availability):
     period: Duration | None = Field(
         None,
         ge=1e-3,
-        le=LONGEST_S,
         description="repeat records after so long, what they have later is left out (default: the "
         "latest end in the file, or of what is known)",
     )

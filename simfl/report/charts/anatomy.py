@@ -9,7 +9,7 @@ from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
 from simfl.report.charts.base import Drawing, Groups, all_runs, bars, mean
 from simfl.report.svg import Plot
-from simfl.runs.anatomy import LONGEST_S, NOBODY, PHASES, Anatomy
+from simfl.runs.anatomy import NANOSECONDS_END_S, NOBODY, PHASES, Anatomy
 from simfl.runs.result import RunResult
 
 CSS = ("p-idle", "p-probe", "p-model", "p-compute", "p-update", "p-wait")
@@ -26,7 +26,7 @@ def anatomy(groups: Groups) -> Drawing | None:
     runs = all_runs(groups)
     if not any(run.n_rounds and len(run.clients) for run in runs):
         return None
-    if any(run.end_s > LONGEST_S for run in runs):  # no clock of nanoseconds goes so far
+    if any(run.end_s > NANOSECONDS_END_S for run in runs):
         return None
     if len(runs) == 1:
         return _by_round(runs[0])

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from simfl.core.table import LONGEST_S, read_table
+from simfl.core.table import read_table
 from simfl.core.units import Duration
+from simfl.core.units.dimensions import LATEST_S
 from simfl.errors import InputError
 
 FACTORS = (1e-9, 1e9)
@@ -25,7 +26,6 @@ class RateTrace(BaseModel):
     period: Duration | None = Field(
         None,
         ge=1e-3,
-        le=LONGEST_S,
         description="start again after so long; omitted: the last factor lasts",
     )
 
@@ -39,11 +39,11 @@ class RateTrace(BaseModel):
         times, factors = table.numbers("time_s"), table.numbers("factor")
         if times[0] != 0:
             raise InputError(f"{table.place(0)}: the first row must be at time_s 0")
-        ends = np.append(times[1:], LONGEST_S if self.period is None else self.period)
+        ends = np.append(times[1:], LATEST_S if self.period is None else self.period)
         if len(wrong := np.flatnonzero(~(times < ends))):
             raise InputError(
                 f"{table.place(wrong[0])}: time_s must grow from row to row, and stay below "
-                f"{'the period' if self.period is not None else f'{LONGEST_S:g} s'}"
+                f"{'the period' if self.period is not None else f'{LATEST_S:g} s'}"
             )
         least, most = FACTORS
         what = f"a factor: it must be above 0, from {least:g} to {most:g}"
