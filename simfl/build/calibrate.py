@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
 
-from simfl.core.table import open_csv
+from simfl.core.table import open_csv, refuse_twice
 from simfl.core.types import Floats
 from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, format_quantity
 from simfl.errors import InputError
@@ -100,6 +100,7 @@ def measurements(path: Path) -> pd.DataFrame:
                 f"{path}:1: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, and "
                 "group if devices have any"
             )
+        refuse_twice(path, reader.fieldnames or (), (*COLUMNS, "group"))
         rows = [_row(path, reader.line_num, row) for row in reader]
     if not rows:
         raise InputError(f"{path}: no row of measurements")

@@ -2,11 +2,10 @@
 
 import csv
 import re
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simfl.core.table import open_csv
+from simfl.core.table import open_csv, refuse_twice
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,12 +37,12 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         # Of a first row that is longer pandas takes what is too much for names of the rows.
         if cells > width:
             raise InputError(_too_long(path, lines.line_num, width, cells))
-        if twice := [name for name, times in Counter(header).items() if times > 1 and name]:
-            raise InputError(f"{path}: more than one column is called {twice[0]!r}")
+        refuse_twice(path, header, filter(None, header))
         text.seek(0)
         try:
             # Whole columns: part by part, numbers among text would be written differently.
-            return pd.read_csv(text, low_memory=False, keep_default_na=False, na_values=[""])
+            frame = pd.read_csv(text, low_memory=False, keep_default_na=False, na_values=[""])
+            return frame.rename(columns=str.strip)
         except (ValueError, OverflowError) as error:  # pandas' ParserError is one
             if longer := _LONGER.search(str(error)):
                 width, line, cells = map(int, longer.groups())

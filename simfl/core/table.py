@@ -64,6 +64,17 @@ def _refuse_other_marks(path: Path, header: str) -> None:
             raise InputError(f"{path}:1: separated by {name}? save it with commas")
 
 
+def refuse_twice(file: object, header: Sequence[str], columns: Iterable[str]) -> None:
+    """Refuse a file that has one of `columns` more than once.
+
+    Raises:
+        InputError: it does.
+    """
+    for column in columns:
+        if header.count(column) > 1:
+            raise InputError(f"{file}: more than one column is called {column!r}")
+
+
 def _first_undecodable(lines: Iterable[bytes]) -> int:
     """Return the number of the first line that is not UTF-8 (0: all are)."""
     for number, line in enumerate(lines, start=1):
@@ -151,7 +162,8 @@ def read_table(
         where: column -> values; numbers are compared as numbers, everything else as text.
 
     Raises:
-        InputError: no such file or column, a row that ends too early, or no row left.
+        InputError: no such file or column, or two of that name, a row that ends too early, or no
+            row left.
     """
     where = where or {}
     wanted = {column: {_key(value) for value in values} for column, values in where.items()}
@@ -161,6 +173,7 @@ def read_table(
         for column in (*columns, *where):
             if column not in header:
                 raise InputError(f"{file} has no column {column!r}{nearest(column, header)}")
+        refuse_twice(file, header, (*columns, *where))
         table = _columns(file, reader, {name: header.index(name) for name in (*columns, *where)})
     cells = table.cells
     if wanted:

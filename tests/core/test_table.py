@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.build.calibrate import measurements
+from simfl.build.calibrate import COLUMNS, measurements
 from simfl.core.frame import read_frame
 from simfl.core.table import read_table
 from simfl.errors import InputError
@@ -19,6 +19,27 @@ def test_lines_columns_and_choices(tmp_path: Path) -> None:
     assert table.cells["b"] == ["x\ny", "y"]
     assert table.numbers("c", 10.0).tolist() == [30, 40]
     assert [table.place(row) for row in range(len(table))] == ["t.csv:3", "t.csv:5"]
+
+
+def test_a_column_that_stands_twice_is_refused_if_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a, b ,c,b\n1,2,3,4\n")
+    assert read_table(tmp_path, "t.csv", ["a"], {"c": [3]}).cells["a"] == ["1"]
+    twice = r"t\.csv: more than one column is called 'b'"
+    with pytest.raises(InputError, match=twice):
+        read_table(tmp_path, "t.csv", ["b"])
+    with pytest.raises(InputError, match=twice):
+        read_table(tmp_path, "t.csv", ["a"], {"b": [2]})
+    with pytest.raises(InputError, match=twice):
+        read_frame(tmp_path / "t.csv")
+    header = ",".join([*COLUMNS, COLUMNS[1]])
+    (tmp_path / "m.csv").write_text(f"{header}\n")
+    with pytest.raises(InputError, match=rf"m\.csv: more than one .* called '{COLUMNS[1]}'"):
+        measurements(tmp_path / "m.csv")
+
+
+def test_a_frames_columns_may_stand_apart(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a, b ,c\n1,2,3\n")
+    assert list(read_frame(tmp_path / "t.csv").columns) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(

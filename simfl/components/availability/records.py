@@ -157,6 +157,8 @@ def _read(file: Path) -> "pd.DataFrame":
     import pandas as pd
 
     table = read_frame(file, "the availability trace")
+    if {"device", "client_id"} <= set(table.columns):
+        raise InputError(f"{file}: has columns device and client_id, which mean the same; drop one")
     table = table.rename(columns={"client_id": "device"})
     if missing := {"device", "start_s", "end_s"} - set(table.columns):
         raise InputError(f"{file}: no column {', '.join(sorted(missing))}")

@@ -29,7 +29,7 @@ class Csv(TableDataset):
     @override
     def columns(self) -> Mapping[str, NDArray[Any]]:
         table = read_frame(self.source())
-        return {str(name).strip(): _array(table[name].to_numpy()) for name in table.columns}
+        return {str(name): _array(column.to_numpy()) for name, column in table.items()}
 
 
 def _array(column: NDArray[Any]) -> NDArray[Any]:

@@ -279,6 +279,8 @@ def test_shifted_replays_keep_the_duty_cycle(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("device,start_s\n1,2\n", "no column end_s"),
+        ("device,start_s,end_s, end_s\n1,2,5,9\n", r"t\.csv: more than one .* called 'end_s'"),
+        ("device,client_id,start_s,end_s\n1,7,2,5\n", r"t\.csv: .* device and client_id"),
         ("device,start_s,end_s\n1,5,5\n", r"t\.csv:2: expected 0 <= start_s < end_s"),
         ("device,start_s,end_s\n1,-5,5\n", r"t\.csv:2: expected 0 <= start_s < end_s"),
         ("device,start_s,end_s\n1,4,6\n\n1,0,5\n", r"t\.csv:2: rows of one device overlap"),
