@@ -25,9 +25,16 @@ def made_run(
     folder = top / variant / f"seed-{seed}"
     folder.mkdir(parents=True)
     fleet = [{"count": 2, "power": {"compute": "1 W"}}]
-    written = {"name": "made", "fleet": fleet, "evaluation": {"targets": list(targets)}}
-    (folder / "scenario.yaml").write_text(json.dumps(written | scenario))
-    (folder / "provenance.json").write_text(json.dumps({"variant": variant, "seed": seed}))
+    written: dict[str, Any] = {
+        "name": "made",
+        "fleet": fleet,
+        "evaluation": {"targets": list(targets)},
+    }
+    written |= scenario
+    (folder / "scenario.yaml").write_text(json.dumps(written))
+    powered = any("power" in group for group in written["fleet"])
+    provenance = {"variant": variant, "seed": seed, "powered": powered}
+    (folder / "provenance.json").write_text(json.dumps(provenance))
     numbers = dict.fromkeys(header(RoundRow), 0)
     rounds = [
         numbers | {"deadline_s": "", "gemd": "", "train_loss": ""} | {

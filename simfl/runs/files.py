@@ -145,17 +145,15 @@ class RunFiles:
         """Whether its selector saw what no server can know."""
         return bool(self.provenance.get("oracle", False))
 
-    @cached_property
+    @property
     def powered(self) -> bool:
-        """Whether it is known what some devices draw, as `Experiment.powered`."""
-        return any(group.get("power") is not None for group in self.scenario.get("fleet", []))
+        """What `Experiment.powered` was (older tables have 0 J)."""
+        return bool(self.provenance.get("powered", True))
 
-    @cached_property
+    @property
     def unpowered(self) -> list[str]:
-        """Groups of which it is not known what they draw, as `Experiment.unpowered`."""
-        fleet = self.scenario.get("fleet", []) if self.powered else []
-        names = [name for name, _ in self.groups]
-        return [name for name, g in zip(names, fleet, strict=False) if g.get("power") is None]
+        """What `Experiment.unpowered` was."""
+        return list(self.provenance.get("unpowered", []))
 
     @property
     def factors(self) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
         "powered": job.scenario.powered,
+        "unpowered": job.scenario.unpowered,
         "log": options.log,
         "log_compressed": options.compress_log,
         "executor": executors.dump(executor),

@@ -8,7 +8,8 @@ from typing import Any
 
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
 from simfl.runs.eventlog import encode, encode_row
-from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, read_json
+from simfl.runs.files import RunFiles
+from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS
 from simfl.runs.growing_file import PACKED, GrowingFile
 
 LOGS = {
@@ -33,11 +34,11 @@ class Recorder:
     """
 
     def __init__(self, folder: Path, metrics: Sequence[str] = ()) -> None:
-        provenance = read_json(folder / PROVENANCE)
-        self.log: str = provenance.get("log", "full")
+        files = RunFiles(folder)
+        self.log = files.log
         self._kinds = LOGS[self.log]
-        self._powered: bool = provenance.get("powered", True)  # older tables have 0 J
-        name = EVENTS + PACKED if provenance.get("log_compressed") else EVENTS
+        self._powered = files.powered
+        name = EVENTS + PACKED if files.provenance.get("log_compressed") else EVENTS
         self.events = GrowingFile(folder / name)
         self._rounds = GrowingFile(folder / ROUNDS)
         self._clients = GrowingFile(folder / CLIENTS)

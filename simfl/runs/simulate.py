@@ -62,7 +62,8 @@ def simulate(
     """
     began = time.perf_counter()
     scenario, coordinator, timeline = builder.scenario, builder.coordinator, Timeline()
-    summary = Summary(scenario.evaluation.targets, scenario.devices, powered=scenario.powered)
+    powered = RunResult(folder).powered
+    summary = Summary(scenario.evaluation.targets, scenario.devices, powered=powered)
     with _telling_how_to_go_on(folder, timeline):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
