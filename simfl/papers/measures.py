@@ -29,7 +29,7 @@ from simfl.runs.result import RunResult
 
 GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))
 BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)
-LOSS = Metric("loss", "number", lambda run: _last_loss(run))
+LOSS = Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan))
 GINI = Metric("gini", "ratio", lambda run: run.gini)
 METRICS = {
     metric.name: metric
@@ -160,12 +160,6 @@ def records(
                 numbers = (value, followed, measure.metric.unit)
                 written.append(Record(*identity, *numbers, reading, *_origin(part)))
     return written
-
-
-def _last_loss(run: RunResult) -> float:
-    """Return the loss of the last evaluation (NaN: there was none)."""
-    losses = run.column("loss")[run.evaluated]
-    return float(losses[-1]) if len(losses) else math.nan
 
 
 def _origin(runs: Sequence[RunResult]) -> tuple[str, str, str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from simfl.core.rows import ClientRow, RoundRow
+from simfl.core.types import Flags
 from simfl.errors import InputError
 from simfl.runs.folder import (
     CLIENTS,
@@ -18,7 +19,7 @@ from simfl.runs.folder import (
     read_json,
     resuming,
 )
-from simfl.runs.tables import read_table
+from simfl.runs.tables import filled, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,9 +91,12 @@ class RunFiles:
     @cached_property
     def judged_late(self) -> bool:
         """Whether the last row's evaluation was made when the run ended, not with its round."""
-        written = read_table(self.folder / ROUNDS, RoundRow)
-        unjudged = written[["loss", "accuracy"]][-1:].isna().all(axis=None)
-        return bool(self._evaluation_of_last(written)) and bool(unjudged)
+        return bool(self._evaluation_of_last(self.rounds)) and not self.judged_in_time[-1]
+
+    @cached_property
+    def judged_in_time(self) -> Flags:
+        """`(rounds,)` whether each was evaluated as it ended: its loss may be no finite number."""
+        return filled(self.folder / ROUNDS, "loss")
 
     def _evaluation_of_last(self, rounds: "pd.DataFrame") -> dict[str, Any]:
         """Return the run's last evaluation if it is of the last of `rounds`, else nothing."""

@@ -75,10 +75,27 @@ class RunResult(RunFiles):
     def _accuracies(self) -> Floats:
         return np.asarray(self.column("accuracy")[self.evaluated], dtype=np.float64)
 
+    @cached_property
+    def last_evaluation(self) -> dict[str, float]:
+        """What the last evaluation gave, by column of `rounds` (NaN: no number; empty: none yet).
+
+        Where the loss knows no right answers it has no accuracy, and where the model has diverged
+        no loss.
+        """
+        own = [name for name in self.rounds.columns if name not in header(RoundRow)]
+        last = self.summary.get("last_evaluation") if self.finished else None
+        if last is None:
+            judged = np.flatnonzero(self.judged_in_time[: self.n_rounds])
+            if not len(judged):
+                return {}
+            last = self.rounds.iloc[judged[-1]]
+        numbers = {name: last.get(name) for name in ("accuracy", "loss", *own)}
+        return {name: math.nan if x is None else float(x) for name, x in numbers.items()}
+
     @property
     def final_accuracy(self) -> float:
         """Of the last evaluation (NaN: there was none)."""
-        return float(self._accuracies[-1]) if len(self._accuracies) else math.nan
+        return self.last_evaluation.get("accuracy", math.nan)
 
     @cached_property
     def error(self) -> tuple[str, float] | None:
@@ -89,39 +106,28 @@ class RunResult(RunFiles):
         from simfl.components.losses.base import losses
 
         written = self.scenario.get("training", {}).get("loss", "")
-        values = self.column("loss")[np.isfinite(self.column("loss"))]
         # Code of the user's own is not imported to look at what it gave.
         name = written.get("name") if isinstance(written, dict) else written
-        lost = self.loss_is_lost
-        if len(self.evaluated) or not (len(values) or lost) or name not in losses.names():
+        judged = self.last_evaluation
+        if not judged or math.isfinite(judged["accuracy"]) or name not in losses.names():
             return None
         loss = losses.parse(written)
         if not loss.error:
             return None
-        return loss.error, math.nan if lost else loss.error_of(float(values[-1]))
+        return loss.error, math.nan if self.loss_is_lost else loss.error_of(judged["loss"])
 
-    @cached_property
+    @property
     def metrics(self) -> dict[str, float]:
         """What the last evaluation measured beside accuracy and loss, by column (NaN: no number).
 
-        Where nothing was evaluated there is none.  Of a run that has not finished an evaluation
-        that gave no number at all is passed over.
+        Where nothing was evaluated there is none.
         """
-        known = set(header(RoundRow))
-        columns = [name for name in self.rounds.columns if name not in known]
-        if self.finished and (last := self.summary.get("last_evaluation")) is not None:
-            numbers = {name: last.get(name) for name in columns}
-            return {k: math.nan if v is None else float(v) for k, v in numbers.items()}
-        own = self.rounds[columns].dropna(how="all")
-        return {str(k): float(v) for k, v in own.iloc[-1].items()} if len(own) else {}
+        return {k: x for k, x in self.last_evaluation.items() if k not in ("accuracy", "loss")}
 
     @property
     def loss_is_lost(self) -> bool:
         """Whether the last model that was judged has diverged: its loss is no finite number."""
-        if self.finished and (last := self.summary.get("last_evaluation")) is not None:
-            return last["loss"] is None
-        losses = self.column("loss")[self.evaluated]
-        return bool(len(losses)) and not np.isfinite(losses[-1])
+        return not math.isfinite(self.last_evaluation.get("loss", 0.0))
 
     @property
     def best_accuracy(self) -> float:

@@ -5,6 +5,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from simfl.core.types import Flags
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,14 +25,11 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
     Raises:
         InputError: the file is missing or damaged.
     """
-    import numpy as np
     import pandas as pd
 
     kinds = {column.name: _kind(column.type) for column in fields(row)}
     try:
-        data = path.read_bytes()
-        # A killed run may leave half a line.
-        whole = BytesIO(data[: data.rfind(b"\n") + 1] or ",".join(kinds).encode())
+        whole = BytesIO(_whole_lines(path) or ",".join(kinds).encode())
         names = whole.readline().decode().strip().split(",")
         whole.seek(0)
         empty = {name: ["", "nan"] for name in names if kinds.get(name, float) is float}
@@ -43,6 +43,28 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
         if name not in table:
             table[name] = "" if kind is str else np.nan
     return table
+
+
+def filled(path: Path, column: str) -> Flags:
+    """Return `(rows,)` where a column of a table holds anything, be it ``nan``.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    import pandas as pd
+
+    try:
+        whole = BytesIO(_whole_lines(path) or column.encode())
+        cells = pd.read_csv(whole, usecols=[column], dtype=str, keep_default_na=False)[column]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}") from None
+    return (cells != "").to_numpy(dtype=np.bool_)
+
+
+def _whole_lines(path: Path) -> bytes:
+    """Return a file without the half a line that a killed run may leave."""
+    data = path.read_bytes()
+    return data[: data.rfind(b"\n") + 1]
 
 
 def _kind(annotation: Any) -> type:

@@ -8,6 +8,7 @@ import pytest
 from simfl import Scenario, compare
 from simfl.errors import InputError, ScenarioError
 from simfl.report.comparison_forms import render
+from simfl.runs.result import RunResult
 from tests.tiny import TINY, RunTiny
 
 REGRESSION = {
@@ -17,6 +18,17 @@ REGRESSION = {
     "training.optimizer": {"name": "adam", "lr": 0.05},
     "training.lr_schedule": {"name": "warm_up", "rounds": 2, "then": "constant"},
 }
+
+# The one step of Adam is as long as the learning rate, whatever the gradient.
+_RATES = {"name": "step", "milestones": [2], "factor": 1e26}
+WILD = {
+    **REGRESSION,
+    "training.lr_schedule": _RATES,
+    "training.epochs": 1,
+    "training.batch_size": 1000,
+    "evaluation.metrics": ["mean_absolute_error"],
+}
+"""Its last models are no finite numbers, the first one is."""
 
 
 def test_the_error_falls_and_there_is_no_accuracy(run_tiny: RunTiny) -> None:
@@ -79,16 +91,7 @@ def test_a_binary_loss_needs_two_classes(run_tiny: RunTiny) -> None:
 
 def test_a_run_that_diverged_has_no_error(run_tiny: RunTiny) -> None:
     """It was the last finite one, of a round long before."""
-    # The one step of Adam is as long as the learning rate, whatever the gradient.
-    rates = {"name": "step", "milestones": [2], "factor": 1e26}
-    wild = {
-        **REGRESSION,
-        "training.lr_schedule": rates,
-        "training.epochs": 1,
-        "training.batch_size": 1000,
-        "evaluation.metrics": ["mean_absolute_error"],
-    }
-    result = run_tiny(wild)
+    result = run_tiny(WILD)
     assert result.loss_is_lost
     assert math.isfinite(result.rounds.loss.iloc[0])
     assert result.error is not None
@@ -98,6 +101,31 @@ def test_a_run_that_diverged_has_no_error(run_tiny: RunTiny) -> None:
     table = render(compare([result]), "table")
     assert "RMSE" in table
     assert "training diverged" in table
+
+
+def test_a_run_that_goes_on_has_diverged_as_one_that_ended(run_tiny: RunTiny) -> None:
+    """It was told as sound, with the error of the last evaluation that had one."""
+    whole = run_tiny(WILD)
+    assert whole.loss_is_lost
+    (whole.folder / "summary.json").unlink()
+    going_on = RunResult(whole.folder)
+    assert not going_on.finished
+    assert going_on.loss_is_lost
+    assert going_on.last_evaluation.keys() == whole.last_evaluation.keys()
+    assert math.isnan(going_on.last_evaluation["loss"])
+    assert going_on.error is not None
+    assert math.isnan(going_on.error[1])
+
+
+def test_a_round_without_an_evaluation_is_no_divergence(run_tiny: RunTiny) -> None:
+    whole = run_tiny({**REGRESSION, "evaluation.every": 2})
+    (whole.folder / "summary.json").unlink()
+    half = whole.folder / "rounds.csv"
+    half.write_text("".join(half.read_text().splitlines(keepends=True)[:4]) + "4,")
+    going_on = RunResult(whole.folder)
+    assert not going_on.loss_is_lost
+    assert going_on.n_rounds == 3
+    assert going_on.last_evaluation["loss"] == going_on.rounds.loss.iloc[1]
 
 
 @pytest.mark.parametrize("hidden", [[], [4]])
