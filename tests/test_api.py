@@ -1,7 +1,10 @@
 """The names that `import simfl` gives, used as a script or a notebook uses them."""
 
+import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import simfl
@@ -28,10 +31,23 @@ def test_shares_are_taken_as_the_command_line_takes_them(tmp_path: Path) -> None
     assert simfl.compare(results, ["1%"]).targets == [0.01]
     with pytest.raises(InputError, match="did you mean '30%'"):
         simfl.compare(results, [30])
+    for accuracy in (math.nan, math.inf, -0.1):
+        with pytest.raises(InputError, match=rf"share.*{accuracy}"):
+            result.reached(accuracy)
+        with pytest.raises(InputError, match=rf"share.*{accuracy}"):
+            simfl.compare(results, [accuracy])
 
 
-def test_numbers_of_processes_are_at_least_one() -> None:
-    with pytest.raises(InputError, match="workers must be at least 1, but got 0"):
-        simfl.Options(workers=0)
-    with pytest.raises(InputError, match="jobs must be at least 1, but got -1"):
-        simfl.Options(jobs=-1)
+@pytest.mark.parametrize("number", [0, -1, 1.5, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["workers", "jobs"])
+def test_numbers_of_processes_are_whole_and_at_least_one(name: str, number: Any) -> None:
+    with pytest.raises(InputError, match=f"{name} must be a whole number from 1 on, .* {number}"):
+        simfl.Options(**{name: number})
+    sound: Any = np.int64(2)
+    simfl.Options(**{name: sound})
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.nan])
+def test_checkpoints_are_some_time_apart(seconds: float) -> None:
+    with pytest.raises(InputError, match=f"checkpoint_every_s must be at least 0 s, .* {seconds}"):
+        simfl.Options(checkpoint_every_s=seconds)

@@ -142,8 +142,10 @@ def calibrated(table: pd.DataFrame, latency_s: float = 0.0) -> list[Device]:
     Those that never ended one of the phases are left out; see `left_out`.
 
     Raises:
-        InputError: all are left out, or the latency leaves no time to move bytes.
+        InputError: all are left out, or the latency is no time or leaves none to move bytes.
     """
+    if not latency_s >= 0:
+        raise InputError(f"a latency must be at least 0 s, but got {latency_s:g} s")
     devices = [
         _device(client, group, rows, latency_s)
         for client, group, rows in _clients(table)

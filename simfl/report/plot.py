@@ -41,6 +41,8 @@ BANDS: tuple[str, ...] = get_args(Band)
 MM = 1 / 25.4
 WIDTHS = {"column": 85.0, "page": 175.0, "slide": 250.0}
 """Millimetres: a column and the page of most journals, and a slide."""
+SMALLEST, LARGEST = 10, 2000
+"""Millimetres of a picture's side."""
 SHAPE = 0.68
 """Height by width."""
 COLOURS = ("#0067a8", "#d2570a", "#0b8a63", "#b8479a", "#b8860b", "#3899d0", "#6a4fb3", "#6b7280")
@@ -94,8 +96,13 @@ def plot(
         log: which of "x" and "y" are logarithmic.
 
     Raises:
-        InputError: there is no such measure, band or style, or nothing to draw.
+        InputError: there is no such measure, band, style, size or axis, or nothing to draw.
     """
+    if not set(log) <= {"x", "y"}:
+        raise InputError(f"--log: expected x, y or xy, got {log!r}")
+    for name, size in (("width", width_mm), ("height", height_mm)):
+        if size is not None and not SMALLEST <= size <= LARGEST:
+            raise InputError(f"--{name}: expected {SMALLEST} to {LARGEST} mm, got {size:g} mm")
     for run in results:
         run.read()
     own = {name: of_metric(name) for run in results for name in run.metrics}

@@ -1,5 +1,6 @@
 """Run a user's Flower `Strategy` and clients under virtual time (``simfl[flower]``)."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -59,6 +60,8 @@ def run_flower(
         InputError: the scenario can't be run, or Flower is not installed.
         RunError: a run failed.
     """
+    if not 0 <= flops_per_sample < math.inf:
+        raise InputError(f"`flops_per_sample` must be at least 0, but got {flops_per_sample}")
     document = _document(scenario)
     results, options = [], Options(executor="inline")
     for job in jobs(document, None if out is None else Path(out)):
@@ -72,10 +75,12 @@ def run_flower(
 
 def _held(samples: int | Sequence[int], devices: int) -> Ids:
     """Return `(devices,)` how many samples each client trains on."""
-    held = np.asarray(samples, dtype=np.int64)
+    held = np.asarray(samples)
     if held.shape not in ((), (devices,)):
         raise InputError(f"`samples` are of {held.size} clients, but the fleet has {devices}")
-    return np.broadcast_to(held, devices).copy()
+    if held.dtype.kind not in "iu" or held.min() < 0:
+        raise InputError(f"`samples` must be whole numbers from 0 on, but got {samples}")
+    return np.broadcast_to(held.astype(np.int64), devices).copy()
 
 
 def _document(scenario: str | Path | Mapping[str, Any]) -> Document:

@@ -179,6 +179,11 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
     Raises:
         InputError: no fork can begin then.
     """
+    if not at_s > 0:  # nor is it after or before any number that is none
+        raise InputError(
+            f"a fork begins after 0 s, not at {at_s:g} s; for other rules from the start, run the "
+            "scenario"
+        )
     if (log := RunFiles(folder).log) != "full":
         raise InputError(f"{folder} was recorded with --log {log}: its past is not known")
     lines = list(event_lines(folder))
@@ -191,10 +196,6 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
         raise InputError(
             f"{folder} is recorded until {last_s:g} s; a fork begins before that, and `--at end` "
             "just before"
-        )
-    if at_s <= 0:
-        raise InputError(
-            "a fork begins after 0 s; for other rules from the start, run the scenario"
         )
     if at_s <= begun_s:
         raise InputError(

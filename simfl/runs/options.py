@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,8 +49,12 @@ class Options:
         """
         executors.get(self.executor)
         for name, number in (("workers", self.workers), ("jobs", self.jobs)):
-            if number is not None and number < 1:
-                raise InputError(f"{name} must be at least 1, but got {number}")
+            if number is not None and not (isinstance(number, Integral) and number >= 1):
+                raise InputError(f"{name} must be a whole number from 1 on, but got {number}")
+        if not self.checkpoint_every_s >= 0:
+            raise InputError(
+                f"checkpoint_every_s must be at least 0 s, but got {self.checkpoint_every_s}"
+            )
         if self.data_dir is not None:
             self.data_folder()
         if self.log not in ("full", "rounds", "none"):

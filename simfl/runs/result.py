@@ -143,9 +143,12 @@ class RunResult(RunFiles):
         return math.nan if accuracy is None else accuracy
 
     def reached(self, accuracy: float | str) -> Reached | None:
-        """Return when an evaluation first gave `accuracy`, such as "30%"; None: it never did."""
-        least = parse_share(accuracy) if isinstance(accuracy, str) else accuracy
-        hits = self.evaluated[self._accuracies >= least]
+        """Return when an evaluation first gave `accuracy`, such as "30%"; None: it never did.
+
+        Raises:
+            InputError: `accuracy` is no share.
+        """
+        hits = self.evaluated[self._accuracies >= parse_share(accuracy)]
         if not len(hits):
             return None
         first = hits[0]

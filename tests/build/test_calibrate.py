@@ -1,6 +1,7 @@
 """`simfl calibrate`: known devices, measured with noise, are found again."""
 
 import io
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,13 @@ def test_trainings_that_take_as_long_as_they_should_to_the_last_digit(n: int) ->
     [device] = calibrated(longer)
     assert device.constant_s == 0
     assert device.compute == pytest.approx(10)
+
+
+@pytest.mark.parametrize("latency_s", [-0.1, math.nan])
+def test_a_latency_that_is_no_time(latency_s: float) -> None:
+    table = pilot(PHONE, 8, np.random.default_rng(6))
+    with pytest.raises(InputError, match=f"latency must be at least 0 s, but got {latency_s:g}"):
+        calibrated(table, latency_s)
 
 
 def test_a_latency_that_leaves_no_time_to_move_bytes() -> None:

@@ -165,6 +165,11 @@ def test_what_is_flowers_is_not_in_the_scenario(tmp_path: Path) -> None:
         run_flower({**SCENARIO, "model": "mlp"}, client_fn, fedavg(), 10, tmp_path)
     with pytest.raises(InputError, match="`samples` are of 2 clients, but the fleet has 6"):
         run_flower(SCENARIO, client_fn, fedavg(), [10, 10], tmp_path)
+    for samples in (-1, 2.5, float("nan")):
+        with pytest.raises(InputError, match=f"`samples` must be whole numbers .* got {samples}"):
+            run_flower(SCENARIO, client_fn, fedavg(), samples, tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="`flops_per_sample` must be at least 0, but got nan"):
+        run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path, np.nan)  # type: ignore[arg-type]
     run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
     with pytest.raises(InputError, match="holds a run already"):
         run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)

@@ -1,5 +1,6 @@
 """`simfl plot`: the lines and bands are the statistics of the runs, in the size asked for."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -148,12 +149,20 @@ class TestCommand:
             assert main(["plot", str(tmp_path), "--out", str(path), "--width", "8.5cm"]) == 0
         assert paths[0].read_bytes() == paths[1].read_bytes() != b""
 
+    @pytest.mark.parametrize("side", [math.nan, math.inf, 0.0])
+    def test_a_side_is_some_millimetres(self, runs: list[RunResult], side: float) -> None:
+        with pytest.raises(InputError, match=f"--width: expected 10 to 2000 mm, got {side:g} mm"):
+            plot(runs, width_mm=side)
+        with pytest.raises(InputError, match=f"--height: expected 10 to 2000 mm, got {side:g} mm"):
+            plot(runs, height_mm=side)
+
     @pytest.mark.parametrize(
         ("options", "told"),
         [
             (["--out", "a.gif"], "must end in .png, .svg or .pdf"),
             (["--out", "a.pdf", "--width", "85"], "--width: expected a length such as 85mm"),
             (["--out", "a.pdf", "--height", "1 km"], "--height: expected a length"),
+            (["--out", "a.pdf", "--width", "0.1mm"], "--width: expected 10 to 2000 mm, got 0.1"),
             (["--out", "a.pdf", "--log", "z"], "--log: expected x, y or xy, got 'z'"),
         ],
     )

@@ -211,6 +211,13 @@ def test_a_fork_is_named_as_its_run_is(
     assert near.is_dir()
 
 
+@pytest.mark.parametrize("at_s", [math.nan, -math.inf, 0.0])
+def test_a_fork_begins_at_an_instant(tmp_path: Path, ran: Ran, at_s: float) -> None:
+    """At no number at all it had no past, and began again."""
+    with pytest.raises(InputError, match=f"begins after 0 s, not at {at_s:g} s"):
+        fork(ran(tmp_path), at_s, FEDBUFF)
+
+
 def test_a_fork_of_a_fork(tmp_path: Path, ran: Ran) -> None:
     whole = ran(tmp_path)
     once = fork(whole, instant(whole, 0.3), FEDBUFF)
