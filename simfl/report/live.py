@@ -9,7 +9,7 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.page import asset, page, render
-from simfl.runs.find import study_order
+from simfl.runs.find import load, study_order
 from simfl.runs.folder import (
     CLIENTS,
     EVENTS,
@@ -18,7 +18,6 @@ from simfl.runs.folder import (
     SCENARIO,
     SUMMARY,
     is_finished,
-    is_run,
 )
 from simfl.runs.growing_file import PACKED
 from simfl.runs.lock import is_locked
@@ -90,7 +89,7 @@ class LiveRuns:
         return made
 
     def _page(self, folders: Sequence[Path], version: str) -> str:
-        runs = [RunResult(folder).read() for folder in folders]
+        runs = [load(folder).read() for folder in folders]
         return page(runs, {"home": "/", "live": asset("live.js"), "version": version})
 
     def _list(self, folders: Sequence[Path], version: str) -> str:
@@ -124,7 +123,7 @@ class LiveRuns:
         if (kept := self._rows.get(folder)) is not None and kept[0] == version:
             return kept[1]
         name = folder.relative_to(among).as_posix() if folder != among else folder.name
-        row = _row(RunResult(folder), name, self._link(folder))
+        row = _row(folder, name, self._link(folder))
         self._rows[folder] = version, row
         return row
 
@@ -143,7 +142,7 @@ class LiveRuns:
     def _all(self) -> Iterator[Path]:
         for file in self.top.rglob(PROVENANCE):
             folder = file.parent
-            if is_run(folder) and all(self._is_inside(folder / name) for name in READ):
+            if all(self._is_inside(folder / name) for name in READ):
                 yield folder
 
     def _is_inside(self, path: Path) -> bool:
@@ -158,14 +157,15 @@ class LiveRuns:
 def _signature(folder: Path) -> str:
     """Return what changes whenever a run has got further."""
     stats = []
-    for name in (SUMMARY, ROUNDS, PROVENANCE):
+    for name in (SUMMARY, ROUNDS, PROVENANCE, SCENARIO):
         path = folder / name
         stats.append((path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else None)
     return f"{stats} {is_locked(folder)}"
 
 
-def _row(run: RunResult, name: str, link: str) -> Row:
+def _row(folder: Path, name: str, link: str) -> Row:
     try:
+        run = load(folder)
         wanted = run.scenario.get("rounds", {}).get("stop", {}).get("rounds")
         of = f" of {wanted:,}" if isinstance(wanted, int) else ""
         return Row(

@@ -203,6 +203,22 @@ def test_a_damaged_run_is_told_and_the_others_are_shown(ask: Browser, top: Path)
     assert ask("/runs/made/fast/seed-0")[0] == 200
 
 
+def test_a_run_that_has_lost_its_scenario_is_told_until_it_is_back(ask: Browser, top: Path) -> None:
+    """It was left out without a word."""
+    scenario = top / "made" / "fast" / "seed-1" / "scenario.yaml"
+    text = scenario.read_text()
+    scenario.unlink()
+    status, page, _ = ask("/")
+    assert status == 200
+    assert "seed-1 lacks its scenario.yaml; put it back" in page
+    status, page, _ = ask("/runs/made/fast/seed-1")
+    assert status == 500
+    assert "lacks its scenario.yaml" in page
+    scenario.write_text(text)
+    assert "lacks its" not in ask("/")[1]
+    assert ask("/runs/made/fast/seed-1")[0] == 200
+
+
 @pytest.mark.parametrize("below", ["", "made", "made/fast", "made/fast/seed-0"])
 def test_any_folder_is_watched_a_run_itself_too(top: Path, below: str) -> None:
     runs = LiveRuns(top / below)
