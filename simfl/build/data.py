@@ -1,5 +1,6 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -54,17 +55,18 @@ def federate(
         seeds: the run's root of randomness; the deal is addressed ``("partition",)``.
 
     Raises:
-        InputError: the files are missing.
-        Unfit: nothing can be learned from the data, or they can't be dealt that way.
+        Unfit: the files are missing, nothing can be learned from the data, or they can't be dealt
+            that way.
     """
     if (lazy := dataset.lazy(clients, seeds)) is not None:
         return lazy, _sound_test(dataset, lazy)
-    with blaming(dataset, "being loaded", told_as=InputError):
-        corpus = dataset.load(folder, seeds)
-        try:
+    try:
+        with blaming(dataset, "being loaded", told_as=InputError):
+            corpus = dataset.load(folder, seeds)
+            expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
             require_sound(dataset, corpus)
-        except InputError as error:
-            raise Unfit("dataset", str(error)) from error
+    except InputError as error:
+        raise Unfit("dataset", str(error)) from error
     if partition.pools_test:
         corpus = _pooled(corpus)
     dealt = _deal(dataset, partition, corpus, clients, seeds)
@@ -115,6 +117,7 @@ def _deal(
 
 def _check_rows(dealt: list[Ids], samples: int) -> None:
     """Raise `Unexpected` unless these are rows of so many samples."""
+    expect(isinstance(dealt, Sequence), "an array of rows for each client", dealt)
     for rows in dealt:
         if not isinstance(rows, np.ndarray) or (rows.dtype.kind not in "iu" and len(rows)):
             expect(False, "arrays of rows, whole numbers", rows)

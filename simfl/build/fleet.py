@@ -11,6 +11,7 @@ from simfl.build.guarded import guarded_schedule
 from simfl.build.jitter import jitter
 from simfl.components.availability.base import Availability, OnlineSchedule
 from simfl.core.blame import blaming
+from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError, ScenarioError
@@ -151,6 +152,8 @@ class _Drawing:
     def _schedule(self, availability: Availability, name: str, folder: Path) -> OnlineSchedule:
         with blaming(availability, f"scheduling {name}", told_as=InputError):
             schedule = availability.schedule(self._group.count, name, self._seeds, folder)
+            asked = "a schedule with online, next_change_s and next_online_s"
+            expect(isinstance(schedule, OnlineSchedule), asked, type(schedule).__name__)
         return guarded_schedule(availability, schedule)
 
     def _batteries(self, idle_w: float, folder: Path, capacity: Floats | None) -> Batteries | None:

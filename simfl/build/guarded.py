@@ -55,8 +55,6 @@ class _Schedule(OnlineSchedule):
 
 class _Links(Links):
     def __init__(self, owner: Network, links: Links) -> None:
-        with blaming(owner, "binding its links"):
-            expect(isinstance(links, Links), "links of the fleet", links)
         self._owner, self._links = owner, links
 
     @override

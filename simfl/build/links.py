@@ -7,6 +7,7 @@ import numpy as np
 from simfl.build.guarded import guarded_links
 from simfl.build.jitter import jitter
 from simfl.core.blame import blaming
+from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
 from simfl.scenario.scenario import Scenario
@@ -31,4 +32,5 @@ def bind_links(scenario: Scenario, fleet: Fleet, seeds: Seeds, timeline: Timelin
     own = fleet.downlink_bps, fleet.uplink_bps, fleet.latency_s
     with blaming(network, "binding its links", told_as=InputError):
         links = network.bind(timeline, *own, **extra)
+        expect(isinstance(links, Links), "links of the fleet", links)
     return guarded_links(network, links)

@@ -1,5 +1,7 @@
 """What a scenario has the server be told."""
 
+from numbers import Integral
+
 from simfl.build.model import ModelFacts, training_bytes
 from simfl.core.blame import blaming
 from simfl.core.returned import expect
@@ -41,13 +43,13 @@ def _prices(scenario: Scenario, model: ModelFacts) -> Prices:
     compressor = scenario.training.compression
     with blaming(compressor, "telling the size of an update"):
         update_size = compressor.size(model.parameters)
-        whole = isinstance(update_size, int) and update_size >= 0
-        expect(whole, "a whole number of bytes", update_size)
+        whole = isinstance(update_size, Integral) and update_size >= 0
+        expect(whole, "a whole number of bytes, 0 or more", update_size)
     return Prices(
         model_bytes=size,
-        update_bytes=update_size,
+        update_bytes=int(update_size),
         correction_bytes=size if corrects else 0,
-        report_bytes=update_size if corrects else 0,
+        report_bytes=int(update_size) if corrects else 0,
         profile_bytes=4 * model.profile,
         charge_probes=scenario.selection.charge_probes,
     )

@@ -11,7 +11,7 @@ from simfl.components.compressors.base import Compressor
 from simfl.components.filters.base import UpdateFilter
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
-from simfl.core.returned import check_places, check_vector
+from simfl.core.returned import check_places, check_vector, expect
 from simfl.core.seeds import generator
 from simfl.core.types import Params
 from simfl.core.work import WorkOrder, WorkResult
@@ -51,7 +51,9 @@ class UpdatePath:
     def keeps(self, update: Params, order: WorkOrder) -> bool:
         """Return whether a client sends its `update`, as its filter has it."""
         with blaming(self.filter, f"judging the update of client {order.client}"):
-            return bool(self.filter.keep(update, self.last_change, order.round))
+            kept = self.filter.keep(update, self.last_change, order.round)
+            expect(isinstance(kept, bool | np.bool_), "True or False", kept)
+        return bool(kept)
 
     def received(self, result: WorkResult, base: Params) -> WorkResult:
         """Return `result`, which began at the model `base`, as the server receives it."""

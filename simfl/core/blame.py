@@ -61,14 +61,12 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         passes = (SimflError, MemoryError, self._passing)
         if not isinstance(error, (Exception, SystemExit)) or isinstance(error, passes):
             return
-        component, unexpected = self._component, isinstance(error, Unexpected)
-        if not unexpected and type(component).__module__.startswith("simfl."):
+        component = self._component
+        if not (isinstance(error, Unexpected) or users_own([component])):
             return
         doing = self._doing if isinstance(self._doing, str) else self._doing()
-        what = f"{error}" if unexpected else f"{type(error).__name__}: {error}"
-        place = None if unexpected else _place(error.__traceback__, type(component))
-        where = f" ({place})" if place else ""
-        raise self._told_as(f"{names([component])}, {doing}: {what}{where}") from error
+        place = _place(error.__traceback__, type(component))
+        raise self._told_as(_told([component], doing, error, place)) from error
 
 
 @contextmanager
@@ -97,10 +95,15 @@ def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[Non
         raised = traceback.walk_tb(error.__traceback__)
         callers = [frame.f_locals.get("self") for frame, _ in raised]
         blamed = [one for one in own if any(one is it for it in callers)] or own or components[:1]
-        where = f" ({place})" if place else ""
-        raise ComponentError(
-            f"{names(blamed)}, {doing}: {type(error).__name__}: {error}{where}"
-        ) from error
+        raise ComponentError(_told(blamed, doing, error, place)) from error
+
+
+def _told(blamed: Sequence[Component], doing: str, error: BaseException, place: str | None) -> str:
+    """Return what went wrong with whom; of what was returned no line is to blame."""
+    what, where = f"{type(error).__name__}: {error}", f" ({place})" if place else ""
+    if isinstance(error, Unexpected):
+        what, where = str(error), ""
+    return f"{names(blamed)}, {doing}: {what}{where}"
 
 
 def _place(raised: TracebackType | None, owner: type) -> str | None:

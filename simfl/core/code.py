@@ -55,11 +55,15 @@ def file_of(named: object) -> Path | None:
     return None if file is None else Path(file)
 
 
+class NotImported(InputError):
+    """A module was not imported; the message goes on where a name ends."""
+
+
 def named_class(name: str) -> object:
     """Return what ``module:Class`` or ``path.py:Class`` names.
 
     Raises:
-        InputError: it may not be imported, or Python takes another module for that file.
+        NotImported: it may not be imported, or Python takes another module for that file.
         Exception: whatever the module raises.
     """
     module, _, attribute = name.partition(":")
@@ -76,13 +80,13 @@ def named_class(name: str) -> object:
     if not own and not _allows.get()(folder, file if lies_beside else None):
         where = f" in {file}" if lies_beside else ""
         once = "; once given, it holds until Python code there changes" if lies_beside else ""
-        raise InputError(f"runs code{where}; give --allow-code to allow it{once}")
+        raise NotImported(f"runs code{where}; give --allow-code to allow it{once}")
     if lies_beside and str(folder) not in sys.path:
         sys.path.append(str(folder))  # last: nothing installed is hidden; workers inherit it
         importlib.invalidate_caches()
     imported = importlib.import_module(module)
     if lies_beside and Path(imported.__file__ or "").resolve() != file.resolve():
-        raise InputError(f"can't be imported: another module is called {module!r}; rename {file}")
+        raise NotImported(f"can't be imported: another module is called {module!r}; rename {file}")
     return getattr(imported, attribute)
 
 

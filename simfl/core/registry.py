@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.code import named_class
+from simfl.core.code import NotImported, named_class
 from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
 
@@ -52,6 +52,15 @@ class Component(BaseModel):
             InputError: as good as yielding its message.
         """
         yield from ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set private attributes, which runs keep in their checkpoints, and nothing else."""
+        if name not in self.__private_attributes__:
+            raise AttributeError(
+                f"{name!r} can't be set: options stay as they are, and what a component remembers "
+                f"its class declares, as in `_{name.lstrip('_')}: int = PrivateAttr(0)`"
+            )
+        super().__setattr__(name, value)
 
     def _called(self, name: str) -> Self:
         """Have the name that a scenario has for it, and keep it in copies; return it."""
@@ -155,7 +164,7 @@ class Registry(Generic[C]):
             if _home(known) != _home(component):
                 raise InputError(
                     f"{self.kind} {name!r} is registered twice: by {_home(known)} and by "
-                    f"{_home(component)}"
+                    f"{_home(component)}; give one of them another name"
                 )
             if "name" not in vars(component):  # else it goes by several
                 component.name = name
@@ -225,7 +234,7 @@ class Registry(Generic[C]):
             raise NameNotFound(self.kind, name, self.classes)
         try:
             named = named_class(name)
-        except InputError as error:
+        except NotImported as error:
             raise InputError(f"{self.kind} {name!r} {error}") from None
         except (Exception, SystemExit) as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
@@ -233,7 +242,8 @@ class Registry(Generic[C]):
         if not (isinstance(component, type) and issubclass(component, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
         if inspect.isabstract(component):
-            raise InputError(f"{self.kind} {name!r} is abstract; name a class that fills it in")
+            lacks = ", ".join(f"`{method}`" for method in sorted(component.__abstractmethods__))
+            raise InputError(f"{self.kind} {name!r} lacks {lacks}")
         return cast(type[C], component)
 
     def parse(self, value: object) -> C:
@@ -264,10 +274,22 @@ class Registry(Generic[C]):
             raise PydanticCustomError(
                 "component_name", "{message}", {"message": str(error)}
             ) from None
+        return self._made(name, component, options)._called(self.known_by(name, component))
+
+    def _made(self, name: str, component: type[C], options: Mapping[str, Any]) -> C:
+        """Return a `component` with these options; what its own code raises is told as its own."""
         try:
-            return component.model_validate(options)._called(self.known_by(name, component))
+            made = component.model_validate(options)
+            if not hasattr(made, "__pydantic_private__"):
+                raise TypeError("its __init__ must call super().__init__(**options)")
         except ValidationError as error:
             raise nested(f"{self.kind} {name!r} has wrong options", component, error) from None
+        except (Exception, SystemExit) as error:
+            if component.__module__.startswith("simfl."):
+                raise
+            told = f"{self.kind} {name!r} can't be made: {type(error).__name__}: {error}"
+            raise PydanticCustomError("component", "{message}", {"message": told}) from error
+        return made
 
     @property
     def one(self) -> str:
@@ -296,7 +318,7 @@ class Registry(Generic[C]):
             if not isinstance(component, base):
                 raise PydanticCustomError(
                     "component_kind",
-                    "{name!r} is no {kind}",
+                    "'{name}' is no {kind}",
                     {"kind": self.kind, "name": component.name},
                 )
             return component
@@ -314,5 +336,6 @@ def _home(component: type) -> str:
 
 
 def _failure(error: BaseException) -> str:
-    kind = "" if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: "
+    plain = isinstance(error, ImportError | AttributeError | InputError)
+    kind = "" if plain else f"{type(error).__name__}: "
     return f"can't be imported: {kind}{error}"

@@ -1,8 +1,13 @@
 """What components return, held against their contracts."""
 
+from textwrap import shorten
+
 import numpy as np
 
 from simfl.core.types import Ids, Params
+
+LONGEST = 160
+"""Characters of what was returned that a message shows."""
 
 
 class Unexpected(Exception):
@@ -12,7 +17,7 @@ class Unexpected(Exception):
 def expect(holds: bool | np.bool_, expected: str, got: object) -> None:
     """Raise `Unexpected`, to be told by `blaming`, unless something `holds`."""
     if not holds:
-        raise Unexpected(f"expected {expected}, got {got}")
+        raise Unexpected(f"expected {expected}, got {shorten(str(got), LONGEST)}")
 
 
 def check_vector(vector: object, like: Params) -> Params:

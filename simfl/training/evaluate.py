@@ -156,7 +156,7 @@ def forward(
 def row_losses(loss: Loss, logits: torch.Tensor, labels: torch.Tensor) -> Floats:
     """Return the loss of each row `(n,)`."""
     if not loss.softmax:
-        return loss.rows(logits, labels).double().cpu().numpy()
+        return loss.checked_rows(logits, labels).double().cpu().numpy()
     # `log_softmax` takes five times as long on rows as short as these.
     largest = logits.amax(1, keepdim=True)
     sums = (logits - largest).exp_().sum(1, keepdim=True)

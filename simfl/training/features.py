@@ -84,7 +84,7 @@ def _chunk_features(
     hidden, output = seen
     if hidden.dim() != 2:
         raise InputError("gradient features need a last linear layer that sees each sample once")
-    (delta,) = torch.autograd.grad(loss.rows(logits, y).sum(), output)
+    (delta,) = torch.autograd.grad(loss.checked_rows(logits, y).sum(), output)
     delta = delta.double()
     if kind == "input_gradient":
         return delta @ last.weight.detach().double()
@@ -97,5 +97,5 @@ def _output_gradient(loss: Loss, outputs: torch.Tensor, y: torch.Tensor) -> torc
         return torch.softmax(outputs, 1) - F.one_hot(y, outputs.shape[1])
     leaf = outputs.requires_grad_()
     with torch.enable_grad():
-        total = loss.rows(leaf, y).sum()
+        total = loss.checked_rows(leaf, y).sum()
     return torch.autograd.grad(total, leaf)[0]

@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from simfl.components.models.base import Model
+from simfl.core.returned import expect
 from simfl.core.types import Params
 from simfl.errors import InputError
 from simfl.training.batch_norm import use_batch_statistics
@@ -95,6 +96,7 @@ def build(model: Model, shape: tuple[int, ...], classes: int, seed: int = 0) -> 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed % 2**63)  # noqa: TID251
         module = model.build(shape, classes)
+    expect(isinstance(module, nn.Module), "a torch.nn.Module", module)
     use_batch_statistics(module)
     return module
 

@@ -161,7 +161,10 @@ class _Training:
         features = sample_features(kind, self._program.module, self._task.training.loss, x, y)
         size, rng = order.plan.coreset_size, generator(seed, Purpose.CORESET)
         with blaming(coreset, f"choosing a coreset of client {order.client}"):
-            chosen = kept, weights = coreset.choose(features, y.cpu().numpy(), size, rng)
+            chosen = coreset.choose(features, y.cpu().numpy(), size, rng)
+            pair = isinstance(chosen, tuple) and len(chosen) == 2
+            expect(pair, "rows and their weights", chosen)
+            kept, weights = chosen
             check_places(kept, len(rows))
             expect(len(kept) == len(weights), f"{len(kept)} weights", len(weights))
             sound = np.isfinite(weights).all() and (np.asarray(weights) > 0).all()

@@ -89,7 +89,7 @@ def mean_gradient(
     parameters = list(program.module.parameters())
     for first in range(0, len(x), GRADIENT_BATCH):
         batch = slice(first, first + GRADIENT_BATCH)
-        rows = loss.rows(program.module(x[batch]), y[batch])
+        rows = loss.checked_rows(program.module(x[batch]), y[batch])
         parts = torch.autograd.grad(rows.sum(), parameters)
         total += torch.cat([part.reshape(-1) for part in parts])
     mean = total / len(x) if len(x) else total

@@ -1,5 +1,6 @@
 """Components are found again by whoever reads a resolved scenario, in whatever process."""
 
+import inspect
 import pickle
 import sys
 from pathlib import Path
@@ -112,7 +113,52 @@ def test_what_is_experimental_is_said_so() -> None:
     assert "Experimental" not in str(Description.of(Steady, "selector", "steady"))
 
 
+def test_a_copy_that_keeps_its_name_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is how a component of one's own begins."""
+    original = Path(inspect.getfile(selectors.get("round_robin")))
+    (tmp_path / "copied_robin.py").write_text(original.read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    told = "selector 'copied_robin:RoundRobin' can't be imported: .* registered twice"
+    with pytest.raises(ScenarioError, match=rf"selection: {told}.*; give one of them another name"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": "copied_robin:RoundRobin"})
+
+
+WRONG = {
+    "raises": ("def model_post_init(self, _): {}[3]", "can't be made: KeyError: 3"),
+    "no super": ("def __init__(self, **options): pass", r"must call super\(\).__init__"),
+    "not declared": (
+        "def model_post_init(self, _): self.seen = 0",
+        "'seen' can't be set: .*_seen:",
+    ),
+    "private": ("def model_post_init(self, _): self._seen = 0", "'_seen' can't be set.*_seen"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_class_that_can_not_be_made_is_told_as_its_authors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    """These were internal errors, or state that no checkpoint kept."""
+    body, words = WRONG[wrong]
+    module = f"somebodys_{wrong.replace(' ', '_')}"
+    (tmp_path / f"{module}.py").write_text(
+        f"from simfl import Selector\nclass Mine(Selector):\n    {body}\n"
+        "    def select(self, view, reports, k, rng): return view.available[:k]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ScenarioError, match=rf"selection: selector '{module}:Mine' .*{words}"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": f"{module}:Mine"})
+
+
+def test_a_component_of_another_kind_is_told_by_name() -> None:
+    fedavg = "simfl.components.aggregators.fedavg:FedAvg"
+    with pytest.raises(ScenarioError, match=rf"selection: '{fedavg}' is no selector"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": fedavg})
+
+
 def test_an_abstract_class_is_no_component() -> None:
     abstract = "simfl.components.selectors.base:Selector"
-    with pytest.raises(ScenarioError, match=r"selection: selector '.*' is abstract"):
+    with pytest.raises(ScenarioError, match=r"selection: selector '.*' lacks `select`"):
         Scenario.from_dict({"fleet": {"count": 3}, "selection": abstract})

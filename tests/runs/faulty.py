@@ -111,9 +111,12 @@ class FaultyWorkload(Full):
     def plan(self, assignment):
         if Mended.yes:
             return super().plan(assignment)
-        return {"negative": Plan(-1), "nothing": Plan(), "gains": Plan(1, extra_units=-9.0)}[
-            self.fault
-        ]
+        return {
+            "number": 5,
+            "negative": Plan(-1),
+            "nothing": Plan(),
+            "gains": Plan(1, extra_units=-9.0),
+        }[self.fault]
 
 
 class FaultyOptimizer(Sgd):
@@ -208,6 +211,17 @@ class FaultyFilter(NoFilter):
             "turned": everybody[::-1],
             "unknown": [99],
         }[self.fault]
+
+
+class FaultyKeeper(NoFilter):
+    """Forgets to return what it thinks of an update."""
+
+    @property
+    def stage(self):
+        return "client"
+
+    def keep(self, update, reference, round_):
+        return True if Mended.yes else None
 
 
 class FaultyAvailability(Always):

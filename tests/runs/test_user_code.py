@@ -79,6 +79,8 @@ CASES = [
     ("training.compression", "FaultyCompressor", "nan", "the update of client .*not finite"),
     ("training.compression", "FaultyCompressor", "infinite", "client .*not finite"),
     ("training.workload", "FaultyWorkload", "negative", "client . in round 1: expected whole"),
+    ("training.workload", "FaultyWorkload", "number", "round 1: expected a Plan, or None, got 5"),
+    ("training.filter", "FaultyKeeper", None, "of client .: expected True or False, got None"),
     ("training.workload", "FaultyWorkload", "nothing", "a step at least, or None to skip it"),
     ("training.workload", "FaultyWorkload", "gains", "expected extra units of zero or more"),
     ("training.optimizer", "FaultyOptimizer", "raises", "clients .* in round 1: KeyError: .*:"),
@@ -93,8 +95,13 @@ CASES = [
     ("aggregation", "FaultyAggregator", "exits", "aggregating in round 1: SystemExit: 0"),
     ("selection", "FaultySelector", "exits", "clients in round 2: SystemExit: 0 .*faulty.py:"),
     ("training.loss", "FaultyLoss", "raises", "training clients .* in round 1: KeyError: .*py:"),
-    ("training.loss", "FaultyLoss", "none", "training clients .* in round 1: TypeError"),
-    ("training.loss", "FaultyLoss", "shape", "training clients .* in round 1: RuntimeError"),
+    ("training.loss", "FaultyLoss", "none", "clients .* in round 1: expected a tensor .*NoneType"),
+    (
+        "training.loss",
+        "FaultyLoss",
+        "shape",
+        "in round 1: expected a tensor of shape .*, got one of",
+    ),
     ("training.loss", "FaultyLoss", "constant", "training clients .* in round 1: RuntimeError"),
     ("training.loss", "FaultyLoss", "no judge", "judging the model: ZeroDivisionError.*faulty.py:"),
     (
@@ -151,6 +158,37 @@ def test_what_exits_before_anything_is_written_is_told(
     with pytest.raises(InputError, match=rf"'{MODULE}:Faulty{name}'.*SystemExit: 0 .*faulty.py"):
         run(scenario(path, f"Faulty{name}", "exits"), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+BEFORE = [
+    ("fleet.availability", "Availability", "schedule", "a schedule with online, .* got NoneType"),
+    ("network", "Network", "bind", "links of the fleet, got None"),
+    ("model", "Model", "build", "a torch.nn.Module, got None"),
+    ("data.dataset", "Dataset", "load", "a Corpus, got NoneType"),
+    ("data.dataset", "Dataset", "shape", "the shape of an input and the number of .*, got None"),
+    ("data.partition", "Partition", "deal", "an array of rows for each client, got None"),
+]
+
+
+@pytest.mark.parametrize(("path", "kind", "forgets", "words"), BEFORE)
+def test_what_returns_nothing_before_anything_is_written_is_told(
+    tmp_path: Path, path: str, kind: str, forgets: str, words: str
+) -> None:
+    module = tmp_path / f"forgets_{kind}_{forgets}.py"
+    body = "".join(
+        f"    def {method}(self, *args, **more):\n        {text}\n"
+        for method, text in {
+            "shape": "return (36,), 10",
+            "load": "return SyntheticImages(samples=240, size=6).load(*args)",
+            forgets: "pass",
+        }.items()
+    )
+    imports = "from simfl.components.datasets.synthetic_images import SyntheticImages\n"
+    module.write_text(f"{imports}from simfl import {kind}\nclass Mine({kind}):\n{body}")
+    mine = Scenario.from_dict(TINY, overrides=[f"{path}={module}:Mine"])
+    with pytest.raises(InputError, match=rf"'{module}:Mine', .*: expected {words}"):
+        run(mine, tmp_path / "out")
+    assert not is_run(tmp_path / "out/default/seed-0")
 
 
 ENDLESS = [

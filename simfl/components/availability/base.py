@@ -7,13 +7,14 @@ that nobody asks about.
 import math
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from simfl.core.registry import Component, Registry
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Ids
 
 
+@runtime_checkable
 class OnlineSchedule(Protocol):
     """When the `n` devices of one group are online.  Instants are asked in non-decreasing order."""
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
+from simfl.core.returned import expect
 from simfl.errors import InputError
 
 
@@ -16,7 +17,10 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
     name = f"data set {dataset.name!r}"
     if not len(corpus.train):
         raise InputError(f"{name} has no training samples")
-    shape, classes = dataset.shape()
+    told = dataset.shape()
+    expected = "the shape of an input and the number of classes, such as ((28, 28), 10)"
+    expect(isinstance(told, tuple) and len(told) == 2 and np.iterable(told[0]), expected, told)
+    shape, classes = told
     for part, samples in (("training", corpus.train), ("test", corpus.test)):
         if len(samples.x) != len(samples.y):
             raise InputError(

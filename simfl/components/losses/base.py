@@ -9,6 +9,7 @@ from typing_extensions import override
 from simfl.components.targets import Targets, unfit
 from simfl.core.circumstances import Circumstances
 from simfl.core.registry import Component, Registry, overrides
+from simfl.core.returned import expect
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -62,6 +63,18 @@ class Loss(Component, ABC):
             outputs: `(..., c)` the model's outputs.
             targets: `(...)` or `(..., c)`, as the data set has them.
         """
+
+    def checked_rows(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Return `rows`.
+
+        Raises:
+            Unexpected: it is no tensor of a number for each sample.
+        """
+        rows = self.rows(outputs, targets)
+        if (shape := getattr(rows, "shape", None)) != outputs.shape[:-1]:
+            got = type(rows).__name__ if shape is None else f"one of shape {tuple(shape)}"
+            expect(False, f"a tensor of shape {tuple(outputs.shape[:-1])}, a loss each", got)
+        return rows
 
     def hits(self, outputs: "Tensor", targets: "Tensor") -> "Tensor | None":
         """Return how right each answer is `(...)`, from 0 to 1; None: there is no right or wrong.

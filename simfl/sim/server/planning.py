@@ -78,6 +78,7 @@ class Planner:
             # A workload may learn from what it plans, and who refuses takes no part.
             plan = None if self.refuses(client) else self._workload.plan(assignment)
             if plan is not None:
+                expect(isinstance(plan, Plan), "a Plan, or None", plan)
                 _check(plan, samples, size)
         order = WorkOrder(client, issue, state.round, state.version, plan or _NOTHING, seed)
         units = order.plan.units(samples, size) + self._extra_units.item(client)

@@ -76,7 +76,7 @@ class LoopKernel(Kernel):
             for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
                 if augment is not None:
                     inputs = augment(inputs, first)
-                by_row = training.loss.rows(self.module(inputs), labels)
+                by_row = training.loss.checked_rows(self.module(inputs), labels)
                 losses.append(by_row.detach())
                 last = first + by_row.shape[0]
                 loss = by_row.mean() if weights is None else by_row @ weights[first:last]

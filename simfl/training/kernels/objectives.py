@@ -131,6 +131,6 @@ class RowGradient:
         self._weights[:lanes] = weights.squeeze(2)
         leaf = self._outputs[:filled].detach().requires_grad_()
         with torch.enable_grad():
-            rows = self._loss.rows(leaf, self._targets[:filled])
+            rows = self._loss.checked_rows(leaf, self._targets[:filled])
         (delta,) = torch.autograd.grad(rows, leaf, self._weights[:filled])
         return rows.detach()[:lanes], delta[:lanes]

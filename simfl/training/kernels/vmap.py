@@ -47,7 +47,7 @@ class VmapKernel(StackedKernel):
             targets: torch.Tensor,
             weights: torch.Tensor,
         ) -> tuple[torch.Tensor, torch.Tensor]:
-            rows = loss.rows(functional_call(self._module, parameters, (x,)), targets)
+            rows = loss.checked_rows(functional_call(self._module, parameters, (x,)), targets)
             return rows @ weights, rows
 
         return vmap(grad(total, has_aux=True))
