@@ -250,30 +250,22 @@ class Registry(Generic[C]):
         """Return the component that `value`, a name or a mapping with a name, stands for.
 
         Raises:
-            PydanticCustomError: to be unfolded by whoever validates the whole document.
+            InputError: there is no such component, or it can't be made.
+            PydanticCustomError: its options are wrong, to be unfolded by whoever validates the
+                whole document.
         """
         if isinstance(value, Component):
             return cast(C, value)
         options: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"name": value}
         if "name" not in options and len(options) == 1 and (key := str(*options)) in self.names():
-            raise PydanticCustomError(
-                "component_name",
-                "{message}",
-                {"message": f"the name is written `name: {key}`, with options beside it"},
-            )
+            raise InputError(f"the name is written `name: {key}`, with options beside it")
         name = options.pop("name", self.default)
         if not isinstance(name, str):
-            raise PydanticCustomError(
-                "component_name",
-                "expected the name of {kind} or a mapping with a `name`, one of: {names}",
-                {"kind": self.one, "names": ", ".join(self.names())},
+            raise InputError(
+                f"expected the name of {self.one} or a mapping with a `name`, one of: "
+                f"{', '.join(self.names())}"
             )
-        try:
-            component = self.get(name)
-        except InputError as error:
-            raise PydanticCustomError(
-                "component_name", "{message}", {"message": str(error)}
-            ) from None
+        component = self.get(name)
         return self._made(name, component, options)._called(self.known_by(name, component))
 
     def _made(self, name: str, component: type[C], options: Mapping[str, Any]) -> C:
@@ -287,8 +279,9 @@ class Registry(Generic[C]):
         except (Exception, SystemExit) as error:
             if component.__module__.startswith("simfl."):
                 raise
-            told = f"{self.kind} {name!r} can't be made: {type(error).__name__}: {error}"
-            raise PydanticCustomError("component", "{message}", {"message": told}) from error
+            raise InputError(
+                f"{self.kind} {name!r} can't be made: {type(error).__name__}: {error}"
+            ) from error
         return made
 
     @property
@@ -316,11 +309,7 @@ class Registry(Generic[C]):
         def parse(value: object) -> C:
             component = self.parse(value)
             if not isinstance(component, base):
-                raise PydanticCustomError(
-                    "component_kind",
-                    "'{name}' is no {kind}",
-                    {"kind": self.kind, "name": component.name},
-                )
+                raise InputError(f"{component.name!r} is no {self.kind}")
             return component
 
         return as_text(parse, self.dump)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, ValidationInfo
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from simfl.core.registry import COMPONENT, nested
 from simfl.core.units import (
@@ -19,7 +19,7 @@ from simfl.core.units import (
     compute_dimension,
     quantity_schema,
 )
-from simfl.errors import nearest
+from simfl.errors import InputError, nearest
 from simfl.scenario.distributions import DISTRIBUTIONS, Constant, Draw
 
 
@@ -53,7 +53,9 @@ class Drawn:
         """Return the draw that `value`, a quantity or a mapping with a `distribution`, stands for.
 
         Raises:
-            PydanticCustomError: to be unfolded by whoever validates the whole document.
+            InputError: it stands for none.
+            PydanticCustomError: its options are wrong, to be unfolded by whoever validates the
+                whole document.
         """
         if isinstance(value, Draw):
             return value
@@ -71,7 +73,7 @@ class Drawn:
                 if name is None
                 else f"unknown distribution {name!r}{nearest(str(name), DISTRIBUTIONS)}"
             )
-            raise PydanticCustomError("distribution", "{message}", {"message": wrong})
+            raise InputError(wrong)
         dimension = self.dimension or _compute_dimension(options)
         try:
             draw = kind.build(
@@ -85,9 +87,9 @@ class Drawn:
         lowest = draw.lowest()
         if lowest < 0 or (dimension.positive and lowest == 0):
             reach = "zero" if lowest == 0 else "below zero"
-            message = f"this {name} distribution reaches {reach}, where {dimension.name} can't be"
-            raise PydanticCustomError(
-                "distribution", "{message}", {"message": f"{message}; give it a larger `min`"}
+            raise InputError(
+                f"this {name} distribution reaches {reach}, where {dimension.name} can't be; give "
+                "it a larger `min`"
             )
         return draw
 

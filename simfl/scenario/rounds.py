@@ -4,9 +4,9 @@ import re
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
 
 from simfl.core.units import DataSize, Duration, Energy, Percent, Share
+from simfl.errors import InputError
 from simfl.scenario.part import Count, Part
 from simfl.sim.policies.base import RoundPolicy, policies
 
@@ -35,18 +35,14 @@ def _clients(value: Any) -> int | ShareOfFleet:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole or isinstance(value, ShareOfFleet):
         if value < 1 and whole:
-            raise PydanticCustomError(
-                "count", "must be at least 1, but got {value}", {"value": value}
-            )
+            raise InputError(f"must be at least 1, but got {value}")
         return value  # type: ignore[no-any-return]
     is_share = re.fullmatch(r"\s*[-+.\d]+\s*%\s*|0?\.\d+", str(value))
     if is_share and (share := Share().parse(value)):
         return ShareOfFleet(share)
-    raise PydanticCustomError(
-        "count",
-        "expected a number of clients such as 10, or a share of the fleet such as '10%', "
-        "got {value}",
-        {"value": repr(value)},
+    raise InputError(
+        "expected a number of clients such as 10, or a share of the fleet such as '10%', got "
+        f"{value!r}"
     )
 
 

@@ -4,16 +4,11 @@ from collections.abc import Callable
 from typing import Annotated, Any, cast
 
 from pydantic import AllowInfNan, GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from simfl.core.units.dimensions import DATA_RATE, DATA_SIZE, DURATION, ENERGY, POWER, Dimension
 from simfl.core.units.quantity import NUMBER, format_quantity, parse_quantity
 from simfl.core.units.share import format_share, parse_share
-from simfl.errors import UnitError
-
-
-def _refuse(error: UnitError) -> PydanticCustomError:
-    return PydanticCustomError("quantity", "{message}", {"message": str(error)})
 
 
 def as_text(
@@ -55,11 +50,12 @@ class Quantity:
         return self.dimension.units
 
     def parse(self, value: object) -> float:
-        """Return `value` in base units; errors are pydantic's."""
-        try:
-            return parse_quantity(value, self.dimension, unlimited=self.unlimited)
-        except UnitError as error:
-            raise _refuse(error) from None
+        """Return `value` in base units.
+
+        Raises:
+            UnitError: it is none.
+        """
+        return parse_quantity(value, self.dimension, unlimited=self.unlimited)
 
     def dump(self, value: float) -> str:
         """Return the text that `parse` turns back into `value`."""
@@ -102,11 +98,12 @@ class Share:
         self.maximum = maximum
 
     def parse(self, value: object) -> float:
-        """Return `value` as a fraction of one; errors are pydantic's."""
-        try:
-            return parse_share(value, self.maximum)
-        except UnitError as error:
-            raise _refuse(error) from None
+        """Return `value` as a fraction of one.
+
+        Raises:
+            UnitError: it is none.
+        """
+        return parse_share(value, self.maximum)
 
     def dump(self, value: float) -> str:
         """Return the text that `parse` turns back into `value`."""

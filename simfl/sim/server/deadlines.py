@@ -9,15 +9,14 @@ from pydantic import (
     ConfigDict,
     PlainSerializer,
     PlainValidator,
-    TypeAdapter,
     ValidationError,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError
 
 from simfl.core.registry import nested
 from simfl.core.types import Floats
-from simfl.core.units import Duration, Percent
+from simfl.core.units import DURATION, Percent, Quantity
+from simfl.errors import InputError, UnitError
 
 
 class Stragglers(BaseModel):
@@ -28,23 +27,23 @@ class Stragglers(BaseModel):
     stragglers: Percent
 
 
-_DURATION: TypeAdapter[float] = TypeAdapter(Duration)
+_DURATION = Quantity(DURATION)
 
 
 def _parse(value: Any) -> Stragglers | float | None:
     if value is None or value == "none" or isinstance(value, Stragglers):
         return None if value == "none" else value
-    try:
-        if isinstance(value, Mapping):
+    if isinstance(value, Mapping):
+        try:
             return Stragglers.model_validate(value)
-        duration = _DURATION.validate_python(value)
-    except ValidationError as error:
-        if isinstance(value, Mapping):
+        except ValidationError as error:
             raise nested("wrong options", Stragglers, error) from None
-        told = f"{error.errors()[0]['msg']}; or none, or {{stragglers: 30%}}"
-        raise PydanticCustomError("deadline", "{told}", {"told": told}) from None
+    try:
+        duration = _DURATION.parse(value)
+    except UnitError as error:
+        raise InputError(f"{error}; or none, or {{stragglers: 30%}}") from None
     if duration <= 0:
-        raise PydanticCustomError("deadline", "a deadline must be above zero")
+        raise InputError("a deadline must be above zero")
     return duration
 
 
@@ -53,7 +52,7 @@ def _dump(value: Stragglers | float | None) -> Any:
         return "none"
     if isinstance(value, Stragglers):
         return value.model_dump(mode="json")
-    return _DURATION.dump_python(value, mode="json")
+    return _DURATION.dump(value)
 
 
 Deadline = Annotated[
