@@ -21,6 +21,7 @@ from simfl.runs.compare import (
     target_text,
 )
 from simfl.runs.result import RunResult
+from simfl.runs.several import have_accuracy
 from simfl.scenario.place import as_written
 
 
@@ -81,7 +82,7 @@ def _columns(comparison: Comparison) -> list[Column]:
     """Return what is worth a look: accuracy, costs to the highest target, costs of whole runs."""
     costs = [metric for metric in (TIME, BYTES, ENERGY) if Column(metric) in comparison.columns]
     to = [Column(metric, comparison.targets[-1]) for metric in costs] if comparison.targets else []
-    judged = any(len(run.evaluated) for run in all_runs(comparison.groups))
+    judged = have_accuracy(all_runs(comparison.groups))
     return [*([Column(ACCURACY), *to] if judged else []), *map(Column, costs)]
 
 

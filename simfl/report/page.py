@@ -24,10 +24,11 @@ from simfl.report.notes import notes
 from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
-from simfl.report.words import all_targets, headline
+from simfl.report.words import headline
 from simfl.runs.compare import target_text
 from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
+from simfl.runs.several import all_metrics, all_targets
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -140,10 +141,10 @@ def _range(runs: Sequence[RunResult]) -> str:
 def learning(groups: Groups) -> Drawing | None:
     """Return accuracy and loss by what they cost; rounds over time, if nothing was evaluated."""
     xs = [measures.TIME, measures.ROUNDS, measures.BYTES, measures.ENERGY]
-    marks = [("accuracy", target, target_text(target)) for target in all_targets(groups)]
+    marks = [("accuracy", target, target_text(target)) for target in all_targets(all_runs(groups))]
     about = "Dashed lines across are the targets." if marks else ""
-    own = dict.fromkeys(name for run in all_runs(groups) for name in run.metrics)
-    ys = [measures.ACCURACY, measures.LOSS, *map(measures.of_metric, own)]
+    own = map(measures.of_metric, all_metrics(all_runs(groups)))
+    ys = [measures.ACCURACY, measures.LOSS, *own]
     drawing = curves.curves("learning", "Learning", about, groups, xs, ys, marks, wide=True)
     return drawing or curves.curves(
         "progress",

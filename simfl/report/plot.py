@@ -25,6 +25,7 @@ from simfl.report.measures import (
 )
 from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
+from simfl.runs.several import all_metrics
 from simfl.runs.statistics import mean_interval
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def plot(
             raise InputError(f"--{name}: expected {SMALLEST} to {LARGEST} mm, got {size:g} mm")
     for run in results:
         run.read()
-    own = {name: of_metric(name) for run in results for name in run.metrics}
+    own = {name: of_metric(name) for name in all_metrics(results)}
     across, up = _known("x", x, XS), _known("y", y, {**YS, **own})
     _known("band", band, {name: name for name in BANDS})
     drawn = [run for run in results if _there(run, up) and _there(run, across)]

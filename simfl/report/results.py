@@ -21,6 +21,7 @@ from simfl.runs.compare import (
     compare,
     target_text,
 )
+from simfl.runs.several import have_accuracy
 
 FITTING = 9
 """Columns that fit a page's width beside each other."""
@@ -29,7 +30,7 @@ FITTING = 9
 def results(groups: Groups) -> tuple[list[Table], list[str]]:
     """Return the table of results of variants, in two where it is wide, and how to read it."""
     comparison = compare(all_runs(groups))
-    evaluated = any(len(run.evaluated) for run in all_runs(groups))
+    evaluated = have_accuracy(all_runs(groups))
     several = len({run.n_rounds for run in all_runs(groups)}) > 1
     own = [c for c in comparison.columns if c.metric.unit == "number"]  # of losses and metrics
     wanted = [*([ROUNDS] if several else []), TIME, BYTES, WASTED, ENERGY, IDLE, NORMALISED]

@@ -9,6 +9,7 @@ import numpy as np
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
+from simfl.runs.several import all_targets, have_accuracy
 from simfl.runs.statistics import Figure, Ratio, paired_ratio
 
 FEW = 6
@@ -66,20 +67,15 @@ def standings(groups: Groups, target: float) -> list[Standing]:
     ]
 
 
-def all_targets(groups: Groups) -> list[float]:
-    """Return the accuracies that any of the scenarios asks about, lowest first."""
-    return sorted({target for run in all_runs(groups) for target in run.targets})
-
-
 def headline(groups: Groups) -> list[str]:
     """Return the answer, as one or two sentences."""
     runs = all_runs(groups)
     if not any(run.n_rounds for run in runs):
         ended = all(run.finished for run in runs)
         return ["No round ended." if ended else "No round has ended yet."]
-    if not any(len(run.evaluated) for run in runs):
+    if not have_accuracy(runs):
         return _durations(groups)
-    targets = all_targets(groups)
+    targets = all_targets(runs)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
     missed = [target_text(target) for target in targets if target not in met]
     sentences = race(standings(groups, met[-1]), met[-1]) if met else []

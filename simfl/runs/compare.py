@@ -10,6 +10,7 @@ from simfl.errors import InputError, nearest
 from simfl.runs.grouping import by_variant
 from simfl.runs.measures import TERMINAL_ROUNDS
 from simfl.runs.result import RunResult
+from simfl.runs.several import all_metrics, all_targets, have_accuracy, untrained
 from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
@@ -121,7 +122,7 @@ class Comparison:
         if column.ideal is not None:
             return self._improvement(variant, column)
         if column.versus is None:
-            judged = any(len(run.evaluated) for run in self.groups[variant])
+            judged = have_accuracy(self.groups[variant])
             if target is not None and not (judged and self._known(variant, metric)):
                 return None
             return figure(self.groups[variant], metric, target)
@@ -196,7 +197,7 @@ def compare(
         if name not in groups:
             raise InputError(f"no variant {name!r} was run{nearest(name, groups)}")
     if targets is None:
-        accuracies = sorted({target for run in results for target in run.targets})
+        accuracies = all_targets(results)
     else:
         accuracies = sorted({parse_share(target) for target in targets})
     if untrained(results):  # which no target could be reached by
@@ -206,18 +207,13 @@ def compare(
     for target in accuracies:
         columns += [Column(metric, target) for metric in costs]
     if baseline is not None and not untrained(results):
-        if any(len(run.evaluated) for run in results):
+        if have_accuracy(results):
             columns.append(Column(ACCURACY, versus=baseline))
         for target in accuracies:
             columns += [Column(metric, target, baseline) for metric in costs]
         if ideal is not None:
             columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
     return Comparison(groups, columns, accuracies, baseline)
-
-
-def untrained(results: Sequence[RunResult]) -> bool:
-    """Whether only time was simulated, by all of these runs: then nobody has an accuracy."""
-    return all(run.time_only for run in results)
 
 
 def _totals(results: Sequence[RunResult]) -> list[Metric]:
@@ -227,10 +223,12 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
     if judged and any(run.n_rounds > TERMINAL_ROUNDS for run in results):
         judged.append(TERMINAL)
     if errors:
-        evaluated = any(len(run.evaluated) for run in results)
-        judged = [*(judged if evaluated else []), *(Metric(e, "number", _error(e)) for e in errors)]
-    own = dict.fromkeys(name for run in results for name in run.metrics)
-    judged += [Metric(name, "number", _of_the_scenario(name), worst=math.nan) for name in own]
+        judged = judged if have_accuracy(results) else []
+        judged = [*judged, *(Metric(error, "number", _error(error)) for error in errors)]
+    judged += [
+        Metric(name, "number", _of_the_scenario(name), worst=math.nan)
+        for name in all_metrics(results)
+    ]
     metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
     if any(run.powered for run in results):
         metrics.append(ENERGY)
