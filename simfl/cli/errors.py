@@ -57,6 +57,10 @@ def guarded(call: Callable[[], int], *, debug: bool = False) -> int:
         if isinstance(error, OSError):
             fault = failure(str(error.filename or "the operating system"), error)
             return _fail(f"error: {fault}", fault.exit_code, debug)
+        from simfl.core.blame import told_of_owner
+
+        if whose := told_of_owner(error):
+            return _fail(f"error: {whose}", 1, debug)
         hint = "" if debug else " (--debug shows where)"
         return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
 

@@ -98,6 +98,18 @@ def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[Non
         raise ComponentError(_told(blamed, doing, error, place)) from error
 
 
+def told_of_owner(error: BaseException) -> str | None:
+    """Return what to tell of what a user's component raised where nobody had asked it for anything.
+
+    It may have been one of its properties.  None: no code of theirs did.
+    """
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        owner, file = frame.f_locals.get("self"), frame.f_code.co_filename
+        if isinstance(owner, Component) and users_own([owner]) and not file.startswith(_SIMFL):
+            return f"{names([owner])}: {type(error).__name__}: {error} ({file}:{line})"
+    return None if error.__cause__ is None else told_of_owner(error.__cause__)  # SimPy raises anew
+
+
 def _told(blamed: Sequence[Component], doing: str, error: BaseException, place: str | None) -> str:
     """Return what went wrong with whom; of what was returned no line is to blame."""
     what, where = f"{type(error).__name__}: {error}", f" ({place})" if place else ""

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from simfl.build.builder import Builder
-from simfl.errors import InputError
+from simfl.core.blame import told_of_owner
+from simfl.errors import ComponentError, InputError, SimflError
 from simfl.runs.folder import (
     SCENARIO,
     is_finished,
@@ -156,11 +157,18 @@ def _do(
 ) -> None:
     if tell is not None:
         tell(Progress())
-    with tracking(job.folder, job.scenario.log) as trackers:
-        if keep:
-            resume(job.folder, options, [*listeners, *trackers], tell)
-        else:
-            run_one(job, options, [*listeners, *trackers], tell, overwrite=overwrite)
+    try:
+        with tracking(job.folder, job.scenario.log) as trackers:
+            if keep:
+                resume(job.folder, options, [*listeners, *trackers], tell)
+            else:
+                run_one(job, options, [*listeners, *trackers], tell, overwrite=overwrite)
+    except SimflError:
+        raise
+    except Exception as error:
+        if told := told_of_owner(error):
+            raise ComponentError(told) from error
+        raise
 
 
 def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse: bool) -> bool:

@@ -151,6 +151,30 @@ def test_an_impossible_size_is_told_before_anything_is_written(tmp_path: Path, f
     assert not list(tmp_path.iterdir())
 
 
+PROPERTIES = {
+    "wants": "before anything is trained",
+    "needs_updates": "while a round ends, in a process of SimPy's",
+}
+
+
+@pytest.mark.parametrize("wrong", PROPERTIES)
+def test_a_property_that_raises_is_told_with_its_line(
+    tmp_path: Path, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody asks a property for anything in particular: these were internal errors."""
+    module = tmp_path / f"raises_{wrong}.py"
+    module.write_text(
+        "from simfl import Selector\nclass Mine(Selector):\n"
+        "    def select(self, view, reports, k, rng): return view.available[:k]\n"
+        f"    @property\n    def {wrong}(self):\n        raise KeyError('nothing')\n"
+    )
+    (tmp_path / "s.yaml").write_text(Scenario.from_dict(TINY).to_yaml())
+    command = ["run", str(tmp_path / "s.yaml"), "--out", str(tmp_path / "r"), "--allow-code"]
+    assert main([*command, "--quiet", "--set", f"selection={module}:Mine"]) == 1
+    told = capsys.readouterr().err
+    assert told == f"error: selector '{module}:Mine': KeyError: 'nothing' ({module}:6)\n"
+
+
 @pytest.mark.parametrize(("path", "name"), [("model", "Model"), ("data.dataset", "Data")])
 def test_what_exits_before_anything_is_written_is_told(
     tmp_path: Path, path: str, name: str
