@@ -47,12 +47,13 @@ def spread(values: Floats, clients: Ids, n: int) -> Floats:
     return full
 
 
-def grown(values: Floats | None, n: int) -> Floats:
-    """Return `(n,)` what is known of clients, NaN of those not there when it was noted.
+def grown(values: Floats | None, n: int, new: float = np.nan) -> Floats:
+    """Return `(max(m, n),)` what is known of clients, and of those not there when it was noted.
 
     Args:
-        values: `(m,)` of the first clients, m at most n (None: of nobody).
+        values: `(m,)` of the first clients (None: of nobody).
         n: how many there are now.
+        new: what stands for the others.
     """
     known = np.zeros(0) if values is None else values
-    return spread(known, np.arange(len(known)), n)
+    return np.append(known, np.full(max(n - len(known), 0), new))

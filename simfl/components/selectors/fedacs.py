@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
+from simfl.components.selectors._draws import grown
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids, Rng
@@ -181,11 +182,10 @@ class FedAcs(Selector):
         if updates is None or not len(outcome.arrived):
             return
         reward = rewards(updates, outcome.layers if self.norm == "layer_sum" else ())
-        wins, losses = (old.copy() for old in self._counts(int(outcome.arrived.max()) + 1))
+        wins, losses = self._counts(int(outcome.arrived.max()) + 1)
         won, lost = duels(reward)
         wins[outcome.arrived] += self.learning_rate * won
         losses[outcome.arrived] += self.learning_rate * lost
-        self._wins, self._losses = wins, losses
         finite = reward[np.isfinite(reward)]
         self._trace = [*self._trace, float(finite.mean()) if len(finite) else float("nan")]
 
@@ -205,9 +205,6 @@ class FedAcs(Selector):
 
     def _counts(self, n: int) -> tuple[Floats, Floats]:
         """Return duels won and lost, zeros for clients that were not there before."""
-        if self._wins is None or self._losses is None:
-            self._wins, self._losses = np.zeros(0), np.zeros(0)
-        if len(self._wins) < n:
-            new = np.zeros(n - len(self._wins))
-            self._wins, self._losses = np.append(self._wins, new), np.append(self._losses, new)
-        return self._wins, self._losses
+        wins, losses = grown(self._wins, n, 0.0), grown(self._losses, n, 0.0)
+        self._wins, self._losses = wins, losses
+        return wins, losses
