@@ -12,8 +12,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from simfl import run
 from simfl.report import write_reports
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.scenario.experiment import parse_seeds
 

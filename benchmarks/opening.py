@@ -17,8 +17,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks.report import leave
+from simfl import run
 from simfl.report import write_report
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 
 FLAGS = (

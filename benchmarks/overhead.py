@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 
 from benchmarks.report import leave
 from benchmarks.workloads import scenario
+from simfl import run
 from simfl.core.evaluation import Evaluation
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.runs.job import Job
 from simfl.runs.options import Options
-from simfl.runs.run import run
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import executors
 from simfl.training.executors.inline import Inline

@@ -29,9 +29,9 @@ def measure(
 ) -> dict[str, Any]:
     """Run a scenario here; return what it cost."""
     began, cpu_began = time.perf_counter(), time.process_time()
+    from simfl import run
     from simfl.runs.job import Job
     from simfl.runs.options import Options
-    from simfl.runs.run import run
     from simfl.scenario import Document
     from simfl.sim.timeline import Listener
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.environments import NotInstalled, environment
 from benchmarks.report import known, leave
 from benchmarks.workloads import export, scenario
-from simfl.runs.run import Options, run
+from simfl import Options, run
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

@@ -7,7 +7,7 @@ from pathlib import Path
 from common import FOLDER, Gate
 
 from benchmarks.workloads import scenario
-from simfl.runs.run import Options, run
+from simfl import Options, run
 
 spec = json.loads((FOLDER / "spec.json").read_text())  # it makes the data itself
 gate = Gate("simfl", "torch", "numpy")

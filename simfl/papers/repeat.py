@@ -7,10 +7,11 @@ from pathlib import Path
 from simfl.papers.item import Item
 from simfl.papers.measures import Record, records
 from simfl.runs.find import run_folders
+from simfl.runs.job import jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run
+from simfl.runs.run import run_jobs
 from simfl.scenario.experiment import parse_seeds
 
 
@@ -33,7 +34,8 @@ def repeat(
     options = replace(options, time_only=item.time_only)
     seeds = seeds or parse_seeds(item.seeds)
     rows = list(item.printed)
-    runs = run(item.document, out, options, seeds=seeds, go_on=True, watch=watch, variants=rows)
+    todo = jobs(item.document, out, seeds, rows)
+    runs = run_jobs(todo, options, go_on=True, watch=watch)
     return records(item.id, item.reading, item.measures, runs)
 
 

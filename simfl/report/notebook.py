@@ -11,12 +11,12 @@ from typing_extensions import override
 from simfl.report.comparison import sections
 from simfl.report.plot import Band, plot
 from simfl.report.progress import display, is_watched
-from simfl.runs import run as runs
 from simfl.runs.compare import compare
-from simfl.runs.job import Job
+from simfl.runs.job import Job, jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
+from simfl.runs.run import run_jobs
 from simfl.scenario import Document, Scenario
 from simfl.sim.timeline import Listener
 
@@ -116,7 +116,5 @@ def run(
     shown = is_watched() if progress is None else progress
     place = None if out is None else Path(out)
     with display(quiet=not shown or watch is not None) as board:
-        made = runs.run(
-            scenario, place, options, overwrite, seeds, listen, go_on, watch or board, variants
-        )
-    return Results(made)
+        todo = jobs(scenario, place, seeds, variants)
+        return Results(run_jobs(todo, options, overwrite, listen, go_on, watch or board))

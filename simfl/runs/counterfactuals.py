@@ -18,9 +18,10 @@ import numpy as np
 
 from simfl.core.units import DATA_RATE, compute_dimension, format_quantity, parse_quantity
 from simfl.errors import SimflError, UnitError
+from simfl.runs.job import jobs
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run as run_scenario
+from simfl.runs.run import run_jobs
 from simfl.scenario import Document
 from simfl.scenario.place import as_written
 from simfl.scenario.rounds import Stop
@@ -136,7 +137,7 @@ class _Clock:
 
     def _ends(self, document: Document) -> tuple[list[float], float]:
         with TemporaryDirectory() as top:
-            result = run_scenario(document, Path(top), self._options)[0]
+            result = run_jobs(jobs(document, Path(top)), self._options)[0]
             lost = 1 - float(result.used.mean()) if len(result.used) else 0.0
             return result.column("end_s").tolist(), lost
 

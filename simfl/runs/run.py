@@ -19,7 +19,7 @@ from simfl.runs.folder import (
     require_run,
 )
 from simfl.runs.forks import stages
-from simfl.runs.job import Job, jobs
+from simfl.runs.job import Job
 from simfl.runs.lock import locked, refuse_locked
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
@@ -29,46 +29,12 @@ from simfl.runs.result import RunResult
 from simfl.runs.reuse import keeps, prepare, refuse_foreign
 from simfl.runs.simulate import simulate
 from simfl.runs.tracking import tracking
-from simfl.scenario import Document, Scenario
+from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.sim.timeline import Listener
 from simfl.training.executors.base import Executor
 
 _LOG = logging.getLogger(__name__)
-
-
-def run(
-    scenario: Scenario | Document,
-    out: Path | None = None,
-    options: Options | None = None,
-    overwrite: bool = False,
-    seeds: Sequence[int] | None = None,
-    listen: Callable[[Job], Sequence[Listener]] | None = None,
-    go_on: bool = False,
-    watch: Watch | None = None,
-    variants: Sequence[str] | None = None,
-) -> list[RunResult]:
-    """Run every variant and seed of `scenario`; return their results in that order.
-
-    Args:
-        scenario: what to run.
-        out: the folder of run folders (None: ``runs/NAME``).
-        options: how to run.
-        overwrite: replace what is in the run folders; else finished runs of the same scenario are
-            reused, and told of in the log, at level WARNING.
-        seeds: instead of the scenario's own.
-        listen: returns who is to be told of everything that happens in a run; all runs are then
-            made in this process.
-        go_on: resume interrupted runs.
-        watch: is told now and then how far the runs are.
-        variants: only these (None: all); see `expand`.
-
-    Raises:
-        InputError: the scenario can't be run; nothing was written.
-        RunError: runs failed, while the others were finished; their folders stay readable and can
-            be resumed.
-    """
-    return run_jobs(jobs(scenario, out, seeds, variants), options, overwrite, listen, go_on, watch)
 
 
 def run_jobs(
@@ -82,7 +48,21 @@ def run_jobs(
 ) -> list[RunResult]:
     """Do some jobs; return their results in that order.
 
-    All is as for `run`; `tell_reuse` is whether it is logged which finished runs are reused.
+    Args:
+        todo: the jobs.
+        options: how to run.
+        overwrite: replace what is in the run folders; else finished runs of the same scenario are
+            reused.
+        listen: returns who is to be told of everything that happens in a run; all runs are then
+            made in this process.
+        go_on: resume interrupted runs.
+        watch: is told now and then how far the runs are.
+        tell_reuse: whether it is logged, at level WARNING, which finished runs are reused.
+
+    Raises:
+        InputError: a job can't be done; nothing was written.
+        RunError: runs failed, while the others were finished; their folders stay readable and can
+            be resumed.
     """
     options = options or Options()
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
@@ -201,7 +181,7 @@ def run_one(
     build: Callable[[Scenario, Options, Executor], Builder] | None = None,
     overwrite: bool = True,
 ) -> RunResult:
-    """Run one job; see `run`.
+    """Run one job; see `run_jobs`.
 
     Args:
         job: what to run.

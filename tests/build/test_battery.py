@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simfl import run
 from simfl.errors import ScenarioError
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run
 from simfl.scenario import Document, Scenario
 from simfl.sim.battery import Batteries
 from simfl.testing.virtual import make_fleet

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simfl import run
 from simfl.build.fleet import draw_fleet
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.options import Options
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simfl import run
 from simfl.report.comparison_forms import render
 from simfl.runs.compare import compare
-from simfl.runs.run import run
 from simfl.runs.statistics import Figure
 from simfl.scenario import Scenario
 from tests.tiny import TINY

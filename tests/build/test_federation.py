@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
+from simfl import run
 from simfl.build.data import federate
 from simfl.components.datasets.base import Corpus, Dataset, datasets
 from simfl.components.datasets.clients import Samples
@@ -17,7 +18,6 @@ from simfl.components.partitions.natural import Natural
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.errors import InputError, ScenarioError
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.data import Partitioned
 

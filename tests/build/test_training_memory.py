@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from torch import nn
 
+from simfl import run
 from simfl.components.local_training import LocalTraining
 from simfl.components.models.base import models
 from simfl.components.optimizers.adam import Adam
@@ -14,7 +15,6 @@ from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.flat import Layout
 from simfl.training.memory import saved_bytes, training_bytes

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from simfl import run
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 
 SCENARIO = {

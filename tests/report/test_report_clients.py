@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from simfl import run
 from simfl.report.charts.clients import client_times, participation
 from simfl.runs.options import Options
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from tests.made_runs import made_run
 from tests.tiny import TINY

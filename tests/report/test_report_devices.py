@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from simfl import run
 from simfl.report.devices import Devices
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from tests.tiny import TINY
 

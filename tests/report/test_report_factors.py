@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from simfl import run
 from simfl.report import write_report
 from simfl.report.factors import factors
 from simfl.report.tables import magnitude
 from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
 

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from simfl import run
 from simfl.errors import InputError
 from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
@@ -19,7 +20,6 @@ from simfl.report.words import headline
 from simfl.runs.compare import Cell, Comparison, compare
 from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
-from simfl.runs.run import run
 from simfl.runs.statistics import Figure, Ratio
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simfl import run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.report.explanation import as_text
 from simfl.runs.explain import Explanation, explain
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from tests.tiny import TINY
 

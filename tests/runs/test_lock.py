@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from simfl import Options, Scenario
+from simfl import Options, Scenario, run
 from simfl.errors import InputError
 from simfl.runs.job import jobs
 from simfl.runs.lock import LOCK, locked
-from simfl.runs.run import resume, run, run_one
+from simfl.runs.run import resume, run_one
 from tests.tiny import TINY
 
 HOLD = """

@@ -12,7 +12,7 @@ import pytest
 SCRIPT = """
 import json, resource, sys
 from pathlib import Path
-from simfl.runs.run import Options, run
+from simfl import Options, run
 from simfl.scenario import Scenario
 
 PAGE = resource.getpagesize()

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from simfl import run
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
 from simfl.report.tuning import over_limits, page
 from simfl.runs.find import find_runs
 from simfl.runs.options import Options
-from simfl.runs.run import run
 from simfl.runs.trials import Tuning
 from simfl.runs.tune import TRIALS, tune
 from simfl.scenario import Document, Scenario

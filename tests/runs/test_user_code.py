@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from simfl import Options, Scenario, load
+from simfl import Options, Scenario, load, run
 from simfl.cli import main
 from simfl.errors import ComponentError, InputError, RunError
 from simfl.runs import progress
 from simfl.runs.folder import is_run
 from simfl.runs.job import Job
 from simfl.runs.progress import Progress
-from simfl.runs.run import resume, run, run_one
+from simfl.runs.run import resume, run_one
 from tests.reliability.soak import ENDED, broken, ended
 from tests.runs import faulty
 from tests.tiny import TINY

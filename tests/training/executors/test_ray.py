@@ -11,11 +11,11 @@ from types import FrameType
 
 import pytest
 
+from simfl import run
 from simfl.components.selectors.base import selectors
 from simfl.core.work import OrderBatch, Plan
 from simfl.errors import InputError, RunError
 from simfl.runs.options import Options
-from simfl.runs.run import run
 from simfl.scenario import Scenario
 from simfl.training.executors import patience
 from simfl.training.executors import ray as ray_executor
