@@ -131,13 +131,10 @@ def parse_seeds(text: str | None) -> list[int] | None:
     Raises:
         InputError: it lists none.
     """
-    from simfl.errors import InputError
     from simfl.scenario import experiment
 
-    try:
+    with naming("--seeds"):
         return None if text is None else experiment.parse_seeds(text)
-    except ValueError as error:
-        raise InputError(f"--seeds: {error}") from None
 
 
 def seconds(option: str, text: str) -> float:
@@ -147,11 +144,23 @@ def seconds(option: str, text: str) -> float:
         InputError: it is none.
     """
     from simfl.core.units import DURATION, parse_quantity
-    from simfl.errors import InputError, UnitError
+
+    with naming(option):
+        return parse_quantity(text, DURATION)
+
+
+@contextmanager
+def naming(option: str) -> Iterator[None]:
+    """Name the option that does not fit, if anything inside says so.
+
+    Raises:
+        InputError: it does not.
+    """
+    from simfl.errors import InputError
 
     try:
-        return parse_quantity(text, DURATION)
-    except UnitError as error:
+        yield
+    except ValueError as error:
         raise InputError(f"{option}: {error}") from None
 
 

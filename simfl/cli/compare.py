@@ -39,7 +39,7 @@ def compare_command(
 
     With a baseline, seed by seed, with 95% intervals.
     """
-    from simfl.core.units import Share
+    from simfl.core.units import parse_share
     from simfl.errors import InputError, nearest
     from simfl.report.comparison_forms import render
     from simfl.runs.compare import compare
@@ -47,10 +47,8 @@ def compare_command(
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")
-    try:
-        wanted = None if targets is None else [Share().parse(text) for text in targets.split(",")]
-    except ValueError as error:
-        raise InputError(f"--targets: {error}") from None
+    with shared.naming("--targets"):
+        wanted = None if targets is None else [parse_share(text) for text in targets.split(",")]
     if wanted is not None and min(wanted) <= 0:
         raise InputError(f"--targets: expected accuracies above 0, got {targets!r}")
     if ideal is not None and baseline is None:
@@ -60,8 +58,6 @@ def compare_command(
         _ = run.summary  # one that has not finished is told
     comparison = compare(runs, wanted, baseline, ideal)
     if columns is not None:
-        try:
+        with shared.naming("--columns"):
             comparison = comparison.only([name.strip() for name in columns.split(",")])
-        except InputError as error:
-            raise InputError(f"--columns: {error}") from None
     typer.echo(render(comparison, form))

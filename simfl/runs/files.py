@@ -186,7 +186,7 @@ class RunFiles:
     @cached_property
     def targets(self) -> list[float]:
         """The accuracies that the scenario asks about, lowest first."""
-        from simfl.core.units import Share
+        from simfl.core.units import parse_share
 
         written = self.scenario.get("evaluation", {}).get("targets", [])
-        return sorted(Share().parse(target) for target in written)
+        return sorted(map(parse_share, written))

@@ -1,5 +1,7 @@
 """Tables of a run folder as data frames; what a crash cut short is left out."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from io import BytesIO
 from pathlib import Path
@@ -28,14 +30,11 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
     import pandas as pd
 
     kinds = {column.name: _kind(column.type) for column in fields(row)}
-    try:
-        whole = BytesIO(_whole_lines(path) or ",".join(kinds).encode())
+    with _whole_lines(path, ",".join(kinds)) as whole:
         names = whole.readline().decode().strip().split(",")
         whole.seek(0)
         empty = {name: ["", "nan"] for name in names if kinds.get(name, float) is float}
         table = pd.read_csv(whole, dtype=kinds, keep_default_na=False, na_values=empty)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} can't be read: {error}") from None
     for column in fields(row):
         name, kind = column.name, kinds[column.name]
         if name not in table and kind is int and column.default is MISSING:
@@ -53,18 +52,23 @@ def filled(path: Path, column: str) -> Flags:
     """
     import pandas as pd
 
-    try:
-        whole = BytesIO(_whole_lines(path) or column.encode())
+    with _whole_lines(path, column) as whole:
         cells = pd.read_csv(whole, usecols=[column], dtype=str, keep_default_na=False)[column]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} can't be read: {error}") from None
     return (cells != "").to_numpy(dtype=np.bool_)
 
 
-def _whole_lines(path: Path) -> bytes:
-    """Return a file without the half a line that a killed run may leave."""
-    data = path.read_bytes()
-    return data[: data.rfind(b"\n") + 1]
+@contextmanager
+def _whole_lines(path: Path, header: str) -> Iterator[BytesIO]:
+    """Give a file without the half a line that a killed run may leave; without any, a `header`.
+
+    Raises:
+        InputError: it can't be read, or nobody can make anything of it.
+    """
+    try:
+        data = path.read_bytes()
+        yield BytesIO(data[: data.rfind(b"\n") + 1] or header.encode())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}") from None
 
 
 def _kind(annotation: Any) -> type:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
-from simfl.core.units import DataSize, Duration, Energy, Percent, Share
+from simfl.core.units import DataSize, Duration, Energy, Percent, parse_share
 from simfl.errors import InputError
 from simfl.scenario.part import Count, Part
 from simfl.sim.policies.base import RoundPolicy, policies
@@ -38,7 +38,7 @@ def _clients(value: Any) -> int | ShareOfFleet:
             raise InputError(f"must be at least 1, but got {value}")
         return value  # type: ignore[no-any-return]
     is_share = re.fullmatch(r"\s*[-+.\d]+\s*%\s*|0?\.\d+", str(value))
-    if is_share and (share := Share().parse(value)):
+    if is_share and (share := parse_share(value)):
         return ShareOfFleet(share)
     raise InputError(
         "expected a number of clients such as 10, or a share of the fleet such as '10%', got "

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.own import OwnDataset, Rows, known
-from simfl.core.code import beside, file_of, named_class
+from simfl.core.code import NotImported, beside, file_of, named_class
 from simfl.errors import InputError
 
 
@@ -36,7 +36,7 @@ class TorchDataset(OwnDataset):
         try:
             with beside(self._root):
                 return named_class(name)
-        except InputError as error:
+        except NotImported as error:
             raise InputError(f"{name!r} {error}") from None
         except Exception as error:
             raise InputError(f"{name!r} can't be imported: {error}") from error
