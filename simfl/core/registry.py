@@ -327,4 +327,5 @@ def _home(component: type) -> str:
 def _failure(error: BaseException) -> str:
     plain = isinstance(error, ImportError | AttributeError | InputError)
     kind = "" if plain else f"{type(error).__name__}: "
-    return f"can't be imported: {kind}{error}"
+    said = str(error).partition("\n")[0]  # pydantic appends where to read more
+    return f"can't be imported: {kind}{said}"

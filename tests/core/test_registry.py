@@ -152,6 +152,20 @@ def test_a_class_that_can_not_be_made_is_told_as_its_authors(
         Scenario.from_dict({"fleet": {"count": 3}, "selection": f"{module}:Mine"})
 
 
+def test_an_option_without_a_type_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "somebodys_untyped.py").write_text(
+        "from simfl import Selector\nclass Mine(Selector):\n    greed = 2\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ScenarioError) as told:
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": "somebodys_untyped:Mine"})
+    [line] = [line for line in str(told.value).splitlines() if "selection" in line]
+    assert "'somebodys_untyped:Mine' can't be imported: PydanticUserError: A non-ann" in line
+    assert "further information" not in str(told.value)
+
+
 def test_a_component_of_another_kind_is_told_by_name() -> None:
     fedavg = "simfl.components.aggregators.fedavg:FedAvg"
     with pytest.raises(ScenarioError, match=rf"selection: '{fedavg}' is no selector"):
