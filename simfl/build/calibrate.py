@@ -2,13 +2,14 @@
 
 A participation's seconds are taken to be ``latency + 8 * bytes / rate`` each way and
 ``constant + samples * epochs / rate`` in between, as virtual time has them.  A device's numbers are
-those of the least sum of squared relative errors, but that errors far beyond the usual count by
-their size, so that a few outliers move little.  Where all its messages are of one size its latency
-can't be told from its rate, and where it always trained as much neither can the constant: they are
-taken as given or zero, and the rates are medians.  A constant that scattering trainings would show
-by chance is none, either.  Virtual time has no constant of its own: half of it goes before each
-transfer.  How a group's trainings scatter becomes its ``compute_jitter``; how
-its transfers do does not become ``link_jitter``, for that may be the doing of others.
+those of the least sum of squared errors, logarithms of fitted over measured seconds, but that
+errors far beyond the usual count by their size or less, so that a few outliers move little.  Where
+all its messages are of one size its latency can't be told from its rate, and where it always
+trained as much neither can the constant: they are taken as given or zero, and the rates are
+medians.  A constant that scattering trainings would show by chance is none, either.  Virtual time
+has no constant of its own: half of it goes before each transfer.  How a group's trainings scatter
+becomes its ``compute_jitter``; how its transfers do does not become ``link_jitter``, for that may
+be the doing of others.
 """
 
 import csv
@@ -17,11 +18,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import least_squares
+from scipy.optimize import OptimizeResult, least_squares
 
 from simfl.core.table import open_csv, refuse_twice
 from simfl.core.types import Floats
@@ -49,9 +50,11 @@ _TOLD = 9.0
 """Twice the gain in log-likelihood from which a constant is told from none: three standard errors.
 """
 _ROUNDING = 1e-24
-"""Squares of relative errors that add up to less are none."""
+"""Squares of errors that add up to less are none."""
 _OUTLIER = 0.02
-"""Relative errors above this count less than by their square."""
+"""Errors above this count less than by their square."""
+_CAUCHY = 2.385 * 1.4826
+"""Times the median error: where Cauchy's loss begins to set aside; of normal errors it loses 5%."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +251,11 @@ def _varies(sizes: Floats) -> bool:
 def _fit(columns: Floats, seconds: Floats) -> tuple[list[float], float]:
     """Return the factors, none negative, of the `(n, k)` columns that make `(n,)` seconds best.
 
-    And what their relative errors add up to.
+    And what their errors add up to, logarithms of fitted over measured.  (Errors in shares of what
+    was measured would count seconds that are too long for less than those as much too short, and
+    rates that scatter would come out too high.)  Whoever is far out by the scatter that is then
+    seen is set aside more and more: Yohai (1987), "High breakdown-point and high efficiency robust
+    estimates for regression".
     """
     relative = columns / seconds[:, None]
     scale = 1 / np.abs(relative).max(axis=0)
@@ -256,15 +263,19 @@ def _fit(columns: Floats, seconds: Floats) -> tuple[list[float], float]:
     start = np.maximum(np.linalg.lstsq(matrix, np.ones(len(seconds)))[0], 1e-6)
 
     def error(factors: Floats) -> Floats:
-        return np.asarray(matrix @ factors - 1)
+        return np.asarray(np.log(matrix @ factors))
 
-    def slope(_: Floats) -> Floats:
-        return np.asarray(matrix)
+    def slope(factors: Floats) -> Floats:
+        return np.asarray(matrix / (matrix @ factors)[:, None])
 
-    fitted = least_squares(
-        error, start, slope, bounds=(0, np.inf), loss="soft_l1", f_scale=_OUTLIER, xtol=1e-12
-    )
-    return [max(float(factor), 1e-18) for factor in fitted.x * scale], float(fitted.cost)
+    def fitted(start: Floats, loss: Literal["soft_l1", "cauchy"], usual: float) -> OptimizeResult:
+        bounds = (0, np.inf)
+        return least_squares(error, start, slope, bounds, loss=loss, f_scale=usual, xtol=1e-12)
+
+    sturdy = fitted(start, "soft_l1", _OUTLIER)
+    usual = _CAUCHY * float(np.median(np.abs(sturdy.fun)))
+    factors = fitted(sturdy.x, "cauchy", usual).x if usual > _OUTLIER else sturdy.x
+    return [max(float(factor), 1e-18) for factor in factors * scale], float(sturdy.cost)
 
 
 def fleet(devices: Sequence[Device], count: int | None = None) -> list[dict[str, Any]]:

@@ -67,6 +67,16 @@ def test_one_row_in_ten_that_took_five_times_as_long_moves_little() -> None:
     close(device, PHONE, 0.05)
 
 
+def test_rates_that_scatter_much_are_not_found_too_high() -> None:
+    """Errors in shares of what was measured made a device a ninth faster than it is, by this."""
+    rng = np.random.default_rng(6)
+    table = pilot(PHONE, 8000, rng)
+    for phase in ("download", "compute", "upload"):
+        table[f"{phase}_s"] *= np.exp(rng.normal(0, 0.3, len(table)))
+    [device] = calibrated(table)
+    close(device, PHONE, 0.05)
+
+
 def test_with_one_size_of_message_the_latency_is_what_is_given() -> None:
     table = pilot({**PHONE, "constant": 0.0}, 31, np.random.default_rng(2), turn=0).iloc[::2]
     [device] = calibrated(table, PHONE["latency"])
