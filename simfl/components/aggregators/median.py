@@ -14,9 +14,10 @@ from simfl.core.types import Params
 class Median(Aggregator):
     """The middle value of each coordinate (the mean of the middle two), all clients alike.
 
-    Withstands less than half of the clients being wrong.  Cost: O(r * p), memory O(p).
+    Withstands less than half of the clients being wrong.  Where some models are stale it is
+    ``w + median(w_k - base_k)``, as FedAvg's mean.  Cost: O(r * p), memory O(p).
     """
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:
-        return by_coordinate(contributions, lambda values: np.median(values, axis=0))
+        return by_coordinate(model, contributions, lambda values: np.median(values, axis=0))

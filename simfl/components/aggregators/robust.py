@@ -1,6 +1,7 @@
 """What robust aggregators share: a statistic of each coordinate over all models."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -10,16 +11,21 @@ from simfl.core.types import Floats, Params
 
 
 def by_coordinate(
-    contributions: Sequence[Contribution], statistic: Callable[[Floats], Floats]
+    model: Params, contributions: Sequence[Contribution], statistic: Callable[[Floats], Floats]
 ) -> Params:
     """Return `(p,)` the statistic of each coordinate.
 
     Args:
-        contributions: the models; one drawn twice counts twice.
+        model: `(p,)` the present one.
+        contributions: the models; one drawn twice counts twice.  Where some are stale it is the
+            statistic of the updates, added to `model`: stale models undo what was learned since.
         statistic: `(r, columns)` values -> `(columns,)`.
     """
     models = [c for c in contributions for _ in range(c.copies)]
-    result = np.empty(len(models[0].result.params), dtype=np.float32)
+    stale = any(c.staleness for c in contributions)
+    result = np.empty(len(model), dtype=np.float32)
     for columns in blocks(len(result), rows=len(models)):
-        result[columns] = statistic(np.stack([block_of(c, columns) for c in models]))
+        of: Literal["models", "updates"] = "updates" if stale else "models"
+        value = statistic(np.stack([block_of(c, columns, of) for c in models]))
+        result[columns] = model[columns] + value if stale else value
     return result

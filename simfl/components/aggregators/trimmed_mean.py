@@ -18,7 +18,8 @@ from simfl.core.units import Percent
 class TrimmedMean(Aggregator):
     """The mean of each coordinate without its largest and smallest values, all clients alike.
 
-    ``floor(trim * r)`` values go at each end.  Cost: O(r log r * p), memory O(p).
+    ``floor(trim * r)`` values go at each end.  Where some models are stale they are those of the
+    updates, and their mean is added to the present model.  Cost: O(r log r * p), memory O(p).
     """
 
     trim: Annotated[Percent, Field(lt=0.5)] = Field(
@@ -32,4 +33,4 @@ class TrimmedMean(Aggregator):
             kept = np.sort(values, axis=0)[cut : len(values) - cut]
             return np.asarray(kept.mean(axis=0))
 
-        return by_coordinate(contributions, statistic)
+        return by_coordinate(model, contributions, statistic)

@@ -219,6 +219,16 @@ def test_robust_statistics_by_hand() -> None:
     assert aggregate("median", [contribution(1, copies=3), contribution(5)]).tolist() == [1]
 
 
+@pytest.mark.parametrize("name", ["median", "trimmed_mean"])
+def test_robust_ones_add_stale_updates_to_the_present_model(name: str) -> None:
+    """Stale clients moved by 3, 1 and 3 from models that were; the present one is 10."""
+    stale = [contribution(4, base=1, staleness=2), contribution(2, base=1, staleness=2)]
+    arrived = [*stale, contribution(13, base=10)]
+    expected = {"median": 13.0, "trimmed_mean": pytest.approx(10 + 7 / 3)}[name]
+    assert aggregate(name, arrived, 10.0) == expected
+    assert aggregate(name, stale[:1], 10.0).tolist() == [13]
+
+
 def test_trim_is_not_lost_to_rounding() -> None:
     """29% of 100 are 29, although 0.29 * 100 is a little less in floating point."""
     assert int(0.29 * 100) == 28
