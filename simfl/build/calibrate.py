@@ -46,6 +46,8 @@ _SPREAD = 1.05
 """Sizes that differ by less than this factor are one size."""
 STEADY = 0.01
 """Trainings that scatter less (standard deviation of the logarithm) take as long as each other."""
+_LEAST_SHARE = 0.25
+"""What of a training is not constant counts as no less of its time where its scatter is told."""
 _TOLD = 9.0
 """Twice the gain in log-likelihood from which a constant is told from none: three standard errors.
 """
@@ -71,7 +73,7 @@ class Device:
         constant_s: of each training, whatever its size.
         errors: by phase, the relative errors of its participations that ended it.
         scatter: of its trainings, the squares of the logarithms of measured over fitted seconds,
-            added up, and how many of these are free.
+            added up, and what a jitter of 1 would have them add up to.
     """
 
     client: str
@@ -82,7 +84,7 @@ class Device:
     latency_s: float
     constant_s: float = 0.0
     errors: dict[str, Floats] = field(default_factory=dict, compare=False)
-    scatter: tuple[float, int] = (0.0, 0)
+    scatter: tuple[float, float] = (0.0, 0.0)
 
     @property
     def residuals(self) -> dict[str, float]:
@@ -197,7 +199,10 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
     errors["compute"] = fitted_s / seconds - 1
     latency_s += constant_s / 2
     logs = np.log(seconds / fitted_s)
-    scatter = float(np.sum(logs**2)), len(logs) - (2 if constant_s else 1)
+    free = len(logs) - (2 if constant_s else 1)
+    # The constant becomes latency, which has no jitter: the rest must scatter as much more.
+    jittered = np.maximum(units * slowness / fitted_s, _LEAST_SHARE)
+    scatter = float(np.sum(logs**2)), free * float(np.mean(jittered**2))
     rates = 1 / slowness, 1 / down, 1 / up
     return Device(client, group, *rates, latency_s, constant_s, errors, scatter)
 

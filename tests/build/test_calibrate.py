@@ -101,6 +101,17 @@ def test_trainings_that_scatter_are_told_as_jitter(same: bool) -> None:
     assert not any("compute_jitter" in group for group in fleet(calibrated(steady)))
 
 
+@pytest.mark.parametrize("constant", [0.0, 3.0])
+def test_a_fleet_that_was_simulated_has_its_jitter_again(constant: float) -> None:
+    """What a training costs whatever its size becomes latency, and does not scatter."""
+    rng = np.random.default_rng(7)
+    table = pilot(PHONE, 2000, rng)
+    jittered = PHONE["compute"] * np.exp(rng.normal(0, 0.2, len(table)))
+    table["compute_s"] = constant + table.samples * table.epochs / jittered
+    [group] = fleet(calibrated(table))
+    assert group["compute_jitter"]["sigma"] == pytest.approx(0.2, rel=0.1)
+
+
 def test_trainings_that_scatter_show_no_constant_by_chance() -> None:
     rng = np.random.default_rng(5)
     truth = {**PHONE, "constant": 0.0}
