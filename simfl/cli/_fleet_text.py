@@ -95,8 +95,11 @@ def sentences(facts: FleetFacts) -> list[str]:
     lines.append(
         f"A synchronous round with {whom} drawn uniformly takes "
         f"{formats.duration(facts.expected_round_s)} in the mean, if everybody is online and has "
-        f"every link to itself; what selector {facts.selector!r} asks of participants counts too."
+        f"every link to itself; what selector {facts.selector!r} asks of participants counts too, "
+        "and the server's time."
     )
+    if facts.left_out:
+        lines.append(f"Left out of that: {formats.listed(facts.left_out)}.")
     if facts.asked_s:
         lines.append(
             f"Before it first chooses, selector {facts.selector!r} asks clients something, which "

@@ -66,7 +66,8 @@ class FleetFacts:
         selector: who chooses the clients.
         asked_s: how long what the selector asks before it first chooses takes (0: it asks nothing).
         expected_round_s: mean duration of a synchronous round, what participants measure for the
-            selector included, what it asks before choosing left out.
+            selector and the server's time included, what it asks before choosing left out.
+        left_out: keys of the scenario that make rounds longer or shorter than that.
         columns: `(n,)` each number of every device.
         starts: name and first device of each group.
         week: per group `(instants,)` share online over a week.
@@ -79,6 +80,7 @@ class FleetFacts:
     selector: str
     asked_s: float
     expected_round_s: float
+    left_out: list[str]
     columns: Mapping[str, Floats]
     starts: list[tuple[str, int]]
     week: Mapping[str, Floats]
@@ -101,6 +103,7 @@ class FleetFacts:
             "selector": self.selector,
             "asked_s": self.asked_s,
             "expected_round_s": self.expected_round_s,
+            "left_out": self.left_out,
             "groups": [asdict(group) for group in self.groups],
         }
         return {name: finite(value) for name, value in facts.items()}

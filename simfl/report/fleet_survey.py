@@ -1,8 +1,8 @@
 """A fleet before anything is trained: how fast, how well connected, how often online, who is late.
 
 The percentiles are those of the very devices that a run of the scenario would have; the expected
-round is exact for a cohort drawn uniformly from those that hold data, everybody online and every
-link its own.
+round is exact for a cohort drawn uniformly from those that hold data, everybody online, every link
+its own, rates as they are nominally and everybody doing the full workload.
 """
 
 import math
@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from simfl.build.builder import Builder
 from simfl.components.selectors.base import Reports, Selector, View
+from simfl.components.workloads.full import Full
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.registry import overrides
@@ -23,6 +24,7 @@ from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
 from simfl.scenario.fleet import Group
+from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.server.server import Server
 from simfl.sim.timeline import Timeline
@@ -69,6 +71,9 @@ def survey(builder: Builder) -> FleetFacts:
     able = np.flatnonzero((fleet.samples > 0) & holds)
     wanted = min(builder.settings.clients, len(able))
     asked = min(policy.asked(builder.settings.clients), len(able))
+    alone_s = np.minimum(columns["round"][able], enforced_s)
+    in_time = int((columns["round"][able] <= enforced_s).sum())
+    aggregates = 1 - chance_of_none(len(able), in_time, asked)
     return FleetFacts(
         facts,
         wanted,
@@ -76,11 +81,26 @@ def survey(builder: Builder) -> FleetFacts:
         limit_s,
         selector.name,
         _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,
-        expected_order(np.minimum(columns["round"][able], enforced_s), asked, wanted),
+        expected_order(alone_s, asked, wanted) + aggregates * policy.server_time,
+        _left_out(builder.scenario, enforced_s),
         columns,
         [(group.name, group.first) for group in fleet.groups],
         week,
     )
+
+
+def _left_out(scenario: Scenario, limit_s: float) -> list[str]:
+    """Return what of a scenario makes rounds other than they are expected to be."""
+    left_out = [
+        f"fleet.{name}"
+        for name in ("compute_jitter", "link_jitter")
+        if any(getattr(group, name) is not None for group in scenario.fleet)
+    ]
+    of_network = ("polling", "rates")  # which a network of one's own may lack
+    left_out += [f"network.{name}" for name in of_network if getattr(scenario.network, name, None)]
+    if math.isfinite(limit_s) and not isinstance(scenario.training.workload, Full):
+        left_out.append("training.workload")
+    return left_out
 
 
 def _columns(fleet: Fleet, server: Server) -> dict[str, Floats]:
@@ -158,6 +178,20 @@ def _online(written: Group, group: DeviceGroup, builder: Builder) -> Floats:
     watched = np.unique(np.linspace(0, group.count - 1, min(group.count, WATCHED)).astype(np.int64))
     instants = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS)
     return np.array([schedule.online(watched, float(now)).mean() for now in instants])
+
+
+def chance_of_none(n: int, special: int, drawn: int) -> float:
+    """Return how likely none of the `special` is among so many `drawn` of n, without replacement.
+
+    >>> round(chance_of_none(4, 1, 2), 12), chance_of_none(4, 3, 2)
+    (0.5, 0.0)
+    """
+    from scipy.special import gammaln
+
+    if drawn > n - special:
+        return 0.0
+    logs = gammaln(np.array([n - special, n - drawn, n - special - drawn, n]) + 1.0)
+    return float(np.exp(logs @ [1.0, 1.0, -1.0, -1.0]))
 
 
 def expected_order(times: Floats, drawn: int, rank: int) -> float:

@@ -100,6 +100,36 @@ def test_the_expected_round_is_that_of_a_run(tmp_path: Path) -> None:
     assert abs(taken.mean() - expected) < 4 * error
 
 
+@pytest.mark.parametrize("deadline", ["none", "15 s"])
+def test_the_servers_time_is_in_the_round(deadline: str, tmp_path: Path) -> None:
+    """By the deadline somebody arrives in most rounds only: else the server has nothing to do."""
+    policy = {"name": "synchronous", "deadline": deadline, "server_time": "7 s"}
+    one = scenario(rounds={"clients": 2, "policy": policy, "stop": {"rounds": 2000}})
+    found = survey(builder(one, None))
+    (result,) = run(one, tmp_path / "run", Options(time_only=True))
+    taken = result.rounds.end_s - result.rounds.start_s
+    error = taken.std() / math.sqrt(len(taken))
+    assert abs(taken.mean() - found.expected_round_s) < 4 * error
+    assert (result.rounds.arrived == 0).any() == (deadline != "none")
+
+
+def test_what_the_expected_round_leaves_out_is_told() -> None:
+    plain = facts()
+    assert plain.left_out == []
+    assert len(sentences(plain)) == 1
+    policy = {"name": "synchronous", "deadline": "15 s"}
+    found = facts(
+        fleet={"count": 4, "compute_jitter": {"sigma": 0.3}},
+        network={"polling": "3 s"},
+        rounds={"clients": 2, "policy": policy},
+        training={"workload": "partial_epochs"},
+    )
+    assert found.left_out == ["fleet.compute_jitter", "network.polling", "training.workload"]
+    told = "Left out of that: fleet.compute_jitter, network.polling and training.workload."
+    assert told in sentences(found)
+    assert found.as_dict()["left_out"] == found.left_out
+
+
 def test_who_is_late(tmp_path: Path) -> None:
     policy = {"name": "synchronous", "deadline": {"stragglers": "30%"}}
     timed = facts(rounds={"clients": 4, "policy": policy})
