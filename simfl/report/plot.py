@@ -88,9 +88,9 @@ def plot(
         results: runs, finished or not.
         x: one of `XS`.
         y: one of `YS`, or a metric of the scenario's.
-        band: around the mean: the 95% interval of the mean (Student's t below six seeds, BCa
-            bootstrap from there on), the sample standard deviation, from the lowest to the highest
-            seed; or `runs`: each seed a line of its own, without a mean.
+        band: around the mean: the 95% interval of the mean (Student's t, from 30 seeds on BCa
+            bootstrap), the sample standard deviation, from the lowest to the highest seed; or
+            `runs`: each seed a line of its own, without a mean.
         width_mm: of the figure.
         height_mm: of the figure (None: as suits the width).
         style: one of `STYLES`, or one of matplotlib's own.
