@@ -328,29 +328,41 @@ def distributed(devices: Sequence[Device]) -> list[list[Device]]:
     return [members for members in _members(devices).values() if len(members) >= MANY]
 
 
-def lognormal(values: Floats) -> tuple[float, float]:
-    """Return median and sigma of the log-normal distribution that `values` are a sample of."""
+def lognormal(values: Floats, noise: float = 0.0) -> tuple[float, float]:
+    """Return median and sigma of the log-normal distribution that `values` are a sample of.
+
+    Args:
+        values: of the devices.
+        noise: variance of their logarithms that is an error of their fit, and no device's own.
+    """
     logs = np.log(values)
-    return math.exp(float(np.mean(logs))), float(np.std(logs, ddof=1))
+    return math.exp(float(np.mean(logs))), math.sqrt(max(float(np.var(logs, ddof=1)) - noise, 0.0))
+
+
+def compute_noise(devices: Sequence[Device]) -> float:
+    """Return the variance of the logarithms of devices' compute rates that their jitter explains.
+
+    The rates are medians of few trainings, which scatter too; as if of normal errors.
+    """
+    trained = np.array([len(device.errors.get("compute", ())) for device in devices])
+    return _scatter(devices) ** 2 * float(np.mean(math.pi / 2 / (trained + math.pi / 2 - 1)))
 
 
 def _group(name: str, devices: Sequence[Device], count: int) -> dict[str, Any]:
-    def drawn(value: Callable[[Device], float], dimension: Dimension) -> Any:
+    def drawn(value: Callable[[Device], float], dimension: Dimension, noise: float = 0.0) -> Any:
         values = np.array([value(device) for device in devices])
         median = _written(float(np.median(values)), dimension)
         if len(devices) == 1 or (values <= 0).any() or np.ptp(values) <= 1e-6 * values.max():
             return median
-        middle, sigma = lognormal(values)
-        return {
-            "distribution": "lognormal",
-            "median": _written(middle, dimension),
-            "sigma": round(sigma, 4),
-        }
+        middle, sigma = lognormal(values, noise)
+        median, sigma = _written(middle, dimension), round(sigma, 4)
+        return {"distribution": "lognormal", "median": median, "sigma": sigma} if sigma else median
 
+    noise = compute_noise(devices)
     return {
         "name": name,
         "count": count,
-        "compute": drawn(lambda device: device.compute, SAMPLE_RATE),
+        "compute": drawn(lambda device: device.compute, SAMPLE_RATE, noise),
         "downlink": drawn(lambda device: device.downlink, DATA_RATE),
         "uplink": drawn(lambda device: device.uplink, DATA_RATE),
         "latency": drawn(lambda device: device.latency_s, DURATION),
@@ -364,6 +376,11 @@ def _written(value: float, dimension: Dimension) -> str:
 
 
 def _jitter(devices: Sequence[Device]) -> dict[str, Any]:
-    squares, free = (sum(column) for column in zip(*(one.scatter for one in devices), strict=True))
-    sigma = math.sqrt(squares / free) if free > 0 else 0.0
+    sigma = _scatter(devices)
     return {"compute_jitter": {"sigma": round(sigma, 4)}} if sigma > STEADY else {}
+
+
+def _scatter(devices: Sequence[Device]) -> float:
+    """Return by what sigma their trainings scatter."""
+    squares, free = (sum(column) for column in zip(*(one.scatter for one in devices), strict=True))
+    return math.sqrt(squares / free) if free > 0 else 0.0

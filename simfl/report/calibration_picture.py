@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from simfl.build.calibrate import Device, distributed, lognormal
+from simfl.build.calibrate import Device, compute_noise, distributed, lognormal
 from simfl.report.fleet_picture import COLOURS, finish
 from simfl.report.fleet_survey import PHASES
 
@@ -65,7 +65,8 @@ def _rates(axes: "Axes", groups: Sequence[Sequence[Device]]) -> None:
     for members in groups:
         for phase, rate in NUMBERS.items():
             values = np.sort([rate(device) for device in members])
-            median, sigma = lognormal(values)
+            noise = compute_noise(members) if phase == "compute" else 0.0
+            median, sigma = lognormal(values, noise)
             share = 100 * (np.arange(len(values)) + 0.5) / len(values)
             label = phase if members is groups[0] else None
             axes.plot(values / median, share, ".", color=COLOURS[phase], label=label)
