@@ -17,8 +17,12 @@ class Stop(Part):
     rounds: Count | None = Field(None, description="aggregations made")
     time: Duration | None = Field(None, gt=0, description="virtual time")
     accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
-    bytes: DataSize | None = Field(None, gt=0, description="moved in all, in both directions")
-    energy: Energy | None = Field(None, gt=0, description="spent in all by devices at work")
+    bytes: DataSize | None = Field(
+        None, gt=0, description="moved in all, in both directions, by participations that are over"
+    )
+    energy: Energy | None = Field(
+        None, gt=0, description="spent in all by devices at work, whose participations are over"
+    )
 
     @model_validator(mode="after")
     def _something(self) -> Self:
