@@ -55,7 +55,8 @@ class RoundRow:
     loss: float | None = None
     """Mean loss of the new model per sample, on the samples that accuracy is measured on."""
     train_loss: float | None = None
-    """Mean of the participants' mean training losses, clients alike."""
+    """Mean of the participants' mean training losses, clients alike (of one with several updates
+    that of the last)."""
     download_bytes: int = 0
     """Moved to clients by the participations booked in this round, broken-off ones included."""
     upload_bytes: int = 0
