@@ -259,8 +259,8 @@ def _fit(columns: Floats, seconds: Floats) -> tuple[list[float], float]:
     And what their errors add up to, logarithms of fitted over measured.  (Errors in shares of what
     was measured would count seconds that are too long for less than those as much too short, and
     rates that scatter would come out too high.)  Whoever is far out by the scatter that is then
-    seen is set aside more and more: Yohai (1987), "High breakdown-point and high efficiency robust
-    estimates for regression".
+    seen is set aside more and more, as in Yohai (1987), "High breakdown-point and high efficiency
+    robust estimates for regression".
     """
     relative = columns / seconds[:, None]
     scale = 1 / np.abs(relative).max(axis=0)

@@ -20,8 +20,8 @@ CONFIDENCE = 0.95
 FEW = 30
 """With fewer values than this Student's t is used.  Of ten values a bootstrap's 95% interval holds
 the truth nine times in ten, and of six less than that, for it knows nothing of what lies beyond its
-values: Hesterberg (2015), "What Teachers Should Know About the Bootstrap", section 4.2.  Of paired
-differences, which chance alone makes symmetric, Student's holds it 19 times in 20."""
+values: Hesterberg (2015), "What Teachers Should Know About the Bootstrap".  Of paired differences,
+which chance alone makes symmetric, Student's holds it 19 times in 20."""
 RESAMPLES = 9999
 
 
