@@ -9,11 +9,14 @@ import numpy as np
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
+from simfl.runs.result import RunResult
 from simfl.runs.several import all_targets, have_accuracy
-from simfl.runs.statistics import Figure, Ratio, paired_ratio
+from simfl.runs.statistics import Figure, Ratio, Times, paired_ratio
 
 FEW = 6
 """Variants that a sentence names; the table below it has all."""
+NEGLIGIBLE = 0.01
+"""Share of the time below which waiting for rounds to begin is not told."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Standing:
         bytes: the same in bytes.
         ratio: its time by that of the first, seed by seed (None: it is the first, they share no
             seed, or nobody got there in what is known of both).
+        shared: seeds that it and the first both have.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Standing:
     rounds: Figure
     bytes: Figure
     ratio: Ratio | None = None
+    shared: int = 0
 
     @property
     def never(self) -> bool:
@@ -62,9 +67,13 @@ def standings(groups: Groups, target: float) -> list[Standing]:
     )
     first = times(groups[ranked[0].name], TIME, target)
     return ranked[:1] + [
-        replace(other, ratio=paired_ratio(times(groups[other.name], TIME, target), first))
-        for other in ranked[1:]
+        _beside(other, times(groups[other.name], TIME, target), first) for other in ranked[1:]
     ]
+
+
+def _beside(standing: Standing, own: Times, first: Times) -> Standing:
+    shared = len(own.reached.keys() & first.reached.keys())
+    return replace(standing, ratio=paired_ratio(own, first), shared=shared)
 
 
 def headline(groups: Groups) -> list[str]:
@@ -109,6 +118,13 @@ def _is_tie(standing: Standing, first: Standing) -> bool:
     return ratio is not None and ratio.interval is None and standing.time_s == first.time_s
 
 
+def _is_first_by_other_seeds(standing: Standing, first: Standing) -> bool:
+    """Whether the first is ahead of another only because one of them has further seeds."""
+    ratio = standing.ratio
+    alone = ratio is not None and ratio.interval is None and ratio.value <= 1
+    return alone and not _is_tie(standing, first)
+
+
 def race(ranked: Sequence[Standing], target: float) -> list[str]:
     """Say who got there when; who can't be told from the first is not said to be behind it."""
     first, text = ranked[0], target_text(target)
@@ -123,7 +139,7 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
     if len(ranked) == 1:
         return [f"Reached {text} after {_costs(first)}."]
     sentences, behind = _in_front(ranked, text)
-    sentences += _behind(behind)
+    sentences += _behind(behind, first)
     absent = [standing for standing in ranked if standing.never]
     if never := [standing.name for standing in absent if not standing.time_s.open]:
         sentences.append(f"{formats.listed(never, FEW)} never did.")
@@ -146,9 +162,15 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
     others = [standing for standing in ranked[1:] if not standing.never]
     compared = [s for s in others if s.ratio is not None and s.ratio.interval is not None]
     ahead = [s.name for s in compared if s.ratio and s.ratio.interval and s.ratio.interval.high < 1]
-    if ahead:
-        how = f"{first.name} reached {text} first on the whole, after {costs}"
-        return [f"{how}; seed by seed {formats.listed(ahead, FEW)} took less."], others
+    level_there = [s.name for s in others if _is_first_by_other_seeds(s, first)]
+    if ahead or level_there:
+        how = [f"{first.name} reached {text} first on the whole, after {costs}"]
+        if ahead:
+            how.append(f"seed by seed {formats.listed(ahead, FEW)} took less")
+        if level_there:
+            names = formats.listed(level_there, FEW)
+            how.append(f"on the one seed that both have, {names} took no longer")
+        return [f"{'; '.join(how)}."], others
     level = [s for s in compared if s.ratio and not s.ratio.distinguishable]
     if level:
         names = formats.listed([first.name, *(standing.name for standing in level)], FEW)
@@ -164,21 +186,24 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
     return [f"{first.name} reached {text} first: after {costs}."], others
 
 
-def _behind(standings: Sequence[Standing]) -> list[str]:
+def _behind(standings: Sequence[Standing], first: Standing) -> list[str]:
     """Say what those took who were not first, and what their intervals mean."""
     if not standings:
         return []
-    taken = f"{formats.listed([_time_taken(standing) for standing in standings], FEW)}."
+    taken = [_time_taken(standing, first.time_s.seeds) for standing in standings]
+    sentences = [f"{formats.listed(taken, FEW)}."]
     if any(standing.ratio and standing.ratio.interval is None for standing in standings):
-        why = "With one seed there is no interval: chance may have made the difference."
+        sentences.append("With one seed there is no interval: chance may have made the difference.")
     elif any(standing.ratio for standing in standings):
-        why = "In brackets: 95% intervals, paired by seed."
-    else:
-        return [taken]
-    return [taken, why]
+        sentences.append("Ratios are geometric means, seed by seed, with 95% intervals.")
+    if apart := [standing.name for standing in standings if not standing.shared]:
+        names = formats.listed(apart, FEW)
+        sentences.append(f"{first.name} has no seed in common with {names}: chance may be why.")
+    return sentences
 
 
-def _time_taken(standing: Standing) -> str:
+def _time_taken(standing: Standing, firsts: int) -> str:
+    """Say what somebody took beside the first, who has `firsts` seeds."""
     figure = standing.time_s
     seeds = f"{figure.seeds - figure.missing} of {figure.seeds} seeds"
     took = f"{standing.name} got there with {seeds}"
@@ -188,12 +213,14 @@ def _time_taken(standing: Standing) -> str:
     ratio = standing.ratio
     if ratio is None:
         return took
-    interval = ""
+    told = f"{formats.times(ratio.value)} as long"
     if ratio.interval is not None:
-        interval = f" [{formats.times(ratio.interval.low)}, {formats.times(ratio.interval.high)}]"
+        told += f" [{formats.times(ratio.interval.low)}, {formats.times(ratio.interval.high)}]"
+    if ratio.seeds < max(figure.seeds, firsts):
+        told += f", with the {formats.plural(ratio.seeds, 'seed')} that both have"
     if math.isfinite(ratio.horizon):
-        interval += f", never counting as {formats.duration(ratio.horizon)}"
-    return f"{took} ({formats.times(ratio.value)} as long{interval})"
+        told += f", never counting as {formats.duration(ratio.horizon)}"
+    return f"{took} ({told})"
 
 
 def _rounds(rounds: float) -> str:
@@ -217,9 +244,7 @@ def _durations(groups: Groups) -> list[str]:
         if any(run.n_rounds for run in runs)
     }
     if len(means) == 1:
-        run = next(run for run in all_runs(groups) if run.n_rounds)
-        ended = f"{formats.plural(run.n_rounds, 'round')} took {formats.duration(run.end_s)}"
-        return [f"{ended} of virtual time: {formats.duration(*means.values())} each."]
+        return [_one_duration([run for run in all_runs(groups) if run.n_rounds])]
     ranked = sorted(means.items(), key=lambda pair: pair[1])
     fastest, best = ranked[0]
     sentences = [f"{fastest} has the shortest rounds: {formats.duration(best)} in the mean."]
@@ -228,3 +253,17 @@ def _durations(groups: Groups) -> list[str]:
         ratio = formats.times(most / best)
         sentences.append(f"{slowest} takes {formats.duration(most)} ({ratio} as long).")
     return sentences
+
+
+def _one_duration(runs: Sequence[RunResult]) -> str:
+    """Say how long the runs of one variant took, and how much of that was waiting for rounds."""
+    ends_s, rounds = math.fsum(run.end_s for run in runs), sum(run.n_rounds for run in runs)
+    lasted_s = math.fsum(float(np.sum(r.column("end_s") - r.column("start_s"))) for r in runs)
+    seeds = f", in the mean of {len(runs)} seeds" if len(runs) > 1 else ""
+    told = (
+        f"{_rounds(rounds / len(runs))} took {formats.duration(ends_s / len(runs))} of virtual "
+        f"time{seeds}: {formats.duration(lasted_s / rounds)} each"
+    )
+    if ends_s - lasted_s > NEGLIGIBLE * ends_s:
+        told += f", and {formats.duration((ends_s - lasted_s) / len(runs))} before and between them"
+    return f"{told}."

@@ -22,8 +22,12 @@ from simfl.report.svg import Plot
 from simfl.report.words import Standing
 from simfl.runs.find import find_runs
 from simfl.runs.grouping import by_variant
+from simfl.runs.options import Options
+from simfl.runs.run import run
 from simfl.runs.statistics import Figure, Times, paired_ratio
+from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
+from tests.tiny import TINY
 
 
 def test_every_outcome_is_told_and_has_a_colour() -> None:
@@ -185,7 +189,8 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
     there = [None if time is None else 1.0 for time in times]
     ratio = paired_ratio(by_seed(times), by_seed(first)) if first else None
     rounds, sizes = (Figure.of([one and one * n for one in there]) for n in (3, 1000))
-    return Standing(name, Figure.of(times), rounds, sizes, ratio)
+    shared = min(len(times), len(first))
+    return Standing(name, Figure.of(times), rounds, sizes, ratio, shared)
 
 
 @pytest.mark.parametrize(
@@ -207,14 +212,15 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
             "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
             "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. b took 2 min (2.00× as "
             "long [2.00×, 2.00×]) and c took 40.0 s with 2 of 3 seeds (1.05× as long [0.00441×, "
-            "248×], never counting as 10 min). In brackets: 95% intervals, paired by seed.",
+            "248×], never counting as 10 min). Ratios are geometric means, seed by seed, with 95% "
+            "intervals.",
         ),
         (
             [standing("a", 50, 60, 70), standing("c", None, None, 40, first=(50, 60, 70))],
             "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
             "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. c got there with 1 of "
-            "3 seeds (4.09× as long [0.0589×, 285×], never counting as 10 min). In brackets: 95% "
-            "intervals, paired by seed.",
+            "3 seeds (4.09× as long [0.0589×, 285×], never counting as 10 min). Ratios are "
+            "geometric means, seed by seed, with 95% intervals.",
         ),
         (
             [standing("a", 60), standing("b", 60, first=(60,)), standing("c", 120, first=(60,))],
@@ -234,7 +240,7 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
             ],
             "a reached 70% first on the whole, after 1 min 40 s of virtual time, 3 rounds and 1 kB "
             "moved, in the mean of 30 seeds; seed by seed b took less. b took 1 min 47 s (0.61× as "
-            "long [0.50×, 0.81×]). In brackets: 95% intervals, paired by seed.",
+            "long [0.50×, 0.81×]). Ratios are geometric means, seed by seed, with 95% intervals.",
         ),
         (
             [
@@ -292,6 +298,42 @@ def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:
     told = " ".join(words.headline(by_variant(find_runs([tmp_path]))))
     assert told.startswith("a and b are not distinguishable in the time they took to reach 70%.")
     assert "first" not in told
+
+
+def test_a_variant_of_fewer_seeds_is_first_only_where_both_have_been(tmp_path: Path) -> None:
+    """A fork of one easy seed was "first", beside a variant that took half as long on that seed."""
+    for name, rounds in {"a": (5, 15, 40), "b": (10, 20, 30)}.items():
+        for seed, round_ in enumerate(rounds):
+            made_run(tmp_path, name, seed, reaches(round_, 60))
+    made_run(tmp_path, "fork", 0, reaches(10, 60))
+    groups = by_variant(find_runs([tmp_path]))
+    assert " ".join(words.headline(groups)) == (
+        "fork reached 70% first on the whole, after 1 min 40 s of virtual time, 10 rounds and "
+        "20 kB moved; on the one seed that both have, a and b took no longer. a took 3 min 20 s "
+        "(0.50× as long, with the 1 seed that both have) and b took 3 min 20 s (1.00× as long, "
+        "with the 1 seed that both have). With one seed there is no interval: chance may have "
+        "made the difference."
+    )
+    made_run(tmp_path, "elsewhere", 7, reaches(50, 60))
+    told = " ".join(
+        words.headline(by_variant(find_runs([tmp_path / n for n in ("b", "elsewhere")])))
+    )
+    assert told.endswith(
+        "elsewhere took 8 min 20 s. b has no seed in common with elsewhere: chance may be why."
+    )
+
+
+def test_time_before_and_between_rounds_is_told(tmp_path: Path) -> None:
+    """60 rounds "took 20 h 7 min: 2.4 s each": nobody was online for 20 h 5 min."""
+    (tmp_path / "sessions.csv").write_text("device,start_s,end_s\na,1000,5000\n")
+    availability = {"name": "trace", "file": "sessions.csv", "shift": False}
+    fleet = {"count": 8, "compute": "10 samples/s", "availability": availability}
+    scenario = Scenario.from_dict(TINY | {"fleet": fleet, "seeds": [0, 1]}, folder=tmp_path)
+    runs = run(scenario, tmp_path / "runs", Options(time_only=True))
+    assert words.headline({"default": runs}) == [
+        "4 rounds took 17 min 4 s of virtual time, in the mean of 2 seeds: 6.0 s each, and "
+        "16 min 40 s before and between them."
+    ]
 
 
 def _luminance(colour: str) -> float:
