@@ -73,7 +73,8 @@ const pathOf = points => "M" + points.map(p => `${num(p[0])},${num(p[1])}`).join
 function lines(chart, state, one) {
   const x = chart.xs[state.x].key, y = chart.ys[state.y].key;
   const mean = one.means && one.means[`${x} ${y}`];
-  if (mean && !state.single) return [{x: mean.x, y: mean.mean, low: mean.low, high: mean.high}];
+  if (mean && !state.single) return [{x: mean.x, y: mean.mean, low: mean.low, high: mean.high},
+    ...mean.tails.map(tail => ({...tail, thin: true, tail: true}))];
   return one.runs.map(run => ({x: run[x], y: run[y], seed: run.seed, thin: one.runs.length > 1}));
 }
 let clips = 0;
@@ -109,6 +110,7 @@ function picture(chart, state, width, height, focus, first) {
   const drawn = new Map();  // lines, and how often: the next lies on them, and they show between its dashes
   const curve = (one, css) => {
     for (const line of lines(chart, state, one)) {
+      if (line.tail && css === "other") continue;
       const at = (ys) => line.x.map((v, k) => [px(v), ys[k] === null || v === null ? NaN : py(ys[k])]).filter(p => isFinite(p[0]) && isFinite(p[1]));
       if (line.low && css !== "other") {
         const d = pathOf([...at(line.high), ...at(line.low).reverse()]);
@@ -174,7 +176,7 @@ function values(figure, p, v) {
     if (state.hidden.has(i) || (p.focus !== null && p.focus !== i)) return;
     for (const line of lines(chart, state, one)) {
       const k = at(line, v);
-      if (k < 0) continue;
+      if (k < 0 || (line.tail && v < line.x[0])) continue;
       const name = one.name + (line.seed !== undefined && one.runs.length > 1 ? `, seed ${line.seed}` : "");
       const band = line.low ? ` (${up(line.low[k])} to ${up(line.high[k])})` : "";
       rows.push([line.y[k], `<li><i class="key ${one.css}"></i>${esc(name)}: <b>${up(line.y[k])}</b>${band} <span>at ${across(line.x[k])}</span></li>`]);

@@ -69,11 +69,13 @@ def read(
 
 @pytest.fixture(scope="module")
 def nine(tmp_path_factory: pytest.TempPathFactory) -> Sequence[RunResult]:
-    """Nine variants with two seeds, one of them badly named."""
+    """Nine variants with two seeds that end apart, one of them badly named."""
     top = tmp_path_factory.mktemp("nine")
     names = [f"variant-{index}" for index in range(8)] + ["</script><b>&amp;"]
     return [
-        made_run(top, name.replace("/", "|"), seed, [0.08 * n + 0.01 * i for n in range(1, 9)])
+        made_run(
+            top, name.replace("/", "|"), seed, [0.08 * n + 0.01 * i for n in range(1, 9 + seed)]
+        )
         for i, name in enumerate(names)
         for seed in (0, 1)
     ]

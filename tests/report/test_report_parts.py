@@ -139,6 +139,23 @@ def test_mean_and_band_over_seeds(tmp_path: Path) -> None:
     assert mean["high"] == pytest.approx([0.2, 0.6, 0.8])
 
 
+def test_where_a_seed_has_ended_the_others_are_lines_of_their_own(tmp_path: Path) -> None:
+    """The right part of such a chart was empty: the mean ends with the first seed."""
+    accuracies = {0: [0.2, 0.4], 1: [0.2, 0.6, 0.7, 0.8]}
+    runs = [made_run(tmp_path, "v", seed, values) for seed, values in accuracies.items()]
+    drawing = curves.curves("c", "", "", {"v": runs}, [measures.ROUNDS], [measures.ACCURACY])
+    assert drawing is not None
+    assert drawing.data is not None
+    mean = drawing.data["series"][0]["means"]["round accuracy"]
+    assert mean["x"] == [1, 2]
+    assert mean["tails"] == [{"seed": 1, "x": [2, 3, 4], "y": [0.6, 0.7, 0.8]}]
+    assert drawing.svg.count('class="line c0 thin"') == drawing.svg.count("v, seed 1") == 1
+    assert drawing.about.endswith("thin: single runs, where another seed has ended.")
+    level = curves.curves("c", "", "", {"v": runs[:1] * 2}, [measures.ROUNDS], [measures.ACCURACY])
+    assert level is not None
+    assert "thin" not in level.svg + level.about
+
+
 def test_more_than_eight_variants_have_a_picture_each(tmp_path: Path) -> None:
     for count, pictures in ((8, 1), (9, 9)):
         groups = {

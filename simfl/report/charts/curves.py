@@ -1,5 +1,8 @@
 """Curves over rounds, time, bytes or energy: the mean over seeds, its band, single runs on demand.
 
+Where a seed has ended, a mean over the others would be of other seeds than before: from there on
+each is a thin line of its own.
+
 Everything that is computed is computed here, for every choice of axes: extents, means, bands and
 thinned runs.  The page's script is given these numbers and draws what `draw` draws, for another
 choice; a test compares the two on the first one.
@@ -59,10 +62,12 @@ def curves(
     xs = [x for x in xs if any(np.nanmax(x.of(run), initial=0) > 0 for run in runs)]
     if not xs or not ys:
         return None
-    seeds = any(len(members) > 1 for members in groups.values())
-    if seeds:
+    means = {name: _means(members, xs, ys) for name, members in groups.items()}
+    if any(len(members) > 1 for members in groups.values()):
         about += " Lines: means over seeds, where every seed has been;"
-        about += " bands: from the lowest to the highest."
+        about += " bands: from the lowest to the highest"
+        apart = any(mean and mean["tails"] for pairs in means.values() for mean in pairs.values())
+        about += "; thin: single runs, where another seed has ended." if apart else "."
     if any(run.n_rounds > POINTS for run in runs):
         about += " Of long runs the least and the most of every stretch is drawn."
     if len(groups) > PICTURES:
@@ -81,7 +86,7 @@ def curves(
                 "name": variant,
                 "css": colour(index),
                 "runs": [_points(run, [*xs, *ys]) for run in members],
-                "means": _means(members, xs, ys),
+                "means": means[variant] or None,
             }
             for index, (variant, members) in enumerate(groups.items())
         ],
@@ -134,10 +139,12 @@ def _kept(columns: Sequence[Floats]) -> Ids:
     return np.unique(np.concatenate(kept))
 
 
-def _means(runs: Sequence[RunResult], xs: Sequence[Measure], ys: Sequence[Measure]) -> Any:
+def _means(
+    runs: Sequence[RunResult], xs: Sequence[Measure], ys: Sequence[Measure]
+) -> dict[str, Any]:
     """Return mean, lowest and highest by choice of axes, where every seed has been."""
     if len(runs) < 2:
-        return None
+        return {}
     return {f"{x.key} {y.key}": _mean(runs, x, y) for x in xs for y in ys}
 
 
@@ -150,7 +157,24 @@ def _mean(runs: Sequence[RunResult], x: Measure, y: Measure) -> Any:
         "mean": _numbers(values.mean(axis=0)),
         "low": _numbers(values.min(axis=0)),
         "high": _numbers(values.max(axis=0)),
+        "tails": [tail for run in runs if (tail := _tail(run, x, y, float(grid[-1])))],
     }
+
+
+def _tail(run: RunResult, x: Measure, y: Measure, start: float) -> dict[str, Any] | None:
+    """Return what one run does beyond `start`, where another seed has ended; None: nothing."""
+    finite = np.isfinite(y.of(run))
+    at, values = x.of(run)[finite], y.of(run)[finite]
+    if at[-1] <= start:
+        return None
+    beyond = at > start
+    columns = [
+        np.append(start, at[beyond]),
+        np.append(np.interp(start, at, values), values[beyond]),
+    ]
+    kept = _kept(columns)
+    across, up = (_numbers(column[kept]) for column in columns)
+    return {"seed": run.seed, "x": across, "y": up}
 
 
 def _numbers(values: Floats) -> list[float | None]:
@@ -212,6 +236,8 @@ def _draw_curve(plot: Plot, curve: dict[str, Any], x: str, y: str, css: str) -> 
     if css != "other":
         plot.band(mean["x"], mean["low"], mean["high"], f"band {css}")
     plot.line(mean["x"], mean["mean"], f"line {css}", curve["name"])
+    for tail in mean["tails"] if css != "other" else []:
+        plot.line(tail["x"], tail["y"], f"line {css} thin", f"{curve['name']}, seed {tail['seed']}")
 
 
 def axis(data: dict[str, Any], steps: int, log: bool = False) -> Axis:
