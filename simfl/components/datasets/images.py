@@ -108,6 +108,9 @@ class ImageSet(Dataset):
             images = self._channels_first(pixels)
             if images.shape != (len(targets), *self.image_shape):
                 raise ValueError(f"images of shape {images.shape} and {len(targets)} targets")
+            if len(odd := targets[(targets < 0) | (targets >= self.classes)]):
+                part = "training" if train else "test"
+                raise ValueError(f"{part} labels are 0 to {self.classes - 1}, but one is {odd[0]}")
         except (
             OSError, RuntimeError, ValueError, TypeError, AssertionError, LookupError, EOFError,
         ) as error:  # fmt: skip

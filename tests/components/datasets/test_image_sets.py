@@ -113,6 +113,17 @@ def test_files_that_do_not_belong_together_are_an_input_error(tiny_mnist):
         parse("mnist").load(folder, Seeds(0))
 
 
+@pytest.mark.parametrize(("file", "part"), [("train", "training"), ("t10k", "test")])
+def test_a_label_that_there_is_no_class_for_is_the_files_fault(tiny_mnist, file, part):
+    """It was told with the line of the scenario that names the data set, as if that were wrong."""
+    folder, *_ = tiny_mnist
+    path = folder / f"MNIST/raw/{file}-labels-idx1-ubyte"
+    path.write_bytes(path.read_bytes()[:-1] + bytes([77]))
+    told = f"of data set 'mnist' in {folder} are damaged .{part} labels are 0 to 9, but one is 77.;"
+    with pytest.raises(InputError, match=told):
+        parse("mnist").load(folder, Seeds(0))
+
+
 def test_damaged_cifar_batches_are_an_input_error(tmp_path):
     data = parse("cifar10")
     for name in ORIGINS["cifar10"].files:
