@@ -35,9 +35,9 @@ def show_plan(jobs: "Sequence[Job]", options: "Options") -> None:
         sum(cost.host_s for cost in estimates) / processes, max(c.host_s for c in estimates)
     )
     runs = formats.plural(len(jobs), "run")
-    memory = formats.size(max(cost.memory_bytes for cost in estimates))
+    memory = formats.size(formats.two_digits(max(cost.memory_bytes for cost in estimates)))
     typer.echo(
-        f"{runs}, {processes} at a time: about {formats.duration(host_s)} on this machine "
+        f"{runs}, {processes} at a time: {formats.roughly(host_s)} on this machine "
         f"(starting and pages not counted), {_disk(estimates)} on disk, {memory} of memory each; "
         "it may be several times more or less"
     )
@@ -45,8 +45,8 @@ def show_plan(jobs: "Sequence[Job]", options: "Options") -> None:
 
 def _cost(costs: Sequence[Estimate]) -> str:
     core_s = sum(cost.host_s for cost in costs)
-    return f"about {formats.duration(core_s)} of one core, {_disk(costs)}"
+    return f"{formats.roughly(core_s)} of one core, {_disk(costs)}"
 
 
 def _disk(costs: Sequence[Estimate]) -> str:
-    return formats.size(sum(cost.disk_bytes for cost in costs))
+    return formats.size(formats.two_digits(sum(cost.disk_bytes for cost in costs)))

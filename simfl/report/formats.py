@@ -32,6 +32,30 @@ def duration(seconds: float) -> str:
     raise AssertionError("days always fit")
 
 
+def roughly(seconds: float) -> str:
+    """Return a duration that is only estimated: two digits, one unit.
+
+    >>> roughly(0.0796), roughly(14.48), roughly(59.7), roughly(100), roughly(5000), roughly(1e8)
+    ('less than 1 s', 'about 14 s', 'about 1 min', 'about 1.7 min', 'about 1.4 h', 'about 1,200 d')
+    """
+    if seconds < 1:
+        return "less than 1 s"
+    digits = two_digits(seconds)
+    for unit, length in (("d", DAY_S), ("h", HOUR_S), ("min", MINUTE_S)):
+        if digits >= length:
+            return f"about {two_digits(max(seconds / length, 1)):,g} {unit}"
+    return f"about {digits:g} s"
+
+
+def two_digits(number: float) -> float:
+    """Return an estimate without the digits that nobody knows.
+
+    >>> two_digits(679.3), two_digits(0.0123)
+    (680.0, 0.012)
+    """
+    return float(f"{number:.2g}")
+
+
 def size(number: float) -> str:
     """Return bytes with an SI prefix.
 

@@ -68,7 +68,7 @@ class Board(Watch):
         eta = ""
         if SURE <= done < 1.0:
             left_s = (time.perf_counter() - self._began) * (1 - done) / done
-            eta = f", about {formats.duration(left_s)} left"
+            eta = f", {formats.roughly(left_s)} left"
         return f"{self._done} of {len(self._jobs)} runs done{eta}"
 
     def say(self, text: str) -> None:

@@ -205,7 +205,9 @@ class TestSweeps:
             f"clients={clients}_epochs={epochs}" for clients in (4, 6) for epochs in (1, 2)
         ]
         assert all("3 seeds, 3 rounds each" in line for line in out[:-1])
-        assert out[-1].startswith("12 runs, 1 at a time: about ")
+        assert out[-1].startswith("12 runs, 1 at a time: less than 1 s on this machine ")
+        assert all("; less than 1 s of one core, " in line for line in out[:-1])
+        assert not re.search(r"\d{3}\.|\d\.\d\d", out[-1])  # nobody knows that many digits
         assert re.search(r"\(starting and pages not counted\), .*B on disk, .*B of memory", out[-1])
         assert not Path("o").exists()
         run(file, "--dry-run", "--set", "selection=power_of_choice", code=2)
