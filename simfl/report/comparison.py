@@ -81,7 +81,9 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
     title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
     if first.versus is not None:
         title += (
-            f", {first.versus} ÷ each" if first.target is not None else f", less {first.versus}"
+            f", {first.versus} ÷ each"
+            if first.target is not None
+            else f", difference from {first.versus}"
         )
     return Section(title, heads, rows)
 
@@ -173,7 +175,8 @@ def legend(comparison: Comparison) -> list[str]:
     """Return how the numbers of a comparison are to be read."""
     cells = [(c, comparison.cell(v, c)) for v in comparison.groups for c in comparison.columns]
     figures = [(column, cell) for column, cell in cells if isinstance(cell, Figure)]
-    compared = [cell for column, cell in cells if column.versus is not None and cell is not None]
+    ratios = [cell for _, cell in cells if isinstance(cell, Ratio)]
+    differences = [f for column, f in figures if column.versus is not None and column.ideal is None]
     lines = []
     if any(cell.std > 0 and not cell.missing for _, cell in figures):
         lines.append("Means over seeds; ± is the sample standard deviation over seeds.")
@@ -188,21 +191,39 @@ def legend(comparison: Comparison) -> list[str]:
         )
     if Column(NORMALISED) in comparison.columns:
         lines.append(
-            "Last arrival / deadline: time to the last arrival of a round by its deadline, in the "
-            "mean of all rounds that have one."
+            "Last arrival / deadline: time to the last arrival of a round by its deadline (0 where "
+            "nobody arrived), in the mean of all rounds that have one."
         )
-    return lines + (_legend_of_ratios(compared, str(comparison.baseline)) if compared else [])
+    baseline = str(comparison.baseline)
+    lines += _legend_of_differences(differences, baseline)
+    return lines + _legend_of_ratios(ratios, baseline)
 
 
-def _legend_of_ratios(compared: Sequence[Figure | Ratio], baseline: str) -> list[str]:
-    """Return how comparisons with the `baseline` are to be read."""
+def _with_intervals(compared: Sequence[Figure | Ratio]) -> str:
     methods = {cell.interval.method for cell in compared if cell.interval is not None}
-    how = f" with 95% intervals ({formats.listed(sorted(methods))})" if methods else ""
-    lines = [
-        f"Ratios compare seed by seed (geometric mean){how}; above 1: less is needed than "
-        f'{baseline} needs. "Not distinguishable": the interval holds 1.'
+    return f" with 95% intervals ({formats.listed(sorted(methods))})" if methods else ""
+
+
+def _legend_of_differences(differences: Sequence[Figure], baseline: str) -> list[str]:
+    """Return how differences from the `baseline` are to be read."""
+    told = [figure for figure in differences if not math.isnan(figure.mean)]
+    if not told:
+        return []
+    return [
+        f"Differences are seed by seed (mean){_with_intervals(told)}; above 0: more than "
+        f"{baseline}. An interval that holds 0: chance may explain it."
     ]
-    if any(isinstance(cell, Ratio) and math.isfinite(cell.horizon) for cell in compared):
+
+
+def _legend_of_ratios(ratios: Sequence[Ratio], baseline: str) -> list[str]:
+    """Return how ratios to the `baseline` are to be read."""
+    if not ratios:
+        return []
+    lines = [
+        f"Ratios compare seed by seed (geometric mean){_with_intervals(ratios)}; above 1: less is "
+        f'needed than {baseline} needs. "Not distinguishable": the interval holds 1.'
+    ]
+    if any(math.isfinite(ratio.horizon) for ratio in ratios):
         lines.append(
             '"Within": some seed ended there without the target, so each counts at most so '
             "much (restricted mean)."

@@ -26,7 +26,8 @@ def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
     cautions = [*diverged(groups), *unheard(groups)]
-    cautions += map(_sentence, [*seen_unequally(groups), *unpowered(groups)])
+    silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
+    cautions += map(_sentence, [*seen_unequally(groups), *silent])
     if untrained([run for runs in groups.values() for run in runs]):
         cautions.append("Only time was simulated: nothing was trained, so there is no accuracy.")
     return [*legend(comparison), *cautions]

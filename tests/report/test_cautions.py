@@ -4,6 +4,7 @@ from pathlib import Path
 
 from simfl import Scenario, load, run
 from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
+from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison_forms import render
 from simfl.report.notes import notes
 from simfl.runs.compare import compare
@@ -32,7 +33,9 @@ def test_a_run_in_which_no_update_counted_says_so(run_tiny: RunTiny) -> None:
     assert told.startswith(f"default: no update ever counted in {hasty.n_rounds} rounds (")
     assert told.endswith(" late).")
     assert ("Never counted", told) in notes({"default": [hasty]})
-    assert told in " ".join(render(compare([hasty]), "markdown").split())
+    below = " ".join(render(compare([hasty]), "markdown").split())
+    assert told in below
+    assert "by its deadline (0 where nobody arrived)" in below
 
 
 def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) -> None:
@@ -54,6 +57,10 @@ def test_groups_that_do_not_say_their_power_are_named(run_tiny: RunTiny) -> None
     assert told.startswith("it is not known what devices of homes draw")
     assert ("Energy in part", told) in notes({"tiny": [result]})
     assert "what devices of homes draw" in " ".join(render(compare([result]), "table").split())
+    assert "homes" not in render(compare([result]).only(["accuracy"]), "table")
+    chart = energy_by_purpose({"tiny": [result]})
+    assert chart is not None
+    assert chart.about.endswith("Devices of homes have no `power`: 0 J.")
     whole = run_tiny({"fleet": [phones, {**homes, "power": {"compute": "1 W"}}]})
     assert unpowered({"both": [whole]}) == unpowered({"none": [run_tiny()]}) == []
     [told] = unpowered({"a": [whole], "b": [result]})

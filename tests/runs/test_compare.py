@@ -74,6 +74,14 @@ def test_ratios_are_told_as_ratios(three: Comparison) -> None:
         assert "deadline" not in text  # there was none
 
 
+def test_differences_are_told_as_such(three: Comparison) -> None:
+    """They stood under "less base", and only ratios were explained."""
+    text = " ".join(render(three.only(["accuracy", "accuracy_difference"]), "table").split())
+    assert "difference from base" in text
+    assert "Differences are seed by seed (mean); above 0: more than base." in text
+    assert "Ratios" not in text
+
+
 def test_an_ideal_that_is_no_better_than_the_baseline(tmp_path: Path) -> None:
     for name in ("base", "other"):
         made_run(tmp_path, name, 0, [0.5])

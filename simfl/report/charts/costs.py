@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, Unit, linear
@@ -24,9 +25,14 @@ def energy_by_purpose(groups: Groups) -> Drawing | None:
     parts = {name: _means([run.energy_by_purpose for run in runs]) for name, runs in known.items()}
     if not parts:
         return None
-    return _purposes(
+    drawing = _purposes(
         "Energy of devices at work", "energy_j", parts, ENERGY_UNITS, ENERGY_CSS, formats.energy
     )
+    silent = [group for runs in known.values() for group in runs[0].unpowered]
+    if drawing is None or not silent:
+        return drawing
+    who = formats.listed(list(dict.fromkeys(silent)))
+    return replace(drawing, about=f"{drawing.about} Devices of {who} have no `power`: 0 J.")
 
 
 def _means(parts: Sequence[dict[str, float]]) -> dict[str, float]:
