@@ -18,11 +18,18 @@ def check_command(
     from simfl.runs.check import check
     from simfl.runs.find import find_runs
 
-    broken = 0
-    for run in find_runs(folders):
+    runs, broken = find_runs(folders), dict[str, None]()
+    for run in runs:
         typer.echo(str(run.folder))
         for finding in check(run.folder):
             typer.echo(f"  {finding}")
-            broken += bool(finding.violation)
+            if finding.violation:
+                broken[str(run.folder)] = None
+    if len(runs) > 1:
+        typer.echo(
+            f"BROKEN in {len(broken)} of {len(runs)} runs: {', '.join(broken)}"
+            if broken
+            else f"{len(runs)} runs: nothing is broken"
+        )
     if broken:
         raise typer.Exit(1)

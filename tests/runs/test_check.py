@@ -162,4 +162,11 @@ def test_a_folder_of_runs_is_checked_run_by_run(
     shutil.copytree(busy, tmp_path / "several" / "b")
     assert main(["check", str(tmp_path / "several")]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert [Path(line).name for line in told if not line.startswith(" ")] == ["a", "b"]
+    outer = [line for line in told if not line.startswith(" ")]
+    assert [Path(line).name for line in outer[:-1]] == ["a", "b"]
+    assert outer[-1] == told[-1] == "2 runs: nothing is broken"
+    _, forge, _ = next(iter(FORGED.values()))
+    forge(tmp_path / "several" / "b")
+    assert main(["check", str(tmp_path / "several")]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"BROKEN in 1 of 2 runs: {tmp_path / 'several' / 'b'}"
