@@ -163,20 +163,28 @@ def as_json(comparison: Comparison) -> str:
 
 def as_csv(comparison: Comparison) -> str:
     """Return a line per variant; every fact of a column is a column of its own."""
-    buffer = io.StringIO()
-    rows: list[dict[str, Any]] = [
-        {"variant": variant, "seeds": len(runs)} for variant, runs in comparison.groups.items()
-    ]
-    heads = dict.fromkeys(("variant", "seeds"))
-    for column in comparison.columns:
-        for row in rows:
-            told = _flat(column, comparison.cell(row["variant"], column))
-            row |= told
-            heads |= dict.fromkeys(told)
+    buffer, rows = io.StringIO(), numbers(comparison)
+    heads = dict.fromkeys(head for row in rows for head in row)
     writer = csv.DictWriter(buffer, list(heads), restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows({head: _defused(cell) for head, cell in row.items()} for row in rows)
     return buffer.getvalue().rstrip("\n")
+
+
+def numbers(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return all that is known of each variant, by name and base unit; None: it is not."""
+    rows: list[dict[str, Any]] = [
+        {"variant": variant, "seeds": len(runs)} for variant, runs in comparison.groups.items()
+    ]
+    told = [
+        [_flat(column, comparison.cell(row["variant"], column)) for row in rows]
+        for column in comparison.columns
+    ]
+    for cells in told:
+        heads = dict.fromkeys(head for cell in cells for head in cell)
+        for row, cell in zip(rows, cells, strict=True):
+            row |= {head: cell.get(head) for head in heads}
+    return rows
 
 
 def _defused(cell: Any) -> Any:
@@ -188,9 +196,7 @@ def _flat(column: Column, cell: Cell) -> dict[str, Any]:
     """Return the facts of a cell, each by the name that its column has in a CSV file."""
     told = facts(cell) or {"mean": None}
     return {
-        column.key if name in ("mean", "ratio") else f"{column.key}_{name}": (
-            "" if value is None else value
-        )
+        column.key if name in ("mean", "ratio") else f"{column.key}_{name}": value
         for name, value in told.items()
     }
 

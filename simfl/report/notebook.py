@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from simfl.report.comparison import sections
+from simfl.report.comparison_forms import numbers
 from simfl.report.plot import Band, plot
 from simfl.report.progress import display, is_watched
 from simfl.runs.compare import compare
@@ -35,18 +36,31 @@ class Results(list[RunResult]):
         return pd.DataFrame([result.facts for result in self])
 
     def compare(
-        self, *, targets: Sequence[float] | None = None, baseline: str | None = None
+        self,
+        *,
+        targets: Sequence[float | str] | None = None,
+        baseline: str | None = None,
+        as_numbers: bool = False,
     ) -> "pd.DataFrame":
-        """Return what variants reached and spent over seeds, as text for people.
+        """Return what variants reached and spent over seeds, a row per variant.
 
         Args:
-            targets: accuracies (None: those of the scenario); see `simfl.compare` for the numbers.
+            targets: accuracies, such as 0.6 or "60%" (None: those of the scenario).
             baseline: variant that ratios and differences are over.
+            as_numbers: numbers in base units, named as by ``simfl compare --format csv``: means,
+                deviations, intervals (``accuracy``, ``accuracy_std``, ``time_s_to_60%``); else
+                text for people.
+
+        Raises:
+            InputError: there is no such variant, or a target is no share.
         """
         import pandas as pd
 
+        comparison = compare(self, targets, baseline)
+        if as_numbers:
+            return pd.DataFrame(numbers(comparison)).set_index("variant")
         parts = []
-        for part in sections(compare(self, targets, baseline)):
+        for part in sections(comparison):
             table = pd.DataFrame(part.rows, columns=part.heads).set_index("variant")
             parts.append(pd.concat({part.title: table}, axis=1))
         return pd.concat(parts, axis=1)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from typing_extensions import override
+
 from simfl.core.units import parse_share
 from simfl.errors import InputError, nearest
 from simfl.runs.grouping import by_variant
@@ -88,7 +90,7 @@ class Column:
 Cell = Figure | Ratio | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """A row per variant.
 
@@ -103,6 +105,11 @@ class Comparison:
     columns: Sequence[Column]
     targets: Sequence[float]
     baseline: str | None = None
+
+    @override
+    def __repr__(self) -> str:
+        keys = ", ".join(column.key for column in self.columns)
+        return f"Comparison(variants: {', '.join(self.groups)}; columns: {keys})"
 
     def only(self, keys: Sequence[str]) -> "Comparison":
         """Return the columns that `keys` name alone, in their order.

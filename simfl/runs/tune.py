@@ -207,7 +207,10 @@ class _Study:
                 "--parameter and --objective were given"
             )
         if self.base.sweep is not None:
-            raise InputError("a scenario is swept or tuned, not both: it has a `sweep`")
+            raise InputError(
+                "a scenario is swept or tuned, not both: it has a `sweep`, which --set sweep=null "
+                "takes away"
+            )
         if self.base.variants and variant is None:
             names = ", ".join(self.base.variants)
             raise InputError(f"one variant is tuned; name it with --variant, one of: {names}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simfl import Scenario, load, run
+from simfl import Scenario, compare, load, run
 from simfl.errors import ScenarioError
 from tests.tiny import TINY
 
@@ -51,5 +51,10 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     compared = results.compare(baseline="few")
     assert list(compared.index) == ["few", "many"]
     assert "rounds" in compared["whole runs"].columns
+    told = results.compare(targets=["1%"], baseline="few", as_numbers=True)
+    assert told["bytes"]["many"] == sum(result.total_bytes for result in results[2:]) / 2
+    assert told["seeds"].tolist() == [2, 2]
+    assert {"accuracy_std", "accuracy_difference_low", "time_speedup_to_1%"} <= set(told.columns)
+    assert repr(compare(results)).startswith("Comparison(variants: few, many; columns: accuracy, ")
     figure = results.plot(y="loss", band="range")
     assert len(figure.axes[0].get_lines()) == 2
