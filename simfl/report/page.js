@@ -373,7 +373,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
   const chart = data[node.dataset.chart] || null, still = node.querySelector(".plot").innerHTML;
   const figure = {node, chart, still, table: data[node.dataset.table] || null, plot: node.querySelector(".plot"),
     state: {x: 0, y: 0, logx: false, logy: false, single: false, together: false, zoom: null, hidden: new Set()}};
-  const bar = el("div", {class: "bar"});
+  const bar = el("div", {class: "bar"}), name = node.querySelector("b").textContent;
   if (chart) {
     pick(figure, bar, "show", chart.ys, "y"); pick(figure, bar, "by", chart.xs, "x");
     tick(figure, bar, "log x", "logx"); tick(figure, bar, "log y", "logy");
@@ -390,7 +390,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     bar.appendChild(button);
   }
   for (const form of ["png", "svg", ...(chart || figure.table ? ["csv"] : [])]) {
-    const button = el("button", {type: "button", "data-save": form, title: `download ${form.toUpperCase()}`}, form.toUpperCase());
+    const button = el("button", {type: "button", "data-save": form, title: `download ${form.toUpperCase()} of ${name}`}, form.toUpperCase());
     button.addEventListener("click", () => download(figure, form));
     bar.appendChild(button);
   }
@@ -453,7 +453,7 @@ document.querySelectorAll("table").forEach(table => {
 const levels = document.getElementById("levels");
 if (levels) {
   const {factors, measures, rows} = JSON.parse(levels.textContent), home = document.getElementById("pivot");
-  const bar = home.appendChild(el("div", {class: "bar"})), table = el("table"), scroll = el("div", {class: "scroll", tabindex: 0});
+  const bar = home.appendChild(el("div", {class: "bar"})), table = el("table"), scroll = el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "table of two factors"});
   scroll.append(table); home.append(scroll);
   const state = {row: 0, column: factors.length > 1 ? 1 : factors.length, show: 0};
   const cellOf = some => {

@@ -86,6 +86,9 @@ def test_landmarks_heads_and_charts_have_words(compared: list[RunResult], tmp_pa
     assert not re.search(r"<th[^>]*></th>", page)
     assert page.count("<desc>") == page.count("<svg ")
     assert "<desc>Axes: virtual time (min) from 0 to " in page
+    boxes = re.findall(r'<div class="scroll"[^>]*>', page)  # which the Tab key stops at
+    assert boxes
+    assert all('role="region" aria-label="table by ' in box for box in boxes)
 
 
 def test_the_script_is_small() -> None:
