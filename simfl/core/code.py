@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import ModuleType
 
 from simfl.errors import InputError
 
@@ -63,7 +64,8 @@ def named_class(name: str) -> object:
     """Return what ``module:Class`` or ``path.py:Class`` names.
 
     Raises:
-        NotImported: it may not be imported, or Python takes another module for that file.
+        NotImported: it may not be imported, Python takes another module for that file, or has an
+            older one.
         Exception: whatever the module raises.
     """
     module, _, attribute = name.partition(":")
@@ -87,7 +89,30 @@ def named_class(name: str) -> object:
     imported = importlib.import_module(module)
     if lies_beside and Path(imported.__file__ or "").resolve() != file.resolve():
         raise NotImported(f"can't be imported: another module is called {module!r}; rename {file}")
+    if lies_beside:
+        _refuse_stale(imported, file)
     return getattr(imported, attribute)
+
+
+_IMPORTED: dict[str, tuple[object, bytes]] = {}
+"""Modules beside scenarios, by name: their spec, which a reload renews, and what the file said."""
+
+
+def _refuse_stale(module: ModuleType, file: Path) -> None:
+    """Refuse a module whose file was changed after Python had imported it, as in a notebook.
+
+    Raises:
+        NotImported: it was; what would run is not what the file says.
+    """
+    spec, now = module.__spec__, file.read_bytes()
+    known, then = _IMPORTED.setdefault(module.__name__, (spec, now))
+    if known is not spec:
+        _IMPORTED[module.__name__] = (spec, now)
+    elif then != now:
+        raise NotImported(
+            f"was imported before {file} was changed; start Python anew, or call "
+            f"importlib.reload(sys.modules[{module.__name__!r}]) first"
+        )
 
 
 def is_code(text: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.tables import Cell, Table
+from simfl.runs.grouping import contents_of
 from simfl.runs.result import RunResult
 from simfl.scenario.place import flat
 
@@ -42,7 +43,7 @@ def origins(runs: Sequence[RunResult], groups: Groups) -> Origins:
     """Return how runs were made."""
     tables: list[tuple[str, Table | None]] = []
     if len(groups) > 1:
-        tables.append(_differences({name: _texts(own[0].scenario) for name, own in groups.items()}))
+        tables.append(_differences(_said({name: own[0] for name, own in groups.items()})))
     shown = list(groups.items())[:SCENARIOS]
     label = "Resolved scenario" + (" of {}" if len(groups) > 1 else "")
     scenarios = [(label.format(name), members[0].scenario_text) for name, members in shown]
@@ -55,6 +56,19 @@ def origins(runs: Sequence[RunResult], groups: Groups) -> Origins:
         scenarios,
         more,
     )
+
+
+def _said(runs: Mapping[str, RunResult]) -> dict[str, dict[str, str]]:
+    """Return what runs' scenarios say, and where files that they name had other contents."""
+    files = {name: contents_of(run) for name, run in runs.items()}
+    digests: dict[str, set[str]] = {}
+    for own in files.values():
+        for path, digest in own.items():
+            digests.setdefault(path, set()).add(digest)
+    return {
+        name: _texts(run.scenario) | {p: d for p, d in files[name].items() if len(digests[p]) > 1}
+        for name, run in runs.items()
+    }
 
 
 def _assumed(groups: Groups) -> list[str]:

@@ -63,6 +63,12 @@ class RunFiles:
         return read_json(self.folder / PROVENANCE)
 
     @cached_property
+    def contents(self) -> dict[str, str]:
+        """Digests of the files that its scenario names, by name (older runs: nothing)."""
+        files = self.provenance.get("files")
+        return {} if not isinstance(files, dict) else {k: str(v) for k, v in files.items()}
+
+    @cached_property
     def summary(self) -> dict[str, Any]:
         """Totals, targets and digests.
 

@@ -32,6 +32,7 @@ from simfl.runs.folder import (
     require_run,
     resuming,
 )
+from simfl.runs.inputs import contents
 from simfl.runs.lock import locked
 from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
 from simfl.scenario import Scenario
@@ -215,6 +216,7 @@ def _origins(
         "log_compressed": False,
         "forks": [*provenance["forks"], origin],
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
+        "files": contents(scenario),
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
 

@@ -13,9 +13,11 @@ from simfl.scenario.place import as_written, flat
 _STEP = re.compile(r"[.\[]")
 _SEED = re.compile(r"^seed: .*$", re.MULTILINE)
 _TIME_ONLY, _FORKED = "time only", "forked"
-_Made = tuple[bool, str, str]
+_Made = tuple[bool, str, str, tuple[tuple[str, str], ...]]
 _SHOWN = 2
 """Differences between scenarios that a name tells."""
+_DIGITS = 8
+"""Of a digest that is told."""
 
 
 def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
@@ -44,8 +46,9 @@ def by_variant(results: Iterable[RunResult]) -> dict[str, list[RunResult]]:
 
 
 def _made(run: RunResult) -> _Made:
-    """Return what all seeds of a variant share: whether they trained, scenario, past forks."""
-    return run.time_only, _SEED.sub("", run.scenario_text), _forks(run)
+    """Return what all seeds of a variant share: trained or not, scenario, past forks, files."""
+    files = tuple(sorted(run.contents.items()))
+    return run.time_only, _SEED.sub("", run.scenario_text), _forks(run), files
 
 
 def _forks(run: RunResult) -> str:
@@ -100,7 +103,12 @@ def _is_within(path: str, above: str) -> bool:
 def _facts(run: RunResult) -> dict[str, Any]:
     """Return the scenario of a run by path; what it names is not imported."""
     own = {path: value for path, value in flat(run.scenario).items() if path != "seed"}
-    return {_TIME_ONLY: run.time_only, _FORKED: _forks(run), **own}
+    return {_TIME_ONLY: run.time_only, _FORKED: _forks(run), **own, **contents_of(run)}
+
+
+def contents_of(run: RunResult) -> dict[str, str]:
+    """Return what a run's scenario does not tell of its files: a short digest of each."""
+    return {f"contents of {name}": digest[:_DIGITS] for name, digest in run.contents.items()}
 
 
 def _told(facts: Mapping[str, Any], differing: Sequence[str]) -> str:

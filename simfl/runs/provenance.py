@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from simfl.runs.inputs import contents
 from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.scenario.assumptions import assumptions
@@ -48,6 +49,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
             "processor": platform.machine(),
             "cores": os.cpu_count(),
         },
+        "files": contents(job.scenario),
         "scenario_sha256": hashlib.sha256(job.text.encode()).hexdigest(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }

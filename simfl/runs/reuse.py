@@ -29,6 +29,8 @@ from simfl.runs.folder import (
     write_json,
 )
 from simfl.runs.growing_file import PACKED
+from simfl.runs.inputs import changed
+from simfl.runs.job import Job
 from simfl.runs.lock import LOCK, locked
 from simfl.scenario.place import flat
 from simfl.scenario.scenario import Scenario
@@ -40,23 +42,23 @@ _SHOWN = 8
 """Differences between scenarios that are told."""
 
 
-def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
-    """Return whether the run in `folder` is kept: finished, or with `go_on` to be resumed.
+def keeps(job: Job, time_only: bool, go_on: bool) -> bool:
+    """Return whether the run in the folder of `job` is kept: finished, or to be resumed.
 
     Args:
-        folder: of a run to be done; it need not exist.
-        scenario: the resolved one.
+        job: to be done; its folder need not exist.
         time_only: no training.
         go_on: an interrupted run is resumed.
 
     Raises:
         InputError: what the folder holds would be lost, or another process works on it.
     """
+    folder = job.folder
     refuse_foreign(folder)
     refuse_torn(folder)
     if not is_run(folder):
         return False
-    if differing := differences(folder, scenario, time_only):
+    if differing := differences(folder, job.text, time_only) or _other_contents(job):
         raise InputError(
             f"{folder} holds the results of a different scenario:\n{differing}\n"
             "give --overwrite to replace them, or another --out or name"
@@ -71,6 +73,14 @@ def keeps(folder: Path, scenario: str, time_only: bool, go_on: bool) -> bool:
                 f"`{resuming(folder)}`, or give --overwrite or another --out"
             )
     return True
+
+
+def _other_contents(job: Job) -> str:
+    """Return which files a finished run of `job` read other contents of, for people."""
+    if not is_finished(job.folder):  # it goes on: what is replayed is compared with its log
+        return ""
+    names = changed(read_provenance(job.folder), job.scenario)
+    return "\n".join(f"  {name}: other contents there than now" for name in names)
 
 
 def _longer(folder: Path, differing: str) -> str:

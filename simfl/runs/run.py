@@ -1,24 +1,28 @@
 """Run a scenario, or go on with an interrupted run: what `simfl run` and `simfl resume` do."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from simfl.build.builder import Builder
 from simfl.core.blame import told_of_owner
 from simfl.errors import ComponentError, InputError, SimflError
 from simfl.runs.folder import (
+    PROVENANCE,
     SCENARIO,
     is_finished,
     is_run,
     read_provenance,
     remove_halves,
     require_run,
+    write_json,
 )
 from simfl.runs.forks import stages
+from simfl.runs.inputs import changed, contents
 from simfl.runs.job import Job
 from simfl.runs.lock import locked, refuse_locked
 from simfl.runs.many import Watch, do_all
@@ -155,7 +159,7 @@ def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reus
     if overwrite:
         refuse_foreign(job.folder)
         return False
-    kept = keeps(job.folder, job.text, options.time_only, go_on)
+    kept = keeps(job, options.time_only, go_on)
     if kept and tell_reuse and is_finished(job.folder):
         _LOG.warning(
             "%s holds this very run, finished%s: its results are reused; --overwrite computes them "
@@ -243,7 +247,18 @@ def resume(
         forks = [(at_s, builder.under(stage)) for at_s, stage in later]
         with locked(folder):
             remove_halves(folder)
+            _tell_changed(folder, recorded, forks[-1][1].scenario if forks else scenario)
             return simulate(folder, builder, listeners, every_s, reporter, forks)
+
+
+def _tell_changed(folder: Path, recorded: Mapping[str, Any], scenario: Scenario) -> None:
+    """Tell of files that are others now than when the run in `folder` was begun; note them."""
+    if names := changed(recorded, scenario):
+        _LOG.warning(
+            "%s seed %s: changed since it was begun: %s; what is replayed is compared with its log",
+            recorded["variant"], recorded["seed"], ", ".join(names),
+        )  # fmt: skip
+        write_json(folder / PROVENANCE, {**recorded, "files": contents(scenario)})
 
 
 def builder_of(scenario: Scenario, options: Options, executor: Executor) -> Builder:

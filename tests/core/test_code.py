@@ -1,5 +1,6 @@
 """Modules that scenarios name: found beside them, imported only if that is allowed."""
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -64,6 +65,25 @@ def test_a_module_that_is_a_link_is_no_other_module(
     (tmp_path / "here/linked_code.py").symlink_to(tmp_path / "elsewhere/linked_code.py")
     (tmp_path / "here/s.yaml").write_text(TEXT.format("linked_code:Mine"))
     assert type(Scenario.load(tmp_path / "here/s.yaml").selection).__name__ == "Mine"
+
+
+def test_a_module_that_was_changed_since_its_import_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a notebook the old selector ran, whatever its file said by then."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "edited_code", raising=False)
+    (tmp_path / "edited_code.py").write_text(MINE)
+    (tmp_path / "s.yaml").write_text(TEXT.format("edited_code.py:Mine"))
+    before = Scenario.load(tmp_path / "s.yaml").selection
+    (tmp_path / "edited_code.py").write_text(f"{MINE}    def late(self):\n        return True\n")
+    with pytest.raises(
+        ScenarioError, match=r"imported before .*edited_code\.py was changed.*reload"
+    ):
+        Scenario.load(tmp_path / "s.yaml")
+    importlib.reload(sys.modules["edited_code"])
+    after = Scenario.load(tmp_path / "s.yaml").selection
+    assert (hasattr(before, "late"), hasattr(after, "late")) == (False, True)
 
 
 def test_another_module_of_that_name_is_not_taken(

@@ -1,0 +1,96 @@
+"""What a run rests on beside its scenario: the files and the code that it names, by contents.
+
+A selector of the user's own is changed and run again: the scenario says the same, the result would
+be another.  So a run's provenance has a digest of each such file.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+from simfl.core.code import is_code
+from simfl.scenario.document import file_names
+from simfl.scenario.scenario import Scenario
+
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def contents(scenario: Scenario) -> dict[str, str]:
+    """Return the SHA-256 of each file that `scenario` names, in the order of their names.
+
+    They are called as they are written, modules as the file that they lie in.  With a module come
+    those beside it that were imported.  Of a folder it is that of its files' names and sizes.
+    What can't be read, and what is installed, is left out.
+    """
+    root = scenario.root.resolve()
+    named = set(file_names(scenario.to_dict()))
+    files = {name: root / name for name in named if not is_code(name)}
+    modules = [file for name in named if is_code(name) if (file := _module(root, name)) is not None]
+    for file in modules:
+        files |= {_called(path, root): path for path in (file, *_imported_beside(file))}
+    digests = {name: _digest_of(files[name]) for name in sorted(files)}
+    return {name: digest for name, digest in digests.items() if digest}
+
+
+def changed(recorded: Mapping[str, Any], scenario: Scenario) -> list[str]:
+    """Return which files have other contents now than when a run of `scenario` was begun.
+
+    Args:
+        recorded: the run's provenance; one that is older than these digests says nothing.
+        scenario: of the run.
+    """
+    then = recorded.get("files")
+    if not isinstance(then, Mapping):
+        return []
+    now = contents(scenario)
+    return [name for name in now if name in then and then[name] != now[name]]
+
+
+def _module(root: Path, name: str) -> Path | None:
+    """Return the file of ``path.py:Class`` or ``module:Class`` beside a scenario, if it is one."""
+    module = name.partition(":")[0]
+    if module.endswith(".py"):
+        candidates = [(root / module).resolve()]
+    else:
+        stem = root.joinpath(*module.split("."))
+        candidates = [stem / "__init__.py", stem.with_suffix(".py")]
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def _imported_beside(file: Path) -> Iterator[Path]:
+    for name, module in list(sys.modules.items()):
+        if name == "__main__" or name.partition(".")[0] == "simfl":
+            continue
+        if source := getattr(module, "__file__", None):
+            path = Path(source).resolve()
+            if path.is_relative_to(file.parent) and not {*_INSTALLED} & {*path.parts}:
+                yield path
+
+
+def _called(file: Path, root: Path) -> str:
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
+
+
+def _digest_of(path: Path) -> str:
+    """Return the digest of a file or folder ("": there is nothing that can be read)."""
+    try:
+        if path.is_dir():
+            below = sorted(file for file in path.rglob("*") if file.is_file())
+            listed = [
+                f"{file.relative_to(path).as_posix()}\t{file.stat().st_size}\n" for file in below
+            ]
+            return sha256("".join(listed).encode()).hexdigest()
+        told = path.stat()
+        return _digest(path, told.st_mtime_ns, told.st_size)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=256)
+def _digest(file: Path, _changed_ns: int, _bytes: int) -> str:
+    """Return the digest of a file, read once for all runs of a study."""
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()

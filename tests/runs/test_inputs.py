@@ -1,0 +1,106 @@
+"""What a scenario names is known by its contents: another selector, other data, other results."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simfl import Scenario, load, run
+from simfl.errors import InputError
+from simfl.report import write_report
+from simfl.runs.find import find_runs
+from simfl.runs.folder import PROVENANCE, SUMMARY
+from simfl.runs.forks import fork
+from simfl.runs.grouping import by_variant
+from simfl.runs.options import Options
+from simfl.runs.run import resume
+from tests.tiny import TINY
+
+SELECTOR = """from simfl.components.selectors.base import Selector
+import {helper}
+
+class First(Selector):
+    def select(self, view, reports, k, rng):
+        return view.available[:k]
+"""
+SESSIONS = "device,start_s,end_s\na,0,90000\n"
+CLOCK = Options(time_only=True)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Iterator[Scenario]:
+    """A scenario with a selector and sessions of the user's own; a module beside is not used."""
+    name = f"first_{tmp_path.name}".replace("-", "_")
+    for module, text in {
+        name: SELECTOR.format(helper=f"{name}_helper"), f"{name}_helper": "", "plots": "",
+    }.items():  # fmt: skip
+        (tmp_path / f"{module}.py").write_text(text)
+    (tmp_path / "sessions.csv").write_text(SESSIONS)
+    availability = {"name": "trace", "file": "sessions.csv", "shift": False}
+    fleet = {**TINY["fleet"], "availability": availability}
+    data = TINY | {"fleet": fleet, "selection": f"{name}.py:First"}
+    path = list(sys.path)
+    yield Scenario.from_dict(data, folder=tmp_path)
+    sys.path[:] = path
+    for module in (name, f"{name}_helper"):
+        sys.modules.pop(module, None)
+
+
+def test_files_are_known_by_their_contents(scenario: Scenario, tmp_path: Path) -> None:
+    [result] = run(scenario, tmp_path / "o", CLOCK)
+    stem = next(tmp_path.glob("first_*_helper.py")).name.removesuffix("_helper.py")
+    assert list(result.contents) == [f"{stem}.py", f"{stem}_helper.py", "sessions.csv"]
+    assert all(len(digest) == 64 for digest in result.contents.values())
+    forked = fork(result.folder, 1.0, ["rounds.clients=2"], None, overwrite=False)
+    assert load(forked).contents == result.contents
+
+
+@pytest.mark.parametrize("what", ["sessions.csv", "first_*_helper.py"])
+def test_results_of_other_contents_are_not_reused(
+    scenario: Scenario, tmp_path: Path, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A selector was changed and run again: the old results came back, as "this very run"."""
+    run(scenario, tmp_path / "o", CLOCK)
+    run(scenario, tmp_path / "o", CLOCK)
+    assert "holds this very run" in caplog.text
+    [file] = tmp_path.glob(what)
+    file.write_text(file.read_text() + "\n")
+    with pytest.raises(InputError, match=rf"{file.name}: other contents there than now\ngive --ov"):
+        run(scenario, tmp_path / "o", CLOCK)
+    run(scenario, tmp_path / "o", CLOCK, overwrite=True)
+    run(scenario, tmp_path / "o", CLOCK)
+
+
+def test_a_run_that_goes_on_with_other_contents_says_so(
+    scenario: Scenario, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    [result] = run(scenario, tmp_path / "o", CLOCK)
+    before = result.contents["sessions.csv"]
+    (result.folder / SUMMARY).unlink()
+    (tmp_path / "sessions.csv").write_text(SESSIONS + "\n")
+    with caplog.at_level(logging.WARNING):
+        again = resume(result.folder)
+    assert "default seed 0: changed since it was begun: sessions.csv; what is" in caplog.text
+    assert again.contents["sessions.csv"] != before
+    run(scenario, tmp_path / "o", CLOCK)
+
+
+def test_runs_of_other_contents_are_told_apart(scenario: Scenario, tmp_path: Path) -> None:
+    """Seeds of the old selector and of the new one were one variant."""
+    run(scenario, tmp_path / "o", CLOCK, seeds=[0])
+    (tmp_path / "sessions.csv").write_text(SESSIONS + "b,0,9000\n")
+    run(scenario, tmp_path / "o", CLOCK, seeds=[1])
+    runs = find_runs([tmp_path / "o"])
+    groups = by_variant(runs)
+    assert len(groups) == 2
+    assert all(name.startswith("default (contents of sessions.csv ") for name in groups)
+    page = write_report(runs, tmp_path / "page.html").read_text()
+    assert "<code>contents of sessions.csv</code>" in page
+    provenance = runs[0].folder / PROVENANCE
+    older = {k: v for k, v in json.loads(provenance.read_text()).items() if k != "files"}
+    provenance.write_text(json.dumps(older))
+    assert list(by_variant(find_runs([tmp_path / "o"]))) == ["default"]
+    run(scenario, tmp_path / "o", CLOCK, seeds=[0])  # of an older run nothing is known
