@@ -245,13 +245,18 @@ def _durations(groups: Groups) -> list[str]:
     }
     if len(means) == 1:
         return [_one_duration([run for run in all_runs(groups) if run.n_rounds])]
-    ranked = sorted(means.items(), key=lambda pair: pair[1])
-    fastest, best = ranked[0]
-    sentences = [f"{fastest} has the shortest rounds: {formats.duration(best)} in the mean."]
-    slowest, most = ranked[-1]
-    if best > 0:
-        ratio = formats.times(most / best)
-        sentences.append(f"{slowest} takes {formats.duration(most)} ({ratio} as long).")
+    named: dict[str, list[str]] = {}  # by what is told: nobody is ahead by less than that
+    for name, mean_s in sorted(means.items(), key=lambda pair: pair[1]):
+        named.setdefault(formats.duration(mean_s), []).append(name)
+    told = list(named)
+    fastest, slowest = (formats.listed(named[text], FEW) for text in (told[0], told[-1]))
+    if len(told) == 1:
+        return [f"Rounds take {told[0]} in the mean, with {fastest}."]
+    verbs = [("has", "takes") if len(named[text]) == 1 else ("have", "take") for text in told]
+    sentences = [f"{fastest} {verbs[0][0]} the shortest rounds: {told[0]} in the mean."]
+    if (best := min(means.values())) > 0:
+        ratio = formats.times(max(means.values()) / best)
+        sentences.append(f"{slowest} {verbs[-1][1]} {told[-1]} ({ratio} as long).")
     return sentences
 
 

@@ -353,6 +353,24 @@ def test_time_before_and_between_rounds_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_nobody_has_the_shortest_rounds_by_coming_first(tmp_path: Path) -> None:
+    """Of two deadlines that nobody ever met, the first was said to be the faster."""
+    compute = {"distribution": "uniform", "min": "10 samples/s", "max": "90 samples/s"}
+    variants = {
+        name: {"rounds.policy.deadline": deadline, "rounds.policy.over_select": share}
+        for name, deadline, share in (
+            ("a", "900 s", 1), ("b", "800 s", 2), ("c", "900 s", 2), ("d", "800 s", 1),
+        )
+    }  # fmt: skip
+    data = TINY | {"fleet": {"count": 8, "compute": compute}, "variants": variants}
+    runs = by_variant(run(Scenario.from_dict(data), tmp_path, Options(time_only=True)))
+    first, second = words.headline(runs)
+    assert first.startswith("b and c have the shortest rounds: ")
+    assert second.startswith("a and d take ")
+    alone = words.headline({name: runs[name] for name in "ad"})
+    assert [sentence.partition(" in ")[2] for sentence in alone] == ["the mean, with a and d."]
+
+
 def _luminance(colour: str) -> float:
     """Return the relative luminance of `#rrggbb` (WCAG 2.2)."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
