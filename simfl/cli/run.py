@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from simfl.runs.result import RunResult
 
+LISTED = 20
+"""Run folders that have a line each."""
+
 
 @app.command("run")
 def run_command(
@@ -88,12 +91,12 @@ def show(
 
         with shared.afterwards(f"the runs are done, `simfl report {quote(str(top))}` tells"):
             page = write_reports(results, top)
-    _tell(results, quiet, as_json)
+    _tell(results, top, quiet, as_json)
     if page is not None and not (quiet or as_json):
         typer.echo(f"\nReport: {page}")
 
 
-def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
+def _tell(results: "Sequence[RunResult]", top: Path, quiet: bool, as_json: bool) -> None:
     """Print what came of some runs."""
     from simfl.report.comparison_forms import render
     from simfl.runs.compare import compare
@@ -112,6 +115,9 @@ def _tell(results: "Sequence[RunResult]", quiet: bool, as_json: bool) -> None:
         _tell_short_rounds(results)
         if any(result.oracle for result in results):
             typer.echo("A selector was an ORACLE: it saw what no server can know.")
+        if len(results) > LISTED:
+            typer.echo(f"\nRun folders: {len(results)} below {top}")
+            return
         typer.echo("\nRun folders:")
         for result in results:
             typer.echo(f"  {result.folder}")

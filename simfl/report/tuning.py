@@ -22,6 +22,8 @@ from simfl.scenario.place import as_written
 from simfl.scenario.tune import Range
 
 PAGE = "tuning.html"
+NAMED = 3
+"""Trials that a sentence names beside the best."""
 STATES: Mapping[str, tuple[str, str]] = {
     "done": ("o-arrived", "within all limits"),
     "over a limit": ("o-late", "over a limit"),
@@ -74,7 +76,9 @@ def answer(tuning: Tuning) -> list[str]:
     what = (
         "Most accuracy" if tuning.spec.measured == "accuracy" else f"Least {tuning.spec.objective}"
     )
-    return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}.", tried]
+    level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
+    alike = f"; {formats.listed(level, NAMED)} came to as much" if level else ""
+    return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}.", tried]
 
 
 def value_text(tuning: Tuning, trial: Trial) -> str:

@@ -61,6 +61,13 @@ class TestOutput:
         assert "virtual" not in out
         assert "never computed" not in out  # nothing was
 
+    def test_many_folders_do_not_push_the_table_away(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run(file, "--out", "o", "--seeds", "0-20", "--set", "rounds.stop.rounds=1", "--no-report")
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[-1] == "Run folders: 21 below o"
+
     def test_rounds_that_ran_short_are_told(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -16,7 +16,7 @@ import pytest
 from simfl import run
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
-from simfl.report.tuning import over_limits, page
+from simfl.report.tuning import answer, over_limits, page
 from simfl.runs.find import find_runs
 from simfl.runs.options import Options
 from simfl.runs.trials import Tuning
@@ -101,6 +101,13 @@ class TestWhatIsBest:
         assert medians[best.parameters["rounds.clients"]] == best.cost
 
     @pytest.mark.slow
+    def test_trials_that_come_to_as_much_are_told(self, tmp_path: Path) -> None:
+        """The first of them was said to be best, as if the others were behind."""
+        choices = {"rounds.policy.deadline": ["800 s", "900 s"]}
+        tuning = timed(tmp_path, {**CLOCK, "parameters": choices})
+        first, second = (trial.name for trial in tuning.trials)
+        assert answer(tuning)[0].endswith(f", by {first}; {second} came to as much.")
+
     def test_what_is_over_a_limit_is_not_best(self, tmp_path: Path) -> None:
         free = timed(tmp_path / "free")
         assert free.best is not None
