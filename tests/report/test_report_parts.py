@@ -15,6 +15,7 @@ from simfl.report import formats, measures, words
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.charts.anatomy import CSS as ANATOMY_CSS
+from simfl.report.charts.base import by_name
 from simfl.report.charts.costs import BYTE_CSS, bytes_by_purpose
 from simfl.report.plot import COLOURS
 from simfl.report.results import results
@@ -180,6 +181,15 @@ def test_long_names_leave_room_for_bars_and_stay_in_their_pictures(tmp_path: Pat
         assert len(set(written)) == len(names)
         assert max(map(len, written)) <= curves.HEADING
         assert int(drawing.svg.split('width="')[1].split('"')[0]) < 700
+
+
+def test_words_above_a_chart_do_not_list_thirty_variants(tmp_path: Path) -> None:
+    values = {f"v{n}": n / 100 for n in range(30)}
+    assert by_name(values, formats.percent) == "0.0% (v0) to 29.0% (v29)"
+    runs = {f"v{n}": [made_run(tmp_path, f"v{n}", 0, [0.5])] for n in range(30)}
+    drawing = bytes_by_purpose(runs)
+    assert drawing is not None
+    assert drawing.about == "Wasted: 0.0%."
 
 
 def test_pages_of_sweeps_grow_with_their_variants(tmp_path: Path) -> None:

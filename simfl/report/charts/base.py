@@ -1,7 +1,7 @@
 """What charts share: a picture with its words, one colour per variant, scales that suit."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -82,6 +82,21 @@ def styled_runs(groups: Groups) -> list[tuple[str, str, RunResult]]:
         for i, (name, runs) in enumerate(groups.items())
         for run in runs
     ]
+
+
+def by_name(values: Mapping[str, float], text: Callable[[float], str]) -> str:
+    """Return what each variant has, in a few words: of many the least and the most.
+
+    >>> by_name({"a": 1, "b": 2}, str), by_name({"a": 1, "b": 1}, str)
+    ('a 1; b 2', '1')
+    """
+    told = {name: text(value) for name, value in values.items()}
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    if len(told) <= COLOURS:
+        return "; ".join(f"{name} {words}" for name, words in told.items())
+    least, most = min(values, key=lambda name: values[name]), max(values, key=lambda n: values[n])
+    return f"{told[least]} ({least}) to {told[most]} ({most})"
 
 
 def mean(values: Sequence[float]) -> float:

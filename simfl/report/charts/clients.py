@@ -8,7 +8,17 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
-from simfl.report.charts.base import Drawing, Groups, Rows, colour, legend, mean, scale, styled_runs
+from simfl.report.charts.base import (
+    Drawing,
+    Groups,
+    Rows,
+    by_name,
+    colour,
+    legend,
+    mean,
+    scale,
+    styled_runs,
+)
 from simfl.report.svg import Plot
 from simfl.runs.result import RunResult
 
@@ -36,10 +46,8 @@ def participation(groups: Groups) -> Drawing | None:
         stairs = np.repeat(heights[::-1], 2)
         edges = np.repeat(np.cumsum([0, *devices_each[::-1]]), 2)[1:-1]
         plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {formats.ratio(run.gini)}")
-    ginis = "; ".join(
-        (f"{name} " if len(groups) > 1 else "") + formats.ratio(mean([run.gini for run in members]))
-        for name, members in groups.items()
-    )
+    means = {name: mean([run.gini for run in members]) for name, members in groups.items()}
+    ginis = by_name(means, formats.ratio)
     about = f"Flat means that everybody is heard equally. Gini coefficient: {ginis}."
     return Drawing(
         "Who was heard how often", about, str(plot), legend(groups), table=_heard(groups)

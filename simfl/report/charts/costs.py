@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, Unit, linear
-from simfl.report.charts.base import Drawing, Groups, bars, mean
+from simfl.report.charts.base import Drawing, Groups, bars, by_name, mean
 
 BYTE_CSS = ("p-model", "p-update", "p-probe", "p-model wasted", "p-update wasted")
 LABELS = {"bytes": "bytes moved", "energy_j": "energy"}
@@ -59,11 +59,7 @@ def _purposes(
         / (math.fsum(part.values()) or 1)
         for name, part in parts.items()
     }
-    shares = [
-        (f"{name} " if len(parts) > 1 else "") + formats.percent(value)
-        for name, value in wasted.items()
-    ]
-    about = f"Wasted: {'; '.join(shares)}."
+    about = f"Wasted: {by_name(wasted, formats.percent)}."
     return bars(
         title,
         about,
