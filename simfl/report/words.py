@@ -106,10 +106,12 @@ def _best_accuracy(groups: Groups) -> str:
         for name, runs in groups.items()
     }
     means = {name: math.fsum(values) / len(values) for name, values in best.items() if values}
-    name = max(means, key=lambda name: means[name])
-    seeds = len(best[name])
-    about = ([name] if len(groups) > 1 else []) + ([f"mean of {seeds} seeds"] if seeds > 1 else [])
-    return formats.percent(means[name]) + (f" ({', '.join(about)})" if about else "")
+    most = max(means.values())
+    names = [name for name, mean in means.items() if mean == most]
+    seeds = {len(best[name]) for name in names}
+    about = [formats.listed(names, FEW)] if len(groups) > 1 else []
+    about += [f"mean of {min(seeds)} seeds"] if len(seeds) == 1 and min(seeds) > 1 else []
+    return formats.percent(most) + (f" ({', '.join(about)})" if about else "")
 
 
 def _is_tie(standing: Standing, first: Standing) -> bool:

@@ -76,6 +76,8 @@ def _told(error: yaml.MarkedYAMLError, text: str, lines: bool) -> str:
     what = " ".join(part for part in (context, error.problem) if part)
     if mark and text[mark.index : mark.index + 1] == "\t":
         return f"{what}; indent with spaces"
+    if mark and "flow mapping" in str(error.context) and text[mark.index : mark.index + 1] == "[":
+        return f"{what}; between braces a path with brackets stands in quotes: 'fleet[0].compute'"
     if "block" in str(error.context):
         return f"{what}; compare its indentation, and its '-' if any, with the lines before it"
     if "mapping values" in str(error.problem):

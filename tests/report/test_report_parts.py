@@ -295,6 +295,8 @@ def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
             made_run(tmp_path, name, seed, [accuracy, 0.1], targets=())
     groups = by_variant(find_runs([tmp_path]))
     assert words.headline(groups) == ["The best accuracy was 80.0% (steady, mean of 2 seeds)."]
+    both = {"a": groups["steady"], "b": groups["steady"]}
+    assert words.headline(both) == ["The best accuracy was 80.0% (a and b, mean of 2 seeds)."]
     alone = {"lucky": [run for run in groups["lucky"] if run.seed == 1]}
     assert words.headline(alone) == ["The best accuracy was 90.0%."]
 

@@ -92,6 +92,7 @@ HOSTILE = {
     "number as a key": ("!!int 5: 1", "s.yaml:1:1: expected text as a key"),
     "no such anchor": ("a: *b", "s.yaml:1:4: is no valid YAML: found undefined alias 'b'"),
     "itself": ("a: &b\n  c: *b", "s.yaml:2:6: a.c: refers to itself"),
+    "path between braces": ("v: {fleet[0].x: 1}", "brackets stands in quotes: 'fleet[0].compute'"),
     "control character": ("a: 1\nb: 'x\x07'", "s.yaml:2:6: is no valid YAML: unacceptable char"),
     "surrogate": ("a: \ud800", "s.yaml:1:4: is no valid YAML: unacceptable character U+D800"),
     "no character": (r'a: "\U00110000"', "is no valid YAML"),
