@@ -1,9 +1,10 @@
 """Forks: from an instant on they go by other rules than the run that they come from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simfl.report import formats
+from simfl.runs.grouping import only_longer
 from simfl.runs.result import RunResult
 
 LINES = 4
@@ -17,8 +18,7 @@ def told(runs: Sequence[RunResult]) -> list[str]:
     several = len({run.variant for run in runs}) > 1
     lines = list(
         dict.fromkeys(
-            f"{f'{run.variant}: fork' if several else 'Fork'} of {fork['variant']}, from "
-            f"{formats.duration(fork['at_s'])} on: {', '.join(fork['set']) or 'nothing changed'}."
+            f"{f'{run.variant}: fork' if several else 'Fork'} of {fork['variant']}, {_how(fork)}."
             for run in runs
             for fork in _forks(run)
         )
@@ -29,8 +29,16 @@ def told(runs: Sequence[RunResult]) -> list[str]:
 
 def instants_s(runs: Sequence[RunResult]) -> list[float]:
     """Return when forks began, to be marked on curves over virtual time; [] where it was often."""
-    instants = sorted({float(fork["at_s"]) for run in runs for fork in _forks(run)})
+    forks = [fork for run in runs for fork in _forks(run) if not only_longer(fork)]
+    instants = sorted({float(fork["at_s"]) for fork in forks})
     return instants if len(instants) <= MARKS else []
+
+
+def _how(fork: Mapping[str, Any]) -> str:
+    changes = ", ".join(fork["set"])
+    if changes and only_longer(fork):  # each seed from just before its own end
+        return f"gone on with: {changes}"
+    return f"from {formats.duration(fork['at_s'])} on: {changes or 'nothing changed'}"
 
 
 def _forks(run: RunResult) -> Iterator[dict[str, Any]]:

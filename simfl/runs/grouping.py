@@ -52,9 +52,19 @@ def _made(run: RunResult) -> _Made:
 
 
 def _forks(run: RunResult) -> str:
-    """Return when a run was forked, and to what."""
-    forks = run.provenance.get("forks", [])
+    """Return when a run was forked, and to what; one that was only made longer is no other."""
+    forks = [fork for fork in run.provenance.get("forks", []) if not only_longer(fork)]
     return ", ".join(f"at {fork['at_s']:g} s ({' '.join(fork.get('set', []))})" for fork in forks)
+
+
+def only_longer(fork: Mapping[str, Any]) -> bool:
+    """Whether a fork changes no more than when the run ends: then it is the run that was longer.
+
+    Args:
+        fork: as provenance has it.
+    """
+    paths = [str(change).partition("=")[0].strip() for change in fork.get("set", [])]
+    return all(path == "rounds.stop" or path.startswith("rounds.stop.") for path in paths)
 
 
 def _differences(runs: Sequence[RunResult]) -> dict[_Made, str]:

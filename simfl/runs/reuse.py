@@ -89,7 +89,7 @@ def _longer(folder: Path, differing: str) -> str:
         return ""
     return (
         f"; to run it for longer, go on from just before its end: `simfl fork "
-        f"{quote(str(folder))} --at end --set rounds.stop...`"
+        f"{quote(str(folder))} --at end --set rounds.stop...`, and so each other run"
     )
 
 

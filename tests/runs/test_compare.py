@@ -13,6 +13,7 @@ import pytest
 
 from simfl import run
 from simfl.errors import InputError
+from simfl.report import forked
 from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
 from simfl.report.width import PIPED
@@ -247,6 +248,19 @@ def test_scenarios_that_differ_in_much_or_were_forked_stay_apart(tmp_path: Path)
         (made.folder / "provenance.json").write_text(json.dumps(provenance))
     names = list(by_variant(_runs(tmp_path / "forked")))
     assert names == ["v (not forked)", "v (forked at 4 s)", "v (forked at 6 s)"]
+
+
+def test_seeds_that_were_only_made_longer_are_one_variant(tmp_path: Path) -> None:
+    """Each goes on from just before its own end: they were a variant each, `(forked at 9 s)`."""
+    for seed, at_s in enumerate([9.0, 8.0]):
+        made = made_run(tmp_path, "longer", seed, [0.5])
+        forks = [{"variant": "v", "at_s": at_s, "set": ["rounds.stop.rounds=9"]}]
+        provenance = {"variant": "longer", "seed": seed, "forks": forks}
+        (made.folder / "provenance.json").write_text(json.dumps(provenance))
+    runs = _runs(tmp_path)
+    assert {name: len(seeds) for name, seeds in by_variant(runs).items()} == {"longer": 2}
+    assert forked.told(runs) == ["Fork of v, gone on with: rounds.stop.rounds=9."]
+    assert forked.instants_s(runs) == []
 
 
 @pytest.mark.parametrize(
