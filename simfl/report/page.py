@@ -20,6 +20,7 @@ from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
 from simfl.report.devices import Devices
 from simfl.report.factors import factors
+from simfl.report.fleet_groups import by_group
 from simfl.report.notes import notes
 from simfl.report.origins import origins
 from simfl.report.results import results
@@ -187,9 +188,18 @@ def _sections(groups: Groups) -> list[Section]:
             _clients(told),
         ),
         Section(
-            "Costs", _without_none(costs.bytes_by_purpose(told), costs.energy_by_purpose(told))
+            "Costs",
+            _without_none(costs.bytes_by_purpose(told), costs.energy_by_purpose(told)),
+            _costs(told),
         ),
     ]
+
+
+def _costs(groups: Groups) -> list[tuple[str, Table]]:
+    """Return what each group of the fleet cost, for one run."""
+    runs = all_runs(groups)
+    table = by_group(runs[0]) if len(runs) == 1 else None
+    return [] if table is None else [table]
 
 
 def _without_none(*drawings: Drawing | None) -> list[Drawing]:

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from simfl import run
+from simfl.report import write_report
 from simfl.report.devices import Devices
+from simfl.report.fleet_groups import by_group
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
 from simfl.scenario import Scenario
@@ -34,3 +38,32 @@ def test_the_last_of_a_round_is_who_its_row_says(tmp_path: Path) -> None:
     expected = [int(arrived[arrived["upload_end_s"] == s]["client"].iloc[-1]) for s in last_s]
     counted = dict(zip(devices.ids.tolist(), devices.last.tolist(), strict=True))
     assert {c: n for c, n in counted.items() if n} == {c: expected.count(c) for c in expected}
+
+
+def test_each_group_of_the_fleet_has_what_it_came_to_and_cost(tmp_path: Path) -> None:
+    fleet = [
+        {"name": "slow", "count": 4, "compute": "9 samples/s", "power": {"compute": "2 W"}},
+        {"name": "fast", "count": 4, "compute": "900 samples/s"},
+    ]
+    data = {**TINY, "fleet": fleet, "rounds": {"clients": 4, "stop": {"rounds": 9}}}
+    changes = ["rounds.policy.deadline=5 s"]
+    [result] = run(Scenario.from_dict(data, overrides=changes), tmp_path, Options(time_only=True))
+    told = by_group(result)
+    assert told is not None
+    assert [row[0].text for row in told[1].rows] == ["slow", "fast"]  # as in the scenario
+    for row in told[1].rows:
+        own = result.clients[result.clients["group"] == row[0].text]
+        taken = (own["upload_end_s"] - own["selected_s"])[own["outcome"] == "arrived"]
+        cells = dict(zip(told[1].heads, row, strict=True))
+        assert cells["participations"].sort == len(own)
+        assert cells["devices asked"].sort == own["client"].nunique()
+        assert cells["counted"].sort == len(taken) / len(own)
+        assert cells["bytes"].sort == (own["download_bytes"] + own["upload_bytes"]).sum()
+        if len(taken):
+            assert cells["95% within"].sort == pytest.approx(taken.quantile(0.95))
+        unknown = row[0].text == "fast"
+        assert cells["energy at work"].text == "–" if unknown else cells["energy at work"].sort
+    [alone] = run(Scenario.from_dict(TINY), tmp_path / "alone", Options(time_only=True))
+    assert by_group(alone) is None
+    page = write_report([result], tmp_path / "page.html").read_text()
+    assert "By group of the fleet" in page

@@ -1,0 +1,52 @@
+"""What participations of each group of the fleet came to and cost, in one run."""
+
+import numpy as np
+
+from simfl.report import formats
+from simfl.report.tables import Cell, Table
+from simfl.runs.result import RunResult
+
+LATE = 0.95
+"""The quantile of times that is told beside the median."""
+
+
+def by_group(run: RunResult) -> tuple[str, Table] | None:
+    """Return a row per group whose devices were asked, and what is said before it.
+
+    None: there are not two of them.
+    """
+    of_each = run.part("group")
+    asked_at_all = set(np.unique(of_each).tolist())
+    groups = [name for name, _ in run.groups if name in asked_at_all]
+    if len(groups) < 2:
+        return None
+    moved = run.part("download_bytes") + run.part("upload_bytes")
+    heads = ["group", "devices asked", "participations", "counted", "median time", "95% within"]
+    rows = []
+    for group in groups:
+        own = of_each == group
+        took_s = run.durations_s[own & run.used]
+        asked, counted = int(own.sum()), len(took_s)
+        cells = [
+            Cell(group),
+            _count(len(np.unique(run.part("client")[own]))),
+            _count(asked),
+            Cell(formats.percent(counted / asked), sort=counted / asked),
+            *(_time(float(np.quantile(took_s, q)) if counted else np.nan) for q in (0.5, LATE)),
+            Cell(formats.size(float(moved[own].sum())), sort=float(moved[own].sum())),
+        ]
+        if run.powered:
+            known = np.nan if group in run.unpowered else float(run.part("energy_j")[own].sum())
+            cells.append(Cell(formats.energy(known), sort=known))
+        rows.append(cells)
+    heads += ["bytes", *(["energy at work"] if run.powered else [])]
+    about = "By group of the fleet; times are from selection to arrival, of updates that counted."
+    return about, Table(heads, rows)
+
+
+def _count(number: int) -> Cell:
+    return Cell(f"{number:,}", sort=float(number))
+
+
+def _time(seconds: float) -> Cell:
+    return Cell(formats.duration(seconds), sort=seconds)
