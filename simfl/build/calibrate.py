@@ -167,6 +167,15 @@ def left_out(table: pd.DataFrame) -> list[str]:
     return [f"{_place(rows)}{why}" for rows, why in lacking if why]
 
 
+def without_latency(table: pd.DataFrame) -> list[str]:
+    """Return the clients whose latency can't be told from their rates: what was given is taken."""
+    return [
+        client
+        for client, _, rows in _clients(table)
+        if not _lacks(client, rows) and not any(_varies(bits) for bits, _ in _moved(rows).values())
+    ]
+
+
 def _clients(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     for (group, client), rows in table.groupby(["group", "client"], sort=False):
         yield str(client), str(group), rows
@@ -217,8 +226,8 @@ def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
     return 0.0, float(np.median(seconds / sizes))
 
 
-def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, dict[str, Floats]]:
-    """Return the latency, the seconds per bit each way, and the relative errors by phase."""
+def _moved(rows: pd.DataFrame) -> dict[str, tuple[Floats, Floats]]:
+    """Return the bits and the seconds of the transfers that ended, by way."""
     moved = {}
     for phase in ("download", "upload"):
         ended = rows[rows[f"{phase}_s"].notna()]
@@ -226,6 +235,12 @@ def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, d
             8 * ended[f"{phase}_bytes"].to_numpy(float),
             ended[f"{phase}_s"].to_numpy(float),
         )
+    return moved
+
+
+def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, dict[str, Floats]]:
+    """Return the latency, the seconds per bit each way, and the relative errors by phase."""
+    moved = _moved(rows)
     (down, down_s), (up, up_s) = moved.values()
     if _varies(down) or _varies(up):
         ones = np.ones(len(down) + len(up))

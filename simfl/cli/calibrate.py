@@ -39,7 +39,7 @@ def calibrate_command(
 
     import yaml
 
-    from simfl.build.calibrate import calibrated, fleet, left_out, measurements
+    from simfl.build.calibrate import calibrated, fleet, left_out, measurements, without_latency
     from simfl.core.files import require_folder_of, write_output
     from simfl.errors import InputError
     from simfl.report import calibration_picture
@@ -62,6 +62,11 @@ def calibrate_command(
         typer.echo(_line(device))
     for why in left_out(table):
         typer.echo(f"left out: {why}")
+    if alike := without_latency(table):
+        typer.echo(
+            f"latency: not measured of {len(alike)} of {len(devices)} devices, whose messages are "
+            f"all of one size; {latency} is assumed (--latency)"
+        )
     text = f"# simfl calibrate {file.name}\n" + yaml.safe_dump(
         {"fleet": groups}, sort_keys=False, default_flow_style=None, width=math.inf
     )

@@ -311,6 +311,19 @@ def test_the_command_writes_a_fleet_that_a_scenario_takes(
     assert "can't read" in capsys.readouterr().err
 
 
+def test_a_latency_that_was_not_measured_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It stood among the measured numbers, as 0."""
+    path = tmp_path / "pilot.csv"
+    for rows, told in ((slice(None, None, 2), True), (slice(None), False)):
+        table = pilot({**PHONE, "constant": 0.0}, 31, np.random.default_rng(2), turn=0).iloc[rows]
+        table.to_csv(path, index=False)
+        assert main(["calibrate", str(path), "--latency", "9 ms"]) == 0
+        words = "latency: not measured of 1 of 1 devices, whose messages are all of one size; 9 ms"
+        assert (words in capsys.readouterr().out) == told
+
+
 def test_groups_have_names_that_a_scenario_takes() -> None:
     rng = np.random.default_rng(6)
     pilots = [pilot(PHONE, 20, rng).assign(client=name) for name in ("a0:5e", "a0/5e", "Müller")]
