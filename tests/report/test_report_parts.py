@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simfl import run
 from simfl.core.rows import OUTCOMES
 from simfl.report import formats, measures, words
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
@@ -24,7 +25,6 @@ from simfl.report.words import Standing
 from simfl.runs.find import find_runs
 from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
-from simfl.runs.run import run
 from simfl.runs.statistics import Figure, Times, paired_ratio
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
