@@ -27,7 +27,7 @@ from simfl.scenario.place import as_written
 from simfl.scenario.rounds import Stop
 from simfl.sim.policies.base import policies
 
-CHEAP = 50_000
+CHEAP = 10_000
 """Participations of a run whose clock is run again unasked."""
 LINKS = ("downlink", "uplink")
 SPEED = ("compute", *LINKS, "latency")
