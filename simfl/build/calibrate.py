@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy.optimize import OptimizeResult, least_squares
+from scipy.stats import chi2
 
 from simfl.core.table import open_csv, refuse_twice
 from simfl.core.types import Floats
@@ -51,6 +52,10 @@ _LEAST_SHARE = 0.25
 _TOLD = 9.0
 """Twice the gain in log-likelihood from which a constant is told from none: three standard errors.
 """
+_BY_CHANCE = 0.997
+"""Share of samples whose spread by chance is smaller than what tells devices apart."""
+_NO_TIME_S = 1e-9
+"""Latencies below this are none."""
 _ROUNDING = 1e-24
 """Squares of errors that add up to less are none."""
 _OUTLIER = 0.02
@@ -74,6 +79,7 @@ class Device:
         errors: by phase, the relative errors of its participations that ended it.
         scatter: of its trainings, the squares of the logarithms of measured over fitted seconds,
             added up, and what a jitter of 1 would have them add up to.
+        leverage_s: the standard error of `latency_s` if its transfers' errors had one of 1.
     """
 
     client: str
@@ -85,6 +91,7 @@ class Device:
     constant_s: float = 0.0
     errors: dict[str, Floats] = field(default_factory=dict, compare=False)
     scatter: tuple[float, float] = (0.0, 0.0)
+    leverage_s: float = 0.0
 
     @property
     def residuals(self) -> dict[str, float]:
@@ -203,7 +210,7 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
         trained.compute_s.to_numpy(float),
     )
     constant_s, slowness = _line(units, seconds)
-    latency_s, down, up, errors = _links(rows, latency_s)
+    latency_s, down, up, errors, leverage_s = _links(rows, latency_s)
     fitted_s = constant_s + units * slowness
     errors["compute"] = fitted_s / seconds - 1
     latency_s += constant_s / 2
@@ -213,7 +220,7 @@ def _device(client: str, group: str, rows: pd.DataFrame, latency_s: float) -> De
     jittered = np.maximum(units * slowness / fitted_s, _LEAST_SHARE)
     scatter = float(np.sum(logs**2)), free * float(np.mean(jittered**2))
     rates = 1 / slowness, 1 / down, 1 / up
-    return Device(client, group, *rates, latency_s, constant_s, errors, scatter)
+    return Device(client, group, *rates, latency_s, constant_s, errors, scatter, leverage_s)
 
 
 def _line(sizes: Floats, seconds: Floats) -> tuple[float, float]:
@@ -238,14 +245,19 @@ def _moved(rows: pd.DataFrame) -> dict[str, tuple[Floats, Floats]]:
     return moved
 
 
-def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, dict[str, Floats]]:
-    """Return the latency, the seconds per bit each way, and the relative errors by phase."""
-    moved = _moved(rows)
+def _links(
+    rows: pd.DataFrame, latency_s: float
+) -> tuple[float, float, float, dict[str, Floats], float]:
+    """Return the latency, seconds per bit each way, relative errors by phase, and the leverage."""
+    moved, leverage_s = _moved(rows), 0.0
     (down, down_s), (up, up_s) = moved.values()
     if _varies(down) or _varies(up):
         ones = np.ones(len(down) + len(up))
         ways = [np.r_[down, np.zeros(len(up))], np.r_[np.zeros(len(down)), up]]
-        (latency_s, *slow), _ = _fit(np.column_stack([ones, *ways]), np.r_[down_s, up_s])
+        columns = np.column_stack([ones, *ways])
+        (latency_s, *slow), _ = _fit(columns, np.r_[down_s, up_s])
+        leverage_s = _leverage(columns, np.array([latency_s, *slow]))
+        latency_s = latency_s if latency_s > _NO_TIME_S else 0.0
     else:
         shortest_s = min(float(np.median(down_s)), float(np.median(up_s)))
         if latency_s >= shortest_s:
@@ -261,7 +273,13 @@ def _links(rows: pd.DataFrame, latency_s: float) -> tuple[float, float, float, d
         phase: (latency_s + bits * slowness) / seconds - 1
         for (phase, (bits, seconds)), slowness in zip(moved.items(), slow, strict=True)
     }
-    return latency_s, slow[0], slow[1], errors
+    return latency_s, slow[0], slow[1], errors, leverage_s
+
+
+def _leverage(columns: Floats, factors: Floats) -> float:
+    """Return the first factor's standard error where errors, of logarithms, have one of 1."""
+    slopes = columns * factors / (columns @ factors)[:, None]  # of the factors' logarithms
+    return float(factors[0] * math.sqrt(max(np.linalg.pinv(slopes.T @ slopes)[0, 0], 0.0)))
 
 
 def _varies(sizes: Floats) -> bool:
@@ -346,12 +364,17 @@ def distributed(devices: Sequence[Device]) -> list[list[Device]]:
 def lognormal(values: Floats, noise: float = 0.0) -> tuple[float, float]:
     """Return median and sigma of the log-normal distribution that `values` are a sample of.
 
+    A spread that errors would show by chance is none.
+
     Args:
         values: of the devices.
         noise: variance of their logarithms that is an error of their fit, and no device's own.
     """
-    logs = np.log(values)
-    return math.exp(float(np.mean(logs))), math.sqrt(max(float(np.var(logs, ddof=1)) - noise, 0.0))
+    logs, free = np.log(values), len(values) - 1
+    variance = float(np.var(logs, ddof=1))
+    if free * variance < noise * chi2.ppf(_BY_CHANCE, free):
+        return math.exp(float(np.mean(logs))), 0.0
+    return math.exp(float(np.mean(logs))), math.sqrt(variance - noise)
 
 
 def compute_noise(devices: Sequence[Device]) -> float:
@@ -361,6 +384,24 @@ def compute_noise(devices: Sequence[Device]) -> float:
     """
     trained = np.array([len(device.errors.get("compute", ())) for device in devices])
     return _scatter(devices) ** 2 * float(np.mean(math.pi / 2 / (trained + math.pi / 2 - 1)))
+
+
+def latency_noise(devices: Sequence[Device]) -> float:
+    """Return the variance of the logarithms of devices' latencies that their fit explains.
+
+    The errors of all their transfers together tell how far a latency is off by chance; those that
+    are far out count as three usual ones.
+    """
+    told = [device for device in devices if device.leverage_s and device.latency_s]
+    if not told:
+        return 0.0
+    errors = [device.errors[phase] for device in told for phase in ("download", "upload")]
+    logs = np.log1p(np.concatenate(errors))
+    usual = 1.4826 * float(np.median(np.abs(logs)))
+    free = max(len(logs) - 3 * len(told), 1)
+    variance = float(np.sum(np.minimum(np.abs(logs), 3 * usual) ** 2)) / free
+    shares = np.array([device.leverage_s / device.latency_s for device in told])
+    return variance * float(np.mean(np.minimum(shares, 1 / math.sqrt(variance or 1.0)) ** 2))
 
 
 def _group(name: str, devices: Sequence[Device], count: int) -> dict[str, Any]:
@@ -380,7 +421,7 @@ def _group(name: str, devices: Sequence[Device], count: int) -> dict[str, Any]:
         "compute": drawn(lambda device: device.compute, SAMPLE_RATE, noise),
         "downlink": drawn(lambda device: device.downlink, DATA_RATE),
         "uplink": drawn(lambda device: device.uplink, DATA_RATE),
-        "latency": drawn(lambda device: device.latency_s, DURATION),
+        "latency": drawn(lambda device: device.latency_s, DURATION, latency_noise(devices)),
         **_jitter(devices),
     }
 

@@ -14,6 +14,7 @@ import yaml
 from simfl import Scenario
 from simfl.build.calibrate import MANY, Device, calibrated, fleet, measurements
 from simfl.cli import main
+from simfl.core.units import DURATION, parse_quantity
 from simfl.errors import InputError
 from simfl.report.calibration_picture import picture
 from tests.tiny import PILOT
@@ -129,6 +130,31 @@ def test_how_trainings_scatter_is_not_how_devices_differ() -> None:
         [group] = fleet(calibrated(table))
         assert group["compute"]["sigma"] == pytest.approx(0.2, rel=0.1)
         assert group.get("compute_jitter", {}) == jitter
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.1, 0.3])
+def test_latencies_that_are_alike_but_for_the_errors_of_transfers_are_one(scatter: float) -> None:
+    rng = np.random.default_rng(8)
+    truth = {**PHONE, "constant": 0.0}
+    tables = [pilot(truth, 20, rng).assign(client=f"phone {number}") for number in range(40)]
+    table = pd.concat(tables)
+    for way in ("download_s", "upload_s"):
+        table[way] *= np.exp(rng.normal(0, scatter, len(table)))
+    [group] = fleet(calibrated(table))
+    assert parse_quantity(group["latency"], DURATION) == pytest.approx(0.04, rel=0.05)
+
+
+def test_how_transfers_scatter_is_not_how_far_devices_are_away() -> None:
+    rng = np.random.default_rng(9)
+    tables = []
+    for number in range(100):
+        truth = {**PHONE, "constant": 0.0, "latency": 0.04 * math.exp(rng.normal(0, 0.4))}
+        tables.append(pilot(truth, 10, rng).assign(client=f"phone {number}"))
+    table = pd.concat(tables)
+    for way in ("download_s", "upload_s"):
+        table[way] *= np.exp(rng.normal(0, 0.2, len(table)))
+    [group] = fleet(calibrated(table))
+    assert group["latency"]["sigma"] == pytest.approx(0.4, rel=0.12)
 
 
 def test_trainings_that_scatter_show_no_constant_by_chance() -> None:

@@ -90,6 +90,8 @@ def format_quantity(value: float, dimension: Dimension) -> str:
     >>> from simfl.core.units import DATA_RATE, DURATION
     >>> format_quantity(0.05, DURATION), format_quantity(1.25e6, DATA_RATE)
     ('50 ms', '1.25 Mbit/s')
+    >>> format_quantity(0.05209, DURATION), format_quantity(123_456, DATA_RATE)
+    ('52.09 ms', '123.456 kbit/s')
     """
     if math.isinf(value):
         return "unlimited"
@@ -99,7 +101,7 @@ def format_quantity(value: float, dimension: Dimension) -> str:
     for unit in dimension.units:
         factor = factor_of(unit, dimension)
         assert factor is not None
-        number = plain(float(Fraction(value) / factor))
+        number = plain(float(Fraction(repr(value)) / factor))
         if (
             _length(number) <= _length(best.split()[0])
             and float(Fraction(number) * factor) == value
@@ -114,8 +116,9 @@ def plain(value: float) -> str:
 
 
 def _length(number: str) -> int:
-    """Return how long a number is to a reader, who prefers 512 to 0.5."""
-    return len(number) + (2 if number.startswith("0.") else 0)
+    """Return how long a number is to a reader, who prefers 512 to 0.5, and 52.09 to 52090."""
+    needless = 2 if number.startswith("0.") else 1 if len(number) > 4 and number.isdigit() else 0
+    return len(number) + needless
 
 
 def _bare(dimension: Dimension) -> str:
