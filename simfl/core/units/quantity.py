@@ -101,7 +101,7 @@ def format_quantity(value: float, dimension: Dimension) -> str:
     for unit in dimension.units:
         factor = factor_of(unit, dimension)
         assert factor is not None
-        number = plain(float(Fraction(repr(value)) / factor))
+        number = plain(float(Fraction(repr(float(value))) / factor))
         if (
             _length(number) <= _length(best.split()[0])
             and float(Fraction(number) * factor) == value
