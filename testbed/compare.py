@@ -13,7 +13,8 @@ import pandas as pd
 
 from simfl import Options, Scenario
 from simfl.build.builder import Builder
-from simfl.build.calibrate import Device, calibrated, fleet
+from simfl.build.calibrate import Device, calibrated
+from simfl.build.calibrated_fleet import fleet
 from simfl.core.units import DURATION
 from simfl.errors import InputError
 from simfl.scenario.fleet import Group, constant

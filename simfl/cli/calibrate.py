@@ -39,7 +39,9 @@ def calibrate_command(
 
     import yaml
 
-    from simfl.build.calibrate import calibrated, fleet, left_out, measurements, without_latency
+    from simfl.build.calibrate import calibrated, left_out, without_latency
+    from simfl.build.calibrated_fleet import fleet
+    from simfl.build.measurements import measurements
     from simfl.core.files import require_folder_of, write_output
     from simfl.errors import InputError
     from simfl.report import calibration_picture

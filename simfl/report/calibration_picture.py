@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from simfl.build.calibrate import Device, compute_noise, distributed, lognormal
+from simfl.build.calibrate import Device
+from simfl.build.calibrated_fleet import compute_noise, distributed, lognormal
 from simfl.report.fleet_picture import COLOURS, finish
 from simfl.report.fleet_survey import PHASES
 

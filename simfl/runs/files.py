@@ -157,13 +157,19 @@ class RunFiles:
 
     @property
     def powered(self) -> bool:
-        """What `Experiment.powered` was (older tables have 0 J)."""
-        return bool(self.provenance.get("powered", True))
+        """What `Experiment.powered` was; folders older than the word have the fleet."""
+        fleet = self.scenario.get("fleet", [])
+        return bool(self.provenance.get("powered", len(self._without_power()) < len(fleet)))
 
     @property
     def unpowered(self) -> list[str]:
-        """What `Experiment.unpowered` was."""
-        return list(self.provenance.get("unpowered", []))
+        """What `Experiment.unpowered` was; folders older than the word have the fleet."""
+        silent = self._without_power() if self.powered else []
+        return list(self.provenance.get("unpowered", silent))
+
+    def _without_power(self) -> list[str]:
+        fleet, names = self.scenario.get("fleet", []), [name for name, _ in self.groups]
+        return [name for name, g in zip(names, fleet, strict=False) if g.get("power") is None]
 
     @property
     def factors(self) -> dict[str, Any]:

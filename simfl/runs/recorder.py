@@ -37,7 +37,7 @@ class Recorder:
         files = RunFiles(folder)
         self.log = files.log
         self._kinds = LOGS[self.log]
-        self._powered = files.powered
+        self._powered = files.provenance.get("powered", True)  # older tables have 0 J
         name = EVENTS + PACKED if files.provenance.get("log_compressed") else EVENTS
         self.events = GrowingFile(folder / name)
         self._rounds = GrowingFile(folder / ROUNDS)

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from simfl import Scenario
-from simfl.build.calibrate import MANY, Device, calibrated, fleet, measurements
+from simfl.build.calibrate import Device, calibrated
+from simfl.build.calibrated_fleet import MANY, fleet
 from simfl.cli import main
 from simfl.core.units import DURATION, parse_quantity
 from simfl.errors import InputError
@@ -21,7 +22,6 @@ from tests.tiny import PILOT
 
 Truth = dict[str, float]
 PHONE: Truth = {"compute": 80.0, "down": 8e6, "up": 2e6, "latency": 0.04, "constant": 0.3}
-HEADER = "client,samples,epochs,download_s,download_bytes,compute_s,upload_s,upload_bytes"
 
 
 def pilot(truth: Truth, rows: int, rng: np.random.Generator, **columns: Any) -> pd.DataFrame:
@@ -271,44 +271,6 @@ def test_few_devices_stand_for_themselves_and_share_the_count() -> None:
     assert float(groups[1]["compute"].split()[0]) == pytest.approx(devices[1].compute, rel=1e-3)
     with pytest.raises(InputError, match="2 devices are too few for 3 groups"):
         fleet(devices, 2)
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("a,10,1,fast,100,1,1,100", r"pilot.csv:3: column download_s: .* got 'fast'"),
-        ("a,10,1,1,100,-2,1,100", r"pilot.csv:3: column compute_s: .* got '-2'"),
-        ("a,0,1,1,100,1,1,100", r"pilot.csv:3: column samples: .* got '0'"),
-        ("a,10,1,1,100,1,inf,100", r"pilot.csv:3: column upload_s: .* got 'inf'"),
-        ("a,10,1,1,100,1,nan,100", r"pilot.csv:3: column upload_s: .* got 'nan'"),
-        ("a,10,1,1,,1,1,100", r"pilot.csv:3: column download_bytes: .* got ''"),
-        (",10,1,1,100,1,1,100", r"pilot.csv:3: column client: expected a name"),
-        ("a,10,1,1", r"pilot.csv:3: expected a cell for each column"),
-        ("a,10,1,1,1,1,1,1,1", r"pilot.csv:3: expected a cell for each column"),
-    ],
-)
-def test_what_is_wrong_is_told_with_its_line_and_column(
-    tmp_path: Path, row: str, message: str
-) -> None:
-    path = tmp_path / "pilot.csv"
-    path.write_text(f"{HEADER}\na,10,1,1,100,1,1,100\n{row}\n")
-    with pytest.raises(InputError, match=message):
-        measurements(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("client,samples\na,1\n", "pilot.csv:1: no column epochs, download_s"),
-        (HEADER + "\n", "no row of measurements"),
-        ("", "no column client"),
-    ],
-)
-def test_a_file_without_columns_or_rows_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "pilot.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        measurements(path)
 
 
 def test_the_command_writes_a_fleet_that_a_scenario_takes(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.build.calibrate import COLUMNS, measurements
+from simfl.build.measurements import COLUMNS, measurements
 from simfl.core.frame import read_frame
 from simfl.core.table import read_table
 from simfl.errors import InputError

@@ -1,0 +1,63 @@
+"""A file of measurements: a row a participation, of any deployment."""
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from simfl.core.table import open_csv, refuse_twice
+from simfl.errors import InputError
+
+COLUMNS = (
+    "client", "samples", "epochs", "download_s", "download_bytes", "compute_s", "upload_s",
+    "upload_bytes",
+)  # fmt: skip
+"""Of a file of measurements, a row a participation; `group` may be there too.  A phase that did not
+end has an empty cell for its seconds."""
+
+
+def measurements(path: Path) -> pd.DataFrame:
+    """Read a file of measurements.
+
+    Raises:
+        InputError: naming the line and the column of what is wrong.
+    """
+    with open_csv(path) as text:
+        reader = csv.DictReader(text)
+        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+            raise InputError(
+                f"{path}:1: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, and "
+                "group if devices have any"
+            )
+        refuse_twice(path, reader.fieldnames or (), (*COLUMNS, "group"))
+        rows = [_row(path, reader.line_num, row) for row in reader]
+    if not rows:
+        raise InputError(f"{path}: no row of measurements")
+    return pd.DataFrame(rows)
+
+
+def _row(path: Path, line: int, row: dict[str, Any]) -> dict[str, Any]:
+    if None in row or None in row.values():
+        raise InputError(f"{path}:{line}: expected a cell for each column of line 1")
+    parsed: dict[str, Any] = {
+        "client": row["client"].strip(),
+        "group": (row.get("group") or "devices").strip(),
+        "place": f"{path}:{line}",
+    }
+    if not parsed["client"]:
+        raise InputError(f"{path}:{line}: column client: expected a name")
+    for name in COLUMNS[1:]:
+        cell = row[name].strip()
+        try:
+            value = float(cell) if cell or not name.endswith("_s") else math.nan
+        except ValueError:
+            value = -1.0
+        ended = not math.isnan(value) or not cell
+        if not ended or value == math.inf or value < 0 or (value == 0 and name != "upload_bytes"):
+            raise InputError(
+                f"{path}:{line}: column {name}: expected a number above zero, got {cell!r}"
+            )
+        parsed[name] = value
+    return parsed

@@ -1,0 +1,48 @@
+"""Files of measurements: what is wrong in them is told with its line and column."""
+
+from pathlib import Path
+
+import pytest
+
+from simfl.build.measurements import measurements
+from simfl.errors import InputError
+
+HEADER = "client,samples,epochs,download_s,download_bytes,compute_s,upload_s,upload_bytes"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,10,1,fast,100,1,1,100", r"pilot.csv:3: column download_s: .* got 'fast'"),
+        ("a,10,1,1,100,-2,1,100", r"pilot.csv:3: column compute_s: .* got '-2'"),
+        ("a,0,1,1,100,1,1,100", r"pilot.csv:3: column samples: .* got '0'"),
+        ("a,10,1,1,100,1,inf,100", r"pilot.csv:3: column upload_s: .* got 'inf'"),
+        ("a,10,1,1,100,1,nan,100", r"pilot.csv:3: column upload_s: .* got 'nan'"),
+        ("a,10,1,1,,1,1,100", r"pilot.csv:3: column download_bytes: .* got ''"),
+        (",10,1,1,100,1,1,100", r"pilot.csv:3: column client: expected a name"),
+        ("a,10,1,1", r"pilot.csv:3: expected a cell for each column"),
+        ("a,10,1,1,1,1,1,1,1", r"pilot.csv:3: expected a cell for each column"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_column(
+    tmp_path: Path, row: str, message: str
+) -> None:
+    path = tmp_path / "pilot.csv"
+    path.write_text(f"{HEADER}\na,10,1,1,100,1,1,100\n{row}\n")
+    with pytest.raises(InputError, match=message):
+        measurements(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("client,samples\na,1\n", "pilot.csv:1: no column epochs, download_s"),
+        (HEADER + "\n", "no row of measurements"),
+        ("", "no column client"),
+    ],
+)
+def test_a_file_without_columns_or_rows_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "pilot.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        measurements(path)
