@@ -76,6 +76,11 @@ class RoundRow:
     looked at when a round begins and when it ends, and changes evenly in between; of groups above
     1000 devices a sample is looked at.  What a device idles while it takes part is in `energy_j`,
     never in both."""
+    in_flight_bytes: int = 0
+    """Moved so far, both ways, by those at work when the round ends, or whose update waits, in
+    transfers that are over.  It is booked, too, in the round in which they end."""
+    in_flight_energy_j: float = 0.0
+    """Spent so far by them, in phases that are over."""
     gemd: float | None = None
     """How far the labels of those whose updates counted are from all labels: the sum over labels of
     the differences of shares, from 0 (alike) to below 2 (FL-DP3S, Eq. 15)."""
@@ -137,8 +142,8 @@ def header(row: type) -> list[str]:
 COUNTED = tuple(outcome for outcome in OUTCOMES if outcome in header(RoundRow))
 """Outcomes that have a column of `RoundRow`, which counts them."""
 MOVED = ("download_bytes", "upload_bytes", "probe_bytes")
-"""Columns of `RoundRow` that add up to all bytes moved."""
-JOULES = ("energy_j", "idle_energy_j")
+"""Columns of `RoundRow` that add up to all bytes moved but those in flight."""
+JOULES = ("energy_j", "idle_energy_j", "in_flight_energy_j")
 """Columns of energy, which are empty where no power is known; in the log they are 0."""
 
 

@@ -259,6 +259,6 @@ class _Trace:
         self.events.append(slice_of(name, SERVER, ROUNDS, row["start_s"], row["end_s"], facts))
         self.slices += 1
         self._moved += sum(row[name] for name in MOVED)
-        self._count("bytes moved", row["end_s"], self._moved)
+        self._count("bytes moved", row["end_s"], self._moved + row.get("in_flight_bytes", 0))
         if row.get("accuracy") is not None:
             self._count("accuracy", row["end_s"], row["accuracy"])

@@ -259,11 +259,13 @@ def _refuse_another_past(
 def _ended_before(scenario: Scenario, past: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the stopping rules that were met before the fork."""
     stop, rounds = scenario.rounds.stop, [e for e in past if e["event"] == "round_end"]
+    in_flight = rounds[-1] if rounds else {}
     reached = {
         "rounds": len(rounds),
         "time": past[-1]["t"] if past else 0.0,
-        "bytes": sum(row[size] for row in rounds for size in MOVED),
-        "energy": sum(row["energy_j"] for row in rounds),
+        "bytes": sum(row[size] for row in rounds for size in MOVED)
+        + in_flight.get("in_flight_bytes", 0),
+        "energy": sum(row["energy_j"] for row in rounds) + in_flight.get("in_flight_energy_j", 0.0),
         "accuracy": max(
             (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0
         ),

@@ -56,15 +56,20 @@ class RunResult(RunFiles):
 
     @cached_property
     def moved(self) -> Floats:
-        """`(rounds,)` bytes moved up to the end of each round, probes included."""
-        return self.rounds[list(MOVED)].fillna(0).sum(axis=1).cumsum().to_numpy(np.float64)
+        """`(rounds,)` bytes moved up to each round's end, by probes and those in flight too."""
+        booked = self.rounds[list(MOVED)].fillna(0).sum(axis=1).cumsum()
+        return (booked + self.rounds["in_flight_bytes"].fillna(0)).to_numpy(np.float64)
 
     @cached_property
     def spent_j(self) -> Floats:
-        """`(rounds,)` joules spent by devices up to the end of each round (NaN: not `powered`)."""
+        """`(rounds,)` joules spent by devices at work up to the end of each round.
+
+        NaN: not `powered`.
+        """
         if not self.powered:
             return np.full(self.n_rounds, np.nan)
-        return self.rounds["energy_j"].cumsum().to_numpy(np.float64)
+        booked = self.rounds["energy_j"].cumsum()
+        return (booked + self.rounds["in_flight_energy_j"].fillna(0)).to_numpy(np.float64)
 
     @cached_property
     def evaluated(self) -> Ids:

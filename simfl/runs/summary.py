@@ -30,8 +30,7 @@ MEANINGS: dict[str, str] = {
     "last_evaluation": "its round, accuracy, loss and further metrics; where a run ends between "
     "two evaluations, of the last round's model",
     "targets": "for each target: virtual time, round, bytes and energy at the first evaluation at "
-    "or above it (of what was over by then: whoever is still at work, as in asynchronous rounds, "
-    "counts once it is done); null: never",
+    "or above it (bytes of transfers, joules of phases that were over by then); null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
     "(wasted); energy of participations and probes, and of all who idled, J (null, as at targets: "
     "no group of the fleet says what power it takes)",

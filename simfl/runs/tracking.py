@@ -101,8 +101,8 @@ class Follower:
         self._spent_j += row.energy_j
         metrics = header(type(row))[len(header(RoundRow)) :]
         numbers = {name: getattr(row, name) for name in (*MEASURED, *metrics)}
-        spent_j = self._spent_j if self._powered else None
-        numbers |= {"bytes": self._moved, "energy_j": spent_j}
+        spent_j = self._spent_j + row.in_flight_energy_j if self._powered else None
+        numbers |= {"bytes": self._moved + row.in_flight_bytes, "energy_j": spent_j}
         finite = {
             name: float(value)
             for name, value in numbers.items()

@@ -7,18 +7,27 @@ import simpy
 
 from simfl.sim.errand import Errand, Phase
 from simfl.sim.fleet import Fleet
+from simfl.sim.meter import Meter
 from simfl.sim.networks.base import ROUNDING, Direction, Links, Transfer
 from simfl.sim.stretch import Left, Stretch
 from simfl.sim.timeline import Timeline
 
 
 class DeviceProcess:
-    """Download, compute, upload; until the device leaves or the server calls it off."""
+    """Download, compute, upload; until the device leaves or the server calls it off.
 
-    def __init__(self, timeline: Timeline, fleet: Fleet, links: Links) -> None:
+    Args:
+        timeline: the clock.
+        fleet: the devices.
+        links: their links.
+        meter: is told what is moved and spent.
+    """
+
+    def __init__(self, timeline: Timeline, fleet: Fleet, links: Links, meter: Meter) -> None:
         self._timeline = timeline
         self._fleet = fleet
         self._links = links
+        self._meter = meter
 
     def start(
         self, errand: Errand, salvage: Callable[[float], float] | None = None
@@ -70,6 +79,7 @@ class DeviceProcess:
             began = self._timeline.now
             stretch.draw(phase)
             transfer: Transfer | None = None
+            called_off: simpy.Interrupt | None = None
             fixed = self._links.duration_s(errand.device, way, left)
             try:
                 if fixed is not None:
@@ -80,16 +90,17 @@ class DeviceProcess:
                     broken_off = yield from stretch.moving(transfer, phase)
                     finished = broken_off is None
                     moved = left if broken_off is None else broken_off
-            except simpy.Interrupt:
-                errand.moved[way] += (
+            except simpy.Interrupt as interrupt:
+                called_off, finished = interrupt, False
+                moved = (
                     self._moved(errand.device, left, began, fixed or 0.0)
                     if transfer is None
                     else transfer.abort()
                 )
-                self._spend_moving(errand, stretch, phase, began, transfer)
-                raise
             self._spend_moving(errand, stretch, phase, began, transfer)
-            errand.moved[way] += moved
+            self._meter.moved(errand, way, moved)
+            if called_off is not None:
+                raise called_off
             if finished:
                 errand.ends_s[phase] = self._timeline.now
                 self._timeline.note(f"{phase}ed", client=errand.device, bytes=size)
@@ -109,7 +120,7 @@ class DeviceProcess:
             self._spend(errand, phase, began)
             return
         moved_s, idled_s = stretch.waited()
-        errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + moved_s
+        self._meter.spent(errand, phase, moved_s)
         errand.polled_s += idled_s
 
     def _moved(self, device: int, size: int, began: float, lasts_s: float) -> int:
@@ -154,7 +165,7 @@ class DeviceProcess:
         self._timeline.note("computed", client=errand.device, units=errand.done_units)
 
     def _spend(self, errand: Errand, phase: Phase, began: float) -> None:
-        errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + self._timeline.now - began
+        self._meter.spent(errand, phase, self._timeline.now - began)
 
 
 def call_off(timeline: Timeline, processes: Sequence[simpy.Process]) -> simpy.Event:

@@ -177,6 +177,11 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         lambda f: in_log(f, "aggregated", put("version", 9), 1),
         "version 9 after 1",
     ),
+    "bytes of those at work": (
+        "in flight",
+        lambda f: in_log(f, "round_end", put("in_flight_bytes", -1), 1),
+        "in_flight_bytes is -1, the log has transfers of",
+    ),
     "energy of a round": (
         "energy",
         lambda f: in_table(f, "rounds.csv", "energy_j", later, 1),

@@ -13,6 +13,8 @@ from simfl.report import write_report
 from simfl.report.comparison_forms import render
 from simfl.report.plot import plot
 from simfl.runs.check import check
+from simfl.runs.eventlog import decode
+from simfl.runs.folder import event_lines
 from simfl.runs.summary import Summary
 from simfl.runs.verify import verify
 from tests.tiny import RunTiny
@@ -202,3 +204,20 @@ def test_a_loss_that_is_no_number_is_null_in_the_summary() -> None:
     summary.listen(1.0, "evaluated", {"round": 1, "accuracy": 0.1, "loss": math.inf, "auc": None})
     told = summary.as_dict(1.0)["last_evaluation"]
     assert told == {"round": 1, "accuracy": 0.1, "loss": None, "auc": None}
+
+
+def test_what_an_accuracy_has_cost_is_all_that_had_moved_by_then(run_tiny: RunTiny) -> None:
+    """In asynchronous rounds some are at work when a model is judged: they have cost something."""
+    changes = {"rounds.policy": {"name": "fedbuff", "buffer": 1}, "aggregation": "fedbuff"}
+    best = run_tiny(changes).best_accuracy
+    result = run_tiny({**changes, "evaluation.targets": [best]})
+    log = [decode(line) for line in event_lines(result.folder)]
+    [at] = [number for number, event in enumerate(log) if event["event"] == "target"]
+    moved = sum(e["bytes"] for e in log[:at] if e["event"] in ("downloaded", "uploaded"))
+    booked = sum(
+        e["download_bytes"] + e["upload_bytes"] for e in log[:at] if e["event"] == "participation"
+    )
+    reached = result.reached(best)
+    assert reached is not None
+    assert reached.bytes == result.summary["targets"][f"{best:g}"]["bytes"] == moved > booked
+    assert reached.bytes <= result.total_bytes

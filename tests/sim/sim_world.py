@@ -249,6 +249,7 @@ def check(world: World) -> None:
         server.accounting.total_bytes
     )
     assert sum(row.selected for row in tallies) == len(world.clients)
+    assert server.accounting.meter.bytes == server.accounting.meter.energy_j == 0
     joules = sum(row.energy_j for row in world.clients) + sum(f["energy_j"] for f in probes)
     assert math.isclose(joules, server.accounting.total_energy_j, abs_tol=1e-9)
     # The clock never runs backwards, and no device does two things at once.

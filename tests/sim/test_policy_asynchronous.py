@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from simfl.components.workloads.base import Workload
+from simfl.sim.fleet import Power
 from simfl.sim.policies.base import policies
 from simfl.sim.policies.tiered import Tiered
 from simfl.sim.server.settings import Stop
@@ -80,6 +81,25 @@ def test_fedbuff_waits_for_a_full_buffer():
     ]
     assert [row.end_s for row in world.rounds] == [3, 5, 8, 10]
     assert [row.arrived for row in world.rounds] == [3] * 4
+
+
+def test_bytes_and_joules_so_far_are_told_though_somebody_is_still_at_work():
+    """1 s down, 1, 1.5 or 40 s of training at 3 W, 1 s up."""
+    fleet = make_fleet(3, 10 / np.array([1, 1.5, 40]), 8e3, 8e3, power=Power(0, 1, 3, 2))
+    world = make(fleet, {"name": "fedbuff", "buffer": 1}, stop=Stop(rounds=2))
+    first, second = world.rounds
+    assert (first.end_s, first.download_bytes, first.upload_bytes) == (3.0, 1000, 1000)
+    # At 3 s both others have their models, and the second has trained.
+    assert (first.in_flight_bytes, first.in_flight_energy_j) == (2000, 1 + 1.5 * 3 + 1)
+    assert (second.end_s, second.download_bytes, second.upload_bytes) == (3.5, 1000, 1000)
+    # At 3.5 s the first is in the middle of its next download.
+    assert (second.in_flight_bytes, second.in_flight_energy_j) == (1000, 1)
+
+
+def test_a_run_may_end_by_what_those_at_work_have_moved():
+    fleet = make_fleet(3, 10 / np.array([1, 1.5, 40]), 8e3, 8e3)
+    world = make(fleet, {"name": "fedbuff", "buffer": 1}, stop=Stop(size=4000))
+    assert (world.server.why_finished, len(world.rounds)) == ("bytes", 1)
 
 
 def test_concurrency_limits_who_is_at_work():

@@ -14,7 +14,7 @@ from simfl.runs.laws.books import (
     trainings,
 )
 from simfl.runs.laws.clock import clock, deadlines, phases, round_numbers
-from simfl.runs.laws.costs import bytes_moved, energy, power
+from simfl.runs.laws.costs import bytes_moved, energy, in_flight, power
 from simfl.runs.laws.models import accuracy, staleness
 from simfl.runs.laws.places import one_place, questions
 
@@ -29,6 +29,7 @@ LAWS: list[Law] = [
     Law("phases", phases),
     Law("outcomes", outcomes),
     Law("bytes", bytes_moved),
+    Law("in flight", in_flight),
     Law("deadlines", deadlines),
     Law("staleness", staleness),
     Law("energy", energy),

@@ -61,6 +61,38 @@ def _transfers(records: Records) -> Violations:
                 yield Violation(CLIENTS, number, f"{size} is {part[size]}")
 
 
+def in_flight(records: Records) -> Violations:
+    """Rounds tell the bytes of those at work: of all transfers that are over and not booked."""
+    moved: dict[tuple[int, float], int] = {}
+    at_work: dict[int, tuple[int, float]] = {}  # who moves bytes, and since when
+    broken: set[int] = set()  # a part of a transfer moved, and nobody has told how much
+    asked = 0
+    for line, event in enumerate(records.events, start=1):
+        kind, client = event["event"], event.get("client", -1)
+        if kind == "dispatched":
+            at_work[client] = client, event["t"]
+            moved[at_work[client]] = 0
+        elif kind in ("downloaded", "uploaded") and client in at_work:
+            moved[at_work[client]] += event["bytes"]
+        elif kind == "offline" and client in at_work:
+            broken.add(client)
+        elif kind == "participation":
+            moved.pop((client, event["selected_s"]), None)
+            if at_work.get(client) == (client, event["selected_s"]):
+                broken.discard(client)
+        elif kind == "probe":
+            asked += 1
+            for who in event["asked"]:
+                at_work.pop(who, None)
+        elif kind == "probed":
+            asked -= 1
+        elif kind == "round_end" and "in_flight_bytes" in event and not asked:
+            told, found = event["in_flight_bytes"], sum(moved.values())
+            if told < found or (told > found and not broken):
+                words = f"in_flight_bytes is {told}, the log has transfers of {found}"
+                yield Violation(EVENTS, line, words)
+
+
 def energy(records: Records) -> Violations:
     """Joules of participations and answers = of rounds = of the run; none is negative."""
     total_j, booked = 0.0, enumerate(records.clients, start=2)

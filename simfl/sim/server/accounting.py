@@ -6,6 +6,7 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.rows import COUNTED, ClientRow, Outcome, round_row
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
+from simfl.sim.meter import Meter
 from simfl.sim.server.idle_energy import IdleEnergy
 from simfl.sim.server.participation import Participation
 from simfl.sim.server.state import RunState
@@ -14,7 +15,8 @@ from simfl.sim.server.state import RunState
 class Accounting:
     """Turns what devices did into rows.
 
-    What is booked between two aggregations belongs to the second one's round.
+    What is booked between two aggregations belongs to the second one's round; what those at work
+    have moved and spent by its end stands beside it.
 
     Args:
         state: of the run.
@@ -22,18 +24,28 @@ class Accounting:
 
     Attributes:
         row: of the round under way, filled in as things happen.
-        total_bytes: moved so far, in both directions.
-        total_energy_j: spent so far.
+        meter: what devices at work cost until they are booked.
     """
 
     def __init__(self, state: RunState, fleet: Fleet) -> None:
         self._state = state
         self._fleet = fleet
-        self.total_bytes = 0
-        self.total_energy_j = 0.0
+        self.meter = Meter(fleet)
+        self._booked_bytes = 0
+        self._booked_j = 0.0
         self._new_row = round_row(state.settings.metrics)
         self.row = self._new_row(0, 0.0)
         self._idle = IdleEnergy(state, fleet)
+
+    @property
+    def total_bytes(self) -> int:
+        """Moved so far, in both directions, in transfers that are over."""
+        return self._booked_bytes + self.meter.bytes
+
+    @property
+    def total_energy_j(self) -> float:
+        """Spent so far by devices at work, in phases that are over."""
+        return self._booked_j + self.meter.energy_j
 
     def open(self, deadline_s: float | None) -> None:
         """Open the accounts of the state's round, which has a deadline or (None) has not."""
@@ -56,10 +68,12 @@ class Accounting:
     def start(self, errand: Errand) -> None:
         """Record that a device starts an errand now."""
         self._idle.start(errand)
+        self.meter.open()
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Write the row of a participation that is over."""
         errand = part.errand
+        energy_j = 0.0 if outcome == "skipped" else self._close(errand)[1]
         row = ClientRow(
             round=part.round,
             client=part.client,
@@ -75,7 +89,7 @@ class Accounting:
             staleness=staleness,
             download_bytes=errand.moved["down"],
             upload_bytes=errand.moved["up"],
-            energy_j=self._energy_j(errand),
+            energy_j=energy_j,
         )
         self._state.note("participation", row=row)
         self._add(row)
@@ -96,7 +110,7 @@ class Accounting:
 
     def book_probe(self, errand: Errand) -> tuple[int, float]:
         """Add what a device spent on answering a question; return bytes and joules."""
-        moved, energy_j = errand.moved["down"] + errand.moved["up"], self._energy_j(errand)
+        moved, energy_j = self._close(errand)
         self.row.probe_bytes += moved
         self._spend(moved, energy_j)
         return moved, energy_j
@@ -112,6 +126,7 @@ class Accounting:
         """Write the round's row, and begin to collect what comes after."""
         row, now_s = self.row, self._state.timeline.now
         row.idle_energy_j = self._idle.tell()
+        row.in_flight_bytes, row.in_flight_energy_j = self.meter.bytes, self.meter.energy_j
         row.end_s, row.train_loss, row.gemd = now_s, train_loss, gemd
         if evaluation is not None:
             row.accuracy, row.loss = evaluation.accuracy, evaluation.loss
@@ -122,13 +137,14 @@ class Accounting:
 
     def _spend(self, moved: int, energy_j: float) -> None:
         self.row.energy_j += energy_j
-        self.total_bytes += moved
-        self.total_energy_j += energy_j
+        self._booked_bytes += moved
+        self._booked_j += energy_j
 
-    def _energy_j(self, errand: Errand) -> float:
+    def _close(self, errand: Errand) -> tuple[int, float]:
+        """Book an errand that has begun; return what it moved, and its joules."""
         self._idle.end(errand)
-        power, waited_s = self._fleet.group(errand.device).power, 0.0
-        if power.idle > 0:
+        size, at_work_j = self.meter.close(errand)
+        idle_w, waited_s = self._fleet.group(errand.device).power.idle, 0.0
+        if idle_w > 0:
             waited_s = errand.waited_s(self._state.timeline.now)
-        at_work_j = sum(getattr(power, phase) * s for phase, s in errand.spent_s.items())
-        return float(at_work_j + power.idle * (errand.polled_s + waited_s))
+        return size, float(at_work_j + idle_w * (errand.polled_s + waited_s))

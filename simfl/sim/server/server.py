@@ -71,7 +71,7 @@ class Server:
         if not len(candidates.able):
             raise InputError("no device of the fleet holds any training sample")
         waiting = Waiting(state, candidates, seeds)
-        devices = DeviceProcess(timeline, fleet, links)
+        devices = DeviceProcess(timeline, fleet, links, accounting.meter)
         planner = Planner(state, fleet, links, workload, seeds)
         probing = Probing(state, candidates, planner, devices, accounting)
         self.selection = Selection(

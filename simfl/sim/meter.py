@@ -1,0 +1,51 @@
+"""What errands cost, as it happens: nothing else writes what a device has moved and spent."""
+
+from simfl.sim.errand import Errand, Phase
+from simfl.sim.fleet import Fleet
+from simfl.sim.networks.base import Direction
+
+
+class Meter:
+    """Reads what devices at work move and spend, until it is booked.
+
+    Args:
+        fleet: the devices.
+
+    Attributes:
+        bytes: moved so far by errands that are not booked, in transfers that are over.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self.bytes = 0
+        self._open = 0
+        self._joules = 0.0
+
+    @property
+    def energy_j(self) -> float:
+        """Spent so far by errands that are not booked, in phases that are over."""
+        return max(self._joules, 0.0)  # what is added phase by phase is taken off in one
+
+    def open(self) -> None:
+        """Record that an errand begins."""
+        self._open += 1
+
+    def moved(self, errand: Errand, way: Direction, size: int) -> None:
+        """Record that a transfer of so many bytes is over, or broken off after them."""
+        errand.moved[way] += size
+        self.bytes += size
+
+    def spent(self, errand: Errand, phase: Phase, lasted_s: float) -> None:
+        """Record that a phase is over, or has been interrupted, after so long."""
+        errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + lasted_s
+        self._joules += getattr(self._fleet.group(errand.device).power, phase) * lasted_s
+
+    def close(self, errand: Errand) -> tuple[int, float]:
+        """Take an errand off that is booked now; return its bytes, and the joules of its phases."""
+        power = self._fleet.group(errand.device).power
+        size = errand.moved["down"] + errand.moved["up"]
+        at_work_j = sum(getattr(power, phase) * s for phase, s in errand.spent_s.items())
+        self._open -= 1
+        self.bytes -= size
+        self._joules = self._joules - at_work_j if self._open else 0.0
+        return size, at_work_j
