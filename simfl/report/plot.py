@@ -26,7 +26,7 @@ from simfl.report.measures import (
 from simfl.runs.grouping import by_variant
 from simfl.runs.result import RunResult
 from simfl.runs.several import all_metrics
-from simfl.runs.statistics import mean_interval
+from simfl.runs.statistics import ANY, Range, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,18 +170,18 @@ def _lines(
     grid, values = lines
     axes.plot(grid, values.mean(axis=0), label=name, **look)
     if band != "none":
-        low, high = _band(values, band)
+        low, high = _band(values, band, (0.0, 1.0) if y.kind == "share" else ANY)
         axes.fill_between(grid, low, high, color=look["color"], alpha=0.18, linewidth=0)
 
 
-def _band(values: Floats, band: str) -> tuple[Floats, Floats]:
+def _band(values: Floats, band: str, possible: Range) -> tuple[Floats, Floats]:
     """Return where the band of `(runs, points)` values begins and ends at each point."""
     if band == "range":
         return values.min(axis=0), values.max(axis=0)
     if band == "std":
         middle, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
         return middle - spread, middle + spread
-    intervals = [mean_interval(column.tolist()) for column in values.T]
+    intervals = [mean_interval(column.tolist(), possible) for column in values.T]
     bounds = np.array([(i.low, i.high) for i in intervals if i is not None])
     return bounds[:, 0], bounds[:, 1]
 

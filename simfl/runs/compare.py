@@ -13,7 +13,7 @@ from simfl.runs.grouping import by_variant
 from simfl.runs.measures import TERMINAL_ROUNDS
 from simfl.runs.result import RunResult
 from simfl.runs.several import all_metrics, all_targets, have_accuracy, untrained
-from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
+from simfl.runs.statistics import ANY, Figure, Range, Ratio, Times, paired_difference, paired_ratio
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
 """What a number is of: says how it is written."""
@@ -36,6 +36,11 @@ class Metric:
     of: Callable[[RunResult], float]
     cost: str = ""
     worst: float = math.inf
+
+    @property
+    def possible(self) -> Range:
+        """What it can be."""
+        return {"share": (0.0, 1.0), "number": ANY}.get(self.unit, (0.0, math.inf))
 
     def until(self, run: RunResult, target: float | None) -> float | None:
         """Return what a run had taken when it reached `target`, if that is a cost (None: never).
@@ -261,9 +266,9 @@ def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> F
     """Return one number over the seeds of a variant."""
     values = [metric.until(run, target) for run in runs]
     if target is None:
-        return Figure.of(values, metric.worst)
+        return Figure.of(values, metric.worst, possible=metric.possible)
     still = sum(at is None and not run.finished for at, run in zip(values, runs, strict=True))
-    return Figure.of(values, open=still)
+    return Figure.of(values, open=still, possible=metric.possible)
 
 
 def times(runs: Sequence[RunResult], metric: Metric, target: float) -> Times:

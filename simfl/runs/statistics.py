@@ -40,12 +40,21 @@ class Interval:
     method: Literal["BCa bootstrap", "Student's t"]
 
 
-def mean_interval(values: Sequence[float]) -> Interval | None:
-    """Return the 95% interval of the mean of `values`; None: one value says nothing of spread."""
+Range = tuple[float, float]
+"""The least and the most that a number can be."""
+ANY: Range = (-math.inf, math.inf)
+
+
+def mean_interval(values: Sequence[float], possible: Range = ANY) -> Interval | None:
+    """Return the 95% interval of the mean of `values`; None: one value says nothing of spread.
+
+    What lies beyond what is `possible` is no part of it: of two seeds Student's t would reach above
+    100% of accuracy.
+    """
     if len(values) < 2:
         return None
     if len(values) < FEW:
-        return _student(np.asarray(values, dtype=np.float64))
+        return _student(np.asarray(values, dtype=np.float64), possible)
     if min(values) == max(values):
         return Interval(values[0], values[0], "BCa bootstrap")
     from scipy.stats import bootstrap
@@ -61,13 +70,14 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
     return Interval(float(bounds.low), float(bounds.high), "BCa bootstrap")
 
 
-def _student(values: Floats) -> Interval:
+def _student(values: Floats, possible: Range) -> Interval:
     from scipy.special import stdtrit
 
     quantile = float(stdtrit(len(values) - 1, 0.5 + CONFIDENCE / 2))
     half = quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
     middle = float(values.mean())
-    return Interval(middle - half, middle + half, "Student's t")
+    low, high = max(middle - half, possible[0]), min(middle + half, possible[1])
+    return Interval(low, high, "Student's t")
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,13 @@ class Figure:
         return self.median if self.missing else self.mean
 
     @classmethod
-    def of(cls, values: Sequence[float | None], worst: float = math.inf, open: int = 0) -> "Figure":
+    def of(
+        cls,
+        values: Sequence[float | None],
+        worst: float = math.inf,
+        open: int = 0,
+        possible: Range = ANY,
+    ) -> "Figure":
         """Return the figure of one value per seed, None or NaN where there is none.
 
         Args:
@@ -108,6 +124,7 @@ class Figure:
             worst: what one that lacks it counts as in the median: negative where more is better,
                 NaN where that is not known, and then there is no median.
             open: how many of those that lack it may still get it.
+            possible: what it can be.
         """
         known = [value for value in values if value is not None and not math.isnan(value)]
         missing = len(values) - len(known)
@@ -119,7 +136,7 @@ class Figure:
             else median([*known, *[worst] * missing]),
             missing,
             len(values),
-            None if missing else mean_interval(known),
+            None if missing else mean_interval(known, possible),
             open,
         )
 

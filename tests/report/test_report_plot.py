@@ -40,7 +40,7 @@ def test_the_line_is_the_mean_and_the_band_its_interval(runs: list[RunResult]) -
     figure = plot(runs, "rounds")
     columns = np.array(list(CURVES.values())).T
     np.testing.assert_allclose(lines(figure), [[[1, 0.3], [2, 0.5], [3, 0.6]]])
-    intervals = [mean_interval(column.tolist()) for column in columns]
+    intervals = [mean_interval(column.tolist(), (0.0, 1.0)) for column in columns]
     low, high = bounds(figure)
     np.testing.assert_allclose(low, [i.low for i in intervals if i])
     np.testing.assert_allclose(high, [i.high for i in intervals if i])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from simfl.runs.compare import ACCURACY, TIME
 from simfl.runs.statistics import (
     FEW,
     Figure,
@@ -66,6 +67,14 @@ def test_chance_alone_seldom_tells_variants_apart() -> None:
     ratios = [paired_ratio(*pair) for pair in pairs]
     told_apart = sum(ratio is not None and ratio.distinguishable for ratio in ratios)
     assert stats.binomtest(told_apart, 1000, 0.05).pvalue > 1e-3
+
+
+def test_no_interval_goes_beyond_what_can_be() -> None:
+    """Of 40% and 60% Student's t, 12.7 standard errors wide, reaches from -77% to 177%."""
+    interval = Figure.of([0.4, 0.6], possible=(0.0, 1.0)).interval
+    assert interval is not None
+    assert (interval.low, interval.high) == (0.0, 1.0)
+    assert (ACCURACY.possible, TIME.possible) == ((0.0, 1.0), (0.0, math.inf))
 
 
 def test_same_values_have_an_interval_of_no_width() -> None:
