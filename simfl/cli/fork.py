@@ -1,7 +1,6 @@
-"""`simfl fork`: go on from an instant of a run under changed rules."""
+"""`simfl fork`: go on from an instant of runs under changed rules."""
 
 import math
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ from simfl.cli.run import show
 
 @app.command("fork")
 def fork_command(
-    folder: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run, finished or not.")],
+    folders: shared.Folders,
     at: Annotated[
         str,
         typer.Option(
@@ -27,6 +26,7 @@ def fork_command(
         str | None, typer.Option("--name", help="Of the new variant (default: OLD-fork).")
     ] = None,
     executor: shared.Executor = "auto",
+    jobs: shared.Jobs = None,
     workers: shared.Workers = None,
     data_dir: shared.DataDir = None,
     ray_address: shared.RayAddress = None,
@@ -38,19 +38,23 @@ def fork_command(
 ) -> None:
     """Go on from an instant of a run under changed rules.
 
-    What happened until then is shared.
+    What happened until then is shared. Of several runs all are forked, or none.
     Who is at work then is called off, unless only rounds.stop is changed:
     so a run goes on that is over (--at end --set rounds.stop.rounds=200).
     """
+    from simfl.runs.find import find_runs
     from simfl.runs.folder import resuming
-    from simfl.runs.forks import fork
+    from simfl.runs.forks import fork_all
     from simfl.runs.run import resume_all
 
     at_s = math.inf if at == "end" else shared.seconds("--at", at)
-    how = shared.options(executor, workers, data_dir, ray_address)
+    how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)
+    runs = [run.folder for run in find_runs(folders)]
     with shared.importing(allow_code):
         with shared.interruptible("nothing is forked yet, the same command begins anew"):
-            forked = fork(folder, at_s, changes or (), name, overwrite)
-        with shared.progress(quiet or as_json, f"`{resuming(forked)}` goes on") as board:
-            results = resume_all([forked], how, board)
-    show(results, forked.parents[1], report, quiet, as_json)
+            forked = fork_all(runs, at_s, changes or (), name, overwrite)
+        study = forked[0].parents[1]
+        again = resuming(forked[0] if len(forked) == 1 else study)
+        with shared.progress(quiet or as_json, f"`{again}` goes on") as board:
+            results = resume_all(forked, how, board)
+    show(results, study, report, quiet, as_json)

@@ -5,20 +5,18 @@ scenarios that were in force before.  Doing the fork is resuming from there, by 
 is doing it again.  The past is checked byte for byte, as ever.
 """
 
-import json
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from simfl.build.builder import Builder
-from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.core.rows import MOVED
 from simfl.errors import InputError
 from simfl.runs import checkpoint
 from simfl.runs.eventlog import decode
@@ -32,78 +30,16 @@ from simfl.runs.folder import (
     require_run,
     resuming,
 )
+from simfl.runs.fork_rules import refuse_another_past
 from simfl.runs.inputs import contents
 from simfl.runs.lock import locked
 from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
+from simfl.runs.stages import stages
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import FolderName
-from simfl.scenario.place import flat
-from simfl.sim.coordinator import Coordinator
-from simfl.sim.policies.base import RuleChange
-from simfl.sim.server.server import Server
 
 _LOG = logging.getLogger(__name__)
-
-RULES = ("training", "rounds", "selection", "aggregation")
-"""Parts of a scenario that a fork may change: what the server and its clients do.  All others say
-what there is: fleet, network, data, model, how models are judged; so does `training.loss`."""
-
-Stage = tuple[float, Scenario]
-"""From when on, and the scenario in force from then."""
-
-
-def stages(folder: Path) -> list[Stage]:
-    """Return the scenarios of the run in `folder`, one unless it is a fork, in their order."""
-    forks = read_provenance(folder)["forks"]
-    files = [*(past_name(number) for number in range(1, len(forks) + 1)), SCENARIO]
-    instants = [0.0, *(fork["at_s"] for fork in forks)]
-    return [
-        (at_s, Scenario.load(folder / file)) for at_s, file in zip(instants, files, strict=True)
-    ]
-
-
-def rule_changes(
-    builders: Sequence[tuple[float, Builder]], server: Server, coordinator: Coordinator
-) -> Iterator[RuleChange]:
-    """Yield what the forks of a run change.
-
-    Args:
-        builders: of its stages.
-        server: of the run.
-        coordinator: who answers it.
-    """
-    live = builders[0][1].coordinator
-    for (_, before), (at_s, after) in pairwise(builders):
-        old, new = (_rules(builder.scenario) for builder in (before, after))
-        if old == new:
-            yield RuleChange(at_s, after.settings)
-            continue
-        same = {part for part in old if old[part] == new[part]}
-
-        def adopt(rules: Builder = after, same: set[str] = same) -> None:
-            live.adopt(rules.coordinator, same)
-            rules.reveal(server)
-            rules.refuse_endless(server)
-            if isinstance(coordinator, ReplayingCoordinator):
-                coordinator.pass_fork()
-
-        scenario = after.scenario
-        workload = None if "workload" in same else scenario.training.workload.fresh()
-        yield RuleChange(at_s, after.settings, scenario.rounds.policy.fresh(), workload, adopt)
-
-
-def _rules(scenario: Scenario) -> dict[str, Any]:
-    """Return what decides who does what, by part: all rules but those that end the run."""
-    written = scenario.to_dict()
-    training, rounds = written["training"], dict(written["rounds"])
-    del rounds["stop"]
-    parts = {part: written[part] for part in ("training", "selection", "aggregation")}
-    return (
-        parts
-        | {"rounds": rounds}
-        | {key: training[key] for key in ("workload", "compression", "filter")}
-    )
 
 
 def fork(
@@ -130,11 +66,79 @@ def fork(
         InputError: `folder` holds no run, or none that was under way after `at_s`; a change would
             have changed the past; or the fork's folder holds something already.
     """
+    return fork_all([folder], at_s, changes, name, overwrite)[0]
+
+
+def fork_all(
+    folders: Sequence[Path],
+    at_s: float,
+    changes: Sequence[str],
+    name: str | None = None,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Make a fork of each of several runs, or of none; see `fork`.
+
+    Raises:
+        InputError: as `fork`; or two of them would go into one folder.
+    """
+    planned = [_plan(folder, at_s, changes, name, overwrite) for folder in folders]
+    origins = {plan.forked.resolve(): plan.folder for plan in planned}
+    for plan in planned:
+        if origins[plan.forked.resolve()] != plan.folder:
+            other = origins[plan.forked.resolve()]
+            raise InputError(
+                f"{plan.folder} and {other} can't both become {plan.forked}; without --name each "
+                "variant's fork has a name of its own"
+            )
+    new = [plan.forked for plan in planned if not plan.forked.exists()]
+    try:
+        for plan in planned:
+            plan.make()
+    except BaseException:  # of several forks all are made, or none
+        if len(planned) > 1:
+            for forked in new:
+                rmtree(forked, ignore_errors=True)
+                with suppress(OSError):  # it holds something else
+                    forked.parent.rmdir()
+        raise
+    return [plan.forked for plan in planned]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A fork that can be made.
+
+    Attributes:
+        folder: of the run that it comes from.
+        forked: its own.
+        files: the log of what is shared, and the scenarios before its own, by name.
+        events: how many are shared.
+        scenario: its own, as it is written.
+        provenance: its own.
+    """
+
+    folder: Path
+    forked: Path
+    files: Mapping[str, bytes]
+    events: int
+    scenario: str
+    provenance: dict[str, Any]
+
+    def make(self) -> None:
+        """Make its folder."""
+        with locked(self.forked):
+            prepare(self.forked, self.scenario, self.provenance, dict(self.files))
+            checkpoint.inherit(self.folder, self.forked, self.events)
+
+
+def _plan(
+    folder: Path, at_s: float, changes: Sequence[str], name: str | None, overwrite: bool
+) -> _Plan:
     require_run(folder)
     provenance, before = read_provenance(folder), stages(folder)
     at_s, past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
-    _refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
+    refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
     name = f"{provenance['variant']}-fork" if name is None else name
     if scenario.to_yaml() == before[-1][1].to_yaml():
         _LOG.warning("nothing is changed, the fork of %s will be that run again", folder)
@@ -152,13 +156,10 @@ def fork(
         "scenario_sha256": provenance["scenario_sha256"],
     }
     _refuse_what_is_there(folder, forked, overwrite)
-    with locked(forked):
-        scenarios = [stage.to_yaml().encode() for _, stage in before]
-        files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
-        origins = _origins(provenance, origin, name, scenario)
-        prepare(forked, scenario.to_yaml(), origins, {**files, EVENTS: log})
-        checkpoint.inherit(folder, forked, len(past))
-    return forked
+    scenarios = [stage.to_yaml().encode() for _, stage in before]
+    files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
+    origins = _origins(provenance, origin, name, scenario)
+    return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario.to_yaml(), origins)
 
 
 def _beside(folder: Path, name: str) -> Path:
@@ -235,42 +236,3 @@ def _refuse_what_is_there(folder: Path, forked: Path, overwrite: bool) -> None:
     if not overwrite:
         instead = f"go on with `{resuming(forked)}`, or give --overwrite or another --name"
         refuse_run(forked, instead)
-
-
-def _refuse_another_past(
-    before: Scenario, after: Scenario, past: Sequence[Mapping[str, Any]]
-) -> None:
-    """Refuse changes that would have made other events of the `past`."""
-    old, new = (flat(scenario.to_dict()) for scenario in (before, after))
-    changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-    fixed = [
-        path
-        for path in changed
-        if path.partition(".")[0] not in RULES or path.startswith("training.loss")
-    ]
-    problems = [f"{path}: a fork can't change that, it made the past what it is" for path in fixed]
-    if any(path.startswith("rounds.stop") for path in changed):
-        problems += _ended_before(after, past)
-    if problems:
-        allowed = ", ".join(RULES)
-        raise InputError("\n".join([*problems, f"a fork may change {allowed}; all else: run anew"]))
-
-
-def _ended_before(scenario: Scenario, past: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the stopping rules that were met before the fork."""
-    stop, rounds = scenario.rounds.stop, [e for e in past if e["event"] == "round_end"]
-    in_flight = rounds[-1] if rounds else {}
-    reached = {
-        "rounds": len(rounds),
-        "time": past[-1]["t"] if past else 0.0,
-        "bytes": sum(row[size] for row in rounds for size in MOVED)
-        + in_flight.get("in_flight_bytes", 0),
-        "energy": sum(row["energy_j"] for row in rounds) + in_flight.get("in_flight_energy_j", 0.0),
-        "accuracy": max(
-            (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0
-        ),
-    }
-    for rule, value in reached.items():
-        limit = getattr(stop, rule)
-        if limit is not None and value >= limit:
-            yield f"rounds.stop.{rule}: {json.dumps(limit)} was reached before, {value:g} by then"

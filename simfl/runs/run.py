@@ -21,7 +21,6 @@ from simfl.runs.folder import (
     require_run,
     write_json,
 )
-from simfl.runs.forks import stages
 from simfl.runs.inputs import changed, contents
 from simfl.runs.job import Job
 from simfl.runs.lock import locked, refuse_locked
@@ -32,6 +31,7 @@ from simfl.runs.provenance import provenance
 from simfl.runs.result import RunResult
 from simfl.runs.reuse import keeps, prepare, refuse_foreign
 from simfl.runs.simulate import simulate
+from simfl.runs.stages import stages
 from simfl.runs.tracking import tracking
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse

@@ -24,10 +24,10 @@ from simfl.runs.folder import (
     resuming,
     write_json,
 )
-from simfl.runs.forks import rule_changes
 from simfl.runs.progress import Reporter
 from simfl.runs.recorder import Recorder
 from simfl.runs.result import RunResult
+from simfl.runs.stages import rule_changes
 from simfl.runs.summary import Summary
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import main

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from simfl import Options, Scenario
+from simfl import Options, Scenario, run
 from simfl.cli import main
 from simfl.core.work import OrderBatch, WorkResult
-from simfl.errors import InputError
+from simfl.errors import InputError, RunError
+from simfl.runs import checkpoint
 from simfl.runs.check import check
 from simfl.runs.folder import read_json
 from simfl.runs.forks import fork
@@ -323,6 +324,39 @@ def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) ->
     for wrong, words in (("6 parsecs", "--at"), ("0 s", "after 0 s"), ("1 h", "`--at end`")):
         assert main(["fork", str(whole), "--at", wrong]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_of_several_seeds_all_are_forked_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    scenario = Scenario.from_dict({**LONG, "seeds": "0-2"})
+    run(scenario, tmp_path / "r", Options(time_only=True, jobs=1))
+    study, before = tmp_path / "r", files(tmp_path)
+    command = ["fork", str(study / "default"), "--at", "2 s", "--set", FEDBUFF[0], "-q"]
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "inherit", fails_at_the_third())
+        assert main(command) == 1
+    assert "disk full" in capsys.readouterr().err
+    assert files(tmp_path) == before
+    assert not (study / "default-fork").exists()
+    assert main(command) == 0
+    forked = sorted(path.name for path in (study / "default-fork").iterdir() if path.is_dir())
+    assert forked == ["seed-0", "seed-1", "seed-2"]
+    assert main(["check", str(study)]) == 0
+    assert main([*command, "--overwrite"]) == 0
+    capsys.readouterr()
+    assert main(["fork", str(study), "--at", "3 s", "--name", "new", "-q"]) == 2
+    assert "can't both become" in capsys.readouterr().err
+
+
+def fails_at_the_third() -> Callable[..., None]:
+    calls = iter(range(3))
+
+    def fail(*_: object) -> None:
+        if next(calls) == 2:
+            raise RunError("disk full")
+
+    return fail
 
 
 def test_a_clock_alone_can_be_forked(tmp_path: Path, ran: Ran) -> None:

@@ -1,0 +1,62 @@
+"""What a fork may change: the rules that are in force from then on, not what made the past."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from simfl.core.rows import MOVED
+from simfl.errors import InputError
+from simfl.scenario import Scenario
+from simfl.scenario.place import flat
+
+RULES = ("training", "rounds", "selection", "aggregation")
+"""Parts of a scenario that a fork may change: what the server and its clients do.  All others say
+what there is: fleet, network, data, model, how models are judged; so does `training.loss`."""
+
+
+def refuse_another_past(
+    before: Scenario, after: Scenario, past: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse changes that would have made other events of the `past`.
+
+    Args:
+        before: the scenario in force so far.
+        after: that of the fork.
+        past: the events until then.
+
+    Raises:
+        InputError: there are such changes.
+    """
+    old, new = (flat(scenario.to_dict()) for scenario in (before, after))
+    changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
+    fixed = [
+        path
+        for path in changed
+        if path.partition(".")[0] not in RULES or path.startswith("training.loss")
+    ]
+    problems = [f"{path}: a fork can't change that, it made the past what it is" for path in fixed]
+    if any(path.startswith("rounds.stop") for path in changed):
+        problems += _ended_before(after, past)
+    if problems:
+        allowed = ", ".join(RULES)
+        raise InputError("\n".join([*problems, f"a fork may change {allowed}; all else: run anew"]))
+
+
+def _ended_before(scenario: Scenario, past: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the stopping rules that were met before the fork."""
+    stop, rounds = scenario.rounds.stop, [e for e in past if e["event"] == "round_end"]
+    in_flight = rounds[-1] if rounds else {}
+    reached = {
+        "rounds": len(rounds),
+        "time": past[-1]["t"] if past else 0.0,
+        "bytes": sum(row[size] for row in rounds for size in MOVED)
+        + in_flight.get("in_flight_bytes", 0),
+        "energy": sum(row["energy_j"] for row in rounds) + in_flight.get("in_flight_energy_j", 0.0),
+        "accuracy": max(
+            (e["accuracy"] or 0.0 for e in past if e["event"] == "evaluated"), default=0
+        ),
+    }
+    for rule, value in reached.items():
+        limit = getattr(stop, rule)
+        if limit is not None and value >= limit:
+            yield f"rounds.stop.{rule}: {json.dumps(limit)} was reached before, {value:g} by then"
