@@ -127,7 +127,7 @@ def _byte_s(scenario: Scenario, server: Server) -> float:
     Transfers go on by whole bytes where they stopped, each time after the latency, and with what
     protocols add to a message: where the last byte does not fit, none ends.
     """
-    return 0.0 if _varies(scenario) else float(server.upload_s(1)[server.candidates.able].min())
+    return 0.0 if _varies(scenario) else float(server.upload_s(1)[server.holders].min())
 
 
 def _varies(scenario: Scenario) -> bool:

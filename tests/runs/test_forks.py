@@ -326,6 +326,22 @@ def test_the_command(tmp_path: Path, ran: Ran, capsys: pytest.CaptureFixture) ->
         assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "policy", ["{name: synchronous, deadline: D}", "{name: semi_synchronous, period: D}"]
+)
+def test_who_has_refused_before_counts_for_a_share_of_stragglers(
+    tmp_path: Path, ran: Ran, policy: str
+) -> None:
+    """The deadline is of all devices with samples, as it would have been from the start."""
+    whole = ran(
+        tmp_path, "fleet.memory=1 kB", "rounds.policy={name: semi_synchronous, period: 1 s}"
+    )
+    text = policy.replace("D", "{stragglers: 50%}")
+    forked = resume(fork(whole, instant(whole, 0.5), [f"rounds.policy={text}"]))
+    assert forked.outcomes["skipped"] == len(forked.clients) > 0
+    assert not broken(forked.folder)
+
+
 def test_of_several_seeds_all_are_forked_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -37,7 +37,7 @@ class Candidates:
         self._drawn: frozenset[int] = frozenset()  # who was drawn last ...
         self._drawn_s = -np.inf  # ... at this instant
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
-        """Devices that hold samples, ascending."""
+        """Devices that hold samples and have not refused, ascending."""
         self.busy = 0
         """How many have something to do."""
 

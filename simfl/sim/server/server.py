@@ -44,6 +44,7 @@ class Server:
         state: the round, the model's version, whether the run is over.
         history: what the server remembers of its clients.
         candidates: who can take part.
+        holders: devices that hold samples, ascending, whether they can take part or have refused.
         accounting: what happened, as rows.
         selection: how clients are chosen.
         under_way: who is at work, by client.
@@ -68,7 +69,8 @@ class Server:
         self.state = state = RunState(timeline, settings)
         self.candidates = candidates = Candidates(timeline, fleet)
         self.accounting = accounting = Accounting(state, fleet)
-        if not len(candidates.able):
+        self.holders: Ids = candidates.able
+        if not len(self.holders):
             raise InputError("no device of the fleet holds any training sample")
         waiting = Waiting(state, candidates, seeds)
         devices = DeviceProcess(timeline, fleet, links, accounting.meter)
@@ -172,7 +174,7 @@ class Server:
         """
         down_s, compute_s, up_s = self.nominal_phases_s()
         times: Floats = (down_s + compute_s) + up_s
-        return times if everybody else times[self.candidates.able]
+        return times if everybody else times[self.holders]
 
     def nominal_phases_s(self) -> tuple[Floats, Floats, Floats]:
         """Return `(n,)` each: the full workload's download, training and upload, links to itself.
