@@ -10,9 +10,6 @@ from simfl.scenario.checks import Objection
 from simfl.scenario.scenario import Scenario
 from simfl.sim.server.server import Server
 
-UNHURRIED = ("full", "partial_epochs", "coreset")
-"""Workloads that ask for everything where no deadline is near; a policy's timeout is none."""
-
 
 def endless(scenario: Scenario, server: Server) -> Iterator[Objection]:
     """Yield what a run of `scenario` would wait for in vain.
@@ -143,11 +140,11 @@ def _fastest_s(scenario: Scenario, server: Server, option: str) -> float:
     Args:
         scenario: one variant.
         server: of its run.
-        option: which limits participations; they are planned for a deadline.
+        option: which limits participations; they are planned for a deadline, not for a timeout.
     """
-    whole = UNHURRIED if option == "timeout" else UNHURRIED[:1]
+    whole = scenario.training.workload.asks_all(timed=option != "timeout")
     # A client that was probed has the model already, and need not download it.
     probes = overrides(scenario.selection, Selector.probe)
-    if _varies(scenario) or probes or scenario.training.workload.name not in whole:
+    if _varies(scenario) or probes or not whole:
         return 0.0
     return float(server.nominal_round_s().min())

@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from simfl.build.builder import Builder
 from simfl.components.selectors.base import Reports, Selector, View
-from simfl.components.workloads.full import Full
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.registry import overrides
@@ -98,7 +97,7 @@ def _left_out(scenario: Scenario, limit_s: float) -> list[str]:
     ]
     of_network = ("polling", "rates")  # which a network of one's own may lack
     left_out += [f"network.{name}" for name in of_network if getattr(scenario.network, name, None)]
-    if math.isfinite(limit_s) and not isinstance(scenario.training.workload, Full):
+    if math.isfinite(limit_s) and not scenario.training.workload.asks_all(timed=True):
         left_out.append("training.workload")
     return left_out
 

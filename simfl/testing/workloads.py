@@ -42,14 +42,13 @@ class WorkloadContract(ComponentContract):
     create: Callable[[], Workload]
     overruns: ClassVar[bool] = False
     """Whether a client may be given more than fits before its deadline."""
-    steps_too: ClassVar[bool] = True
-    """Whether it can go with local work that is counted in steps; else it should object to it."""
     nominal: ClassVar[bool] = True
     """Whether a client with time enough trains the nominal epochs (or steps)."""
 
     def plan(self, workload: Workload, task: Assignment) -> Plan | None:
         """Return the plan and check what it must always be."""
         plan = workload.plan(task)
+        assert plan == task.nominal() or not workload.asks_all(timed=True), f"{plan} is not all"
         if plan is None:
             return None
         assert plan.n_steps(task.samples, task.batch_size) > 0, f"nothing to do in {plan}"
@@ -89,9 +88,9 @@ class WorkloadContract(ComponentContract):
     @RELAXED
     @given(samples=st.integers(1, 60), steps=st.integers(1, 20), share=st.floats(0, 2))
     def test_steps_instead_of_epochs(self, samples: int, steps: int, share: float) -> None:
-        """Where it can go with those."""
+        """Where it can go with those; else it should object to them."""
         workload = self.create().fresh()
-        if self.steps_too:
+        if not workload.needs_epochs:
             self.plan(workload, assignment(samples, share * 8 * steps, steps=steps))
 
     def test_nobody_without_samples_works(self) -> None:
@@ -100,11 +99,12 @@ class WorkloadContract(ComponentContract):
 
     def test_with_time_enough_all_is_done(self) -> None:
         """As without a deadline: the nominal epochs, or steps."""
-        if not self.nominal:
-            return
         workload = self.create().fresh()
+        if not self.nominal:
+            assert not workload.asks_all(timed=False), "it does not ask for all, but says so"
+            return
         given = [assignment(30, math.inf)]
-        if self.steps_too:
+        if not workload.needs_epochs:
             given.append(assignment(30, math.inf, steps=7))
         for task in given:
             assert self.plan(workload, task) == task.nominal()

@@ -82,6 +82,14 @@ class Workload(Component, ABC):
         if self.needs_epochs and circumstances.counts_steps:
             yield f"workload {self.name!r} needs `epochs`, not `steps`"
 
+    def asks_all(self, *, timed: bool) -> bool:
+        """Return whether it is sure to ask every client with samples for the nominal work.
+
+        Args:
+            timed: whether a deadline may leave too little time for it.
+        """
+        return False
+
     @abstractmethod
     def plan(self, assignment: Assignment) -> Plan | None:
         """Return the plan, or None if nothing useful fits (the client is skipped)."""

@@ -54,6 +54,10 @@ class CoresetTraining(Workload):
         return self.method
 
     @override
+    def asks_all(self, *, timed: bool) -> bool:
+        return not timed
+
+    @override
     def plan(self, assignment: Assignment) -> Plan | None:
         """Choose all samples if they fit the time left, else a coreset that does.
 

@@ -18,5 +18,9 @@ class Full(Workload):
     """
 
     @override
+    def asks_all(self, *, timed: bool) -> bool:
+        return True
+
+    @override
     def plan(self, assignment: Assignment) -> Plan | None:
         return assignment.nominal() if assignment.samples else None

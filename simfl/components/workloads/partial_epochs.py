@@ -19,6 +19,10 @@ class PartialEpochs(Workload):
     """
 
     @override
+    def asks_all(self, *, timed: bool) -> bool:
+        return not timed
+
+    @override
     def plan(self, assignment: Assignment) -> Plan | None:
         if not assignment.samples:
             return None

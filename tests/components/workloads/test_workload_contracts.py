@@ -11,8 +11,7 @@ from simfl.testing.workloads import WorkloadContract
 
 TRAITS = {
     "full": {"overruns": True},
-    "coreset": {"steps_too": False},
-    "fedsae": {"overruns": True, "nominal": False, "steps_too": False},
+    "fedsae": {"overruns": True, "nominal": False},
 }
 globals().update(suites(WorkloadContract, workloads, TRAITS))
 
