@@ -9,8 +9,7 @@ class Evaluation:
     """How a model does on a data set.
 
     Attributes:
-        accuracy: share of right answers, in [0, 1] (weighted if weights were given); None: the loss
-            knows no right ones.
+        accuracy: share of right answers, in [0, 1]; None: the loss knows no right ones.
         loss: its mean (NaN: no finite number, for the model has diverged).
         metrics: further measures that the scenario asks for, by their labels (None: no number).
     """

@@ -8,7 +8,6 @@ the model normalises by what is in a batch.
 import math
 from collections.abc import Iterator
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,13 +27,9 @@ IMAGES = 50
 """Rows per forward pass of convolutions: their activations then stay in the cache."""
 OTHERS = 250
 """Rows per forward pass of all other models."""
-_QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
-"""What numpy need not say of outputs that are not finite."""
 
 
-def evaluate(
-    task: Task, params: Params, x: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
-) -> Evaluation:
+def evaluate(task: Task, params: Params, x: torch.Tensor, y: torch.Tensor) -> Evaluation:
     """Return accuracy and loss of the model `params` `(p,)` in eval mode.
 
     Args:
@@ -42,10 +37,8 @@ def evaluate(
         params: `(p,)` the model.
         x: `(n, ...)` inputs.
         y: `(n,)` targets.
-        weights: `(n,)` weight of each row in both means; None: all equal.
     """
-    outputs = logits_of(task, params, x, slice(0, len(x)))
-    return judge(task, outputs, y, weights)
+    return judge(task, logits_of(task, params, x, slice(0, len(x))), y)
 
 
 def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch.Tensor:
@@ -65,9 +58,7 @@ def logits_of(task: Task, params: Params, x: torch.Tensor, part: slice) -> torch
     return torch.cat(parts) if parts else torch.empty(0, task.classes, device=program.device)
 
 
-def judge(
-    task: Task, outputs: torch.Tensor, y: torch.Tensor, weights: Floats | None = None
-) -> Evaluation:
+def judge(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> Evaluation:
     """Return how right `outputs` `(n, c)` are about targets `y` `(n, ...)`.
 
     A NaN is no answer, and not right.  Where an output is not finite no metric is a number.
@@ -75,34 +66,30 @@ def judge(
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
     loss, outputs, y = task.training.loss, outputs.cpu(), y.cpu()  # whoever computed them
-    mean = float(np.average(row_losses(loss, outputs, y), weights=weights))
+    mean = float(row_losses(loss, outputs, y).mean())
     hits = loss.hits(outputs, y)
     answered = ~outputs.isnan().flatten(1).any(1)
     accuracy = None
     if hits is not None:  # who says NaN is never right
         right = np.where(answered.numpy(), hits.double().numpy(), 0.0)
-        accuracy = float(np.average(right, weights=weights))
+        accuracy = float(right.mean())
     if not outputs.isfinite().all():
         return Evaluation(accuracy, mean, {metric.label: None for metric in task.metrics})
     return Evaluation(accuracy, mean, _metrics(task, outputs, y))
 
 
 def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, float | None]:
-    """Return what `task` measures beside accuracy and loss, by label (None: it gives nothing).
-
-    Of a model that has diverged a measure may be infinite, as its loss is: that is no number.
-    """
+    """Return what `task` measures of finite outputs, by label (None: it gives no number)."""
     if not task.metrics:
         return {}
     given, true = outputs.double().numpy(), y.numpy()
-    diverged = not np.isfinite(given).all()
     numbers: dict[str, float | None] = {}
     for metric in task.metrics:
-        with blaming(metric, "judging the model"), np.errstate(**(_QUIET if diverged else {})):
+        with blaming(metric, "judging the model"):
             number = metric.of(given, true)
-            sound = isinstance(number, Real) and (diverged or not math.isinf(number))
+            sound = isinstance(number, Real) and not math.isinf(number)
             expect(sound, "a finite number, or NaN", repr(number))
-            numbers[metric.label] = float(number) if math.isfinite(number) else None
+            numbers[metric.label] = None if math.isnan(number) else float(number)
     return numbers
 
 

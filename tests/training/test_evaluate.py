@@ -34,10 +34,6 @@ def test_accuracy_and_loss_are_those_of_the_module(model, shape, tokens, n):
     assert result.accuracy == hits.mean().item()
     assert result.loss == pytest.approx(losses.mean().item(), rel=1e-6)
     assert result == evaluate(task, params, x, y)
-    weights = np.arange(1.0, n + 1)
-    weighted = evaluate(task, params, x, y, weights)
-    assert weighted.accuracy == pytest.approx(np.average(hits, weights=weights))
-    assert weighted.loss == pytest.approx(np.average(losses, weights=weights), rel=1e-6)
 
 
 def test_nothing_to_evaluate_on():
