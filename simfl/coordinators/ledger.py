@@ -49,15 +49,11 @@ class Ledger:
     def collect(self, orders: Iterable[WorkOrder]) -> Sequence[WorkResult]:
         """Compute `orders` now and return their results in canonical order."""
         wanted = sorted(orders, key=lambda order: order.key)
-        for order in wanted:
-            self._require(order)
-        for order in wanted:
-            del self._open[order.key]
-        self.computed += len(wanted)
+        self.replay(wanted)
         return self._execute(wanted) if wanted else []
 
     def replay(self, orders: Iterable[WorkOrder]) -> None:
-        """Count `orders` as computed: they were, before the run was interrupted."""
+        """Count `orders` as computed: they are, or were before the run was interrupted."""
         for order in orders:
             self._require(order)
             del self._open[order.key]

@@ -10,15 +10,7 @@ from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.page import asset, page, render
 from simfl.runs.find import load, study_order
-from simfl.runs.folder import (
-    CLIENTS,
-    EVENTS,
-    PROVENANCE,
-    ROUNDS,
-    SCENARIO,
-    SUMMARY,
-    is_finished,
-)
+from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SCENARIO, SUMMARY
 from simfl.runs.growing_file import PACKED
 from simfl.runs.lock import is_locked
 from simfl.runs.result import RunResult
@@ -182,6 +174,6 @@ def _row(folder: Path, name: str, link: str) -> Row:
 
 
 def _state(run: RunResult) -> str:
-    if is_finished(run.folder):
+    if run.finished:
         return "finished"
     return "running" if is_locked(run.folder) else "stopped; simfl resume goes on"
