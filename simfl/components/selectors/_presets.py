@@ -1,15 +1,24 @@
 """Defaults that depend on whose experiments are to be reproduced."""
 
+from abc import ABC
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
+
+from pydantic import model_validator
+
+from simfl.components.selectors.base import Selector
 
 
-def with_preset(presets: Mapping[str, Mapping[str, Any]], options: Any, default: str) -> Any:
-    """Return `options` with those that the named preset (or the default one) sets filled in.
+class WithPresets(Selector, ABC):
+    """A selector whose option `preset` says whose defaults the other options have."""
 
-    For a `model_validator(mode="before")`: whatever is not understood is left for pydantic to tell.
-    """
-    if not isinstance(options, Mapping):
-        return options
-    name = options.get("preset", default)
-    return {**(presets.get(name, {}) if isinstance(name, str) else {}), **options}
+    presets: ClassVar[dict[str, dict[str, Any]]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, options: Any) -> Any:
+        """Fill in what the preset sets; what is not understood is left for pydantic to tell."""
+        if not isinstance(options, Mapping):
+            return options
+        name = options.get("preset", cls.model_fields["preset"].default)
+        return {**(cls.presets.get(name, {}) if isinstance(name, str) else {}), **options}

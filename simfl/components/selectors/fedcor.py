@@ -8,19 +8,19 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._draws import grown, spread
 from simfl.components.selectors._gaussian_process import Posterior, choose, train
-from simfl.components.selectors._presets import with_preset
+from simfl.components.selectors._presets import WithPresets
 from simfl.components.selectors._schedule import is_due
-from simfl.components.selectors.base import Answers, Probe, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors.base import Answers, Probe, RoundOutcome, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
 
 @selectors.register("fedcor")
-class FedCor(Selector):
+class FedCor(WithPresets):
     """Learns an embedding of each client from loss changes, then picks by posterior expectation.
 
     Rounds are counted from 0 here: rounds 0 to `warmup` choose uniformly, and after each of them,
@@ -83,11 +83,6 @@ class FedCor(Selector):
     _losses: Floats | None = PrivateAttr(default=None)
     _samples: list[Floats] = PrivateAttr(default_factory=list)
     _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_from_preset(cls, options: Any) -> Any:
-        return with_preset(cls.presets, options, "fmnist")
 
     def _is_update(self, view: View) -> bool:
         t, last = view.round - 1, max(self._last, 0)

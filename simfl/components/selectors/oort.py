@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, PositiveFloat, PositiveInt, PrivateAttr, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._draws import grown, log_shares, successive
-from simfl.components.selectors._presets import with_preset
-from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
+from simfl.components.selectors._presets import WithPresets
+from simfl.components.selectors.base import Answers, RoundOutcome, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
 
@@ -32,7 +32,7 @@ def freshness(round_: int, last_round: NDArray[Any]) -> Floats:
 
 
 @selectors.register("oort")
-class Oort(Selector):
+class Oort(WithPresets):
     """Exploits clients of high utility, explores new ones, and adapts how slow a client may be.
 
     A client's utility is its number of samples times the root mean square of its samples' losses;
@@ -118,11 +118,6 @@ class Oort(Selector):
     _exploited: Ids | None = PrivateAttr(default=None)  # of whom nothing was heard yet
     _earned: list[float] = PrivateAttr(default_factory=list)
     _sizes: Ids | None = PrivateAttr(default=None)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_from_preset(cls, options: Any) -> Any:
-        return with_preset(cls.presets, options, "paper")
 
     @override
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
