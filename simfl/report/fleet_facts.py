@@ -69,7 +69,7 @@ class FleetFacts:
             selector and the server's time included, what it asks before choosing left out.
         left_out: keys of the scenario that make rounds longer or shorter than that.
         columns: `(n,)` each number of every device.
-        starts: name and first device of each group.
+        members: the devices of each group, by its name.
         week: per group `(instants,)` share online over a week.
     """
 
@@ -82,16 +82,8 @@ class FleetFacts:
     expected_round_s: float
     left_out: list[str]
     columns: Mapping[str, Floats]
-    starts: list[tuple[str, int]]
+    members: Mapping[str, Ids]
     week: Mapping[str, Floats]
-
-    def members(self) -> list[tuple[str, Ids]]:
-        """Return the devices of each group."""
-        ends = [*(first for _, first in self.starts[1:]), len(self.columns["compute"])]
-        return [
-            (name, np.arange(first, end))
-            for (name, first), end in zip(self.starts, ends, strict=True)
-        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain data; what is infinite or unknown is None."""

@@ -46,7 +46,7 @@ def _speed(axes: "Axes", facts: FleetFacts) -> None:
     uplink = facts.columns["uplink"] / 1e6
     limited = bool(np.isfinite(uplink).any())
     up = np.where(np.isfinite(uplink), uplink, np.nan) if limited else facts.columns["samples"]
-    for name, devices in facts.members():
+    for name, devices in facts.members.items():
         sample = devices[:: max(1, len(devices) // SHOWN)]
         axes.plot(facts.columns["compute"][sample], up[sample], ".", alpha=0.6, label=name)
     axes.set(title="Devices", xlabel="compute (samples/s)")
@@ -57,7 +57,7 @@ def _speed(axes: "Axes", facts: FleetFacts) -> None:
 
 
 def _times(axes: "Axes", facts: FleetFacts) -> None:
-    for name, devices in facts.members():
+    for name, devices in facts.members.items():
         taken = np.sort(facts.columns["round"][devices][facts.columns["samples"][devices] > 0])
         if len(taken):
             axes.step(
@@ -71,7 +71,7 @@ def _times(axes: "Axes", facts: FleetFacts) -> None:
 
 
 def _phases(axes: "Axes", facts: FleetFacts) -> None:
-    groups = facts.groups[: len(facts.starts)]
+    groups = facts.groups[: len(facts.members)]
     names = [group.name for group in groups]
     left = np.zeros(len(groups))
     for phase in PHASES:
@@ -84,7 +84,7 @@ def _phases(axes: "Axes", facts: FleetFacts) -> None:
 
 def _week(axes: "Axes", facts: FleetFacts) -> None:
     days = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS / formats.DAY_S)
-    for name, _ in facts.members():
+    for name in facts.members:
         axes.plot(days, 100 * facts.week[name], linewidth=1, label=name)
     axes.set(title="Availability over a week", xlabel="day", ylabel="% online", ylim=(-2, 102))
 

@@ -43,49 +43,60 @@ def survey(builder: Builder) -> FleetFacts:
     Raises:
         InputError: the scenario's data are missing, or its fleet can't be drawn.
     """
-    selector = builder.scenario.selection
-    timeline = Timeline()
+    scenario, settings, fleet = builder.scenario, builder.settings, builder.fleet
+    selector, policy, timeline = scenario.selection, scenario.rounds.policy, Timeline()
     server = builder.server(timeline, _Asking(Choosing(selector.fresh(), builder.seeds)))
-    fleet = builder.fleet
     columns = _columns(fleet, server)
-    policy = builder.scenario.rounds.policy
     limit_s = server.deadline_s(policy.yardstick)
     enforced_s = limit_s if policy.enforces else math.inf
-    holds = np.ones(len(fleet), dtype=np.bool_)
-    if fleet.memory_bytes is not None:
-        holds = fleet.memory_bytes >= builder.settings.memory_bytes
+    holds = np.array([fleet.can_hold(i, settings.memory_bytes) for i in range(len(fleet))])
+    members = {group.name: group.first + np.arange(group.count) for group in fleet.groups}
     week = {
         group.name: _online(group, drawn, builder)
-        for group, drawn in zip(builder.scenario.fleet, fleet.groups, strict=True)
+        for group, drawn in zip(scenario.fleet, fleet.groups, strict=True)
     }
-    weights = [group.count for group in fleet.groups]
     facts_of = partial(_facts, columns=columns, limit_s=limit_s, holds=holds)
-    facts = [
-        facts_of(group.name, group.first + np.arange(group.count), float(week[group.name].mean()))
-        for group in fleet.groups
-    ]
-    if len(facts) > 1:
-        online = float(np.average([group.online for group in facts], weights=weights))
-        facts.append(facts_of("all", np.arange(len(fleet)), online))
+    groups = [facts_of(name, own, float(week[name].mean())) for name, own in members.items()]
+    if len(groups) > 1:
+        weights = [group.count for group in groups]
+        online = float(np.average([group.online for group in groups], weights=weights))
+        groups.append(facts_of("all", np.arange(len(fleet)), online))
     able = np.flatnonzero((fleet.samples > 0) & holds)
-    wanted = min(builder.settings.clients, len(able))
-    asked = min(policy.asked(builder.settings.clients), len(able))
-    alone_s = np.minimum(columns["round"][able], enforced_s)
-    in_time = int((columns["round"][able] <= enforced_s).sum())
-    aggregates = 1 - chance_of_none(len(able), in_time, asked)
+    wanted = min(settings.clients, len(able))
+    asked = min(policy.asked(settings.clients), len(able))
+    round_s = _expected_round_s(
+        columns["round"][able], enforced_s, asked, wanted, policy.server_time
+    )
     return FleetFacts(
-        facts,
+        groups,
         wanted,
         asked,
         limit_s,
         selector.name,
         _asking_s(timeline, server, asked) if overrides(selector, Selector.probe) else 0.0,
-        expected_order(alone_s, asked, wanted) + aggregates * policy.server_time,
-        _left_out(builder.scenario, enforced_s),
+        round_s,
+        _left_out(scenario, enforced_s),
         columns,
-        [(group.name, group.first) for group in fleet.groups],
+        members,
         week,
     )
+
+
+def _expected_round_s(
+    alone_s: Floats, limit_s: float, asked: int, wanted: int, server_s: float
+) -> float:
+    """Return the mean duration of a synchronous round, in which nobody may arrive by its limit.
+
+    Args:
+        alone_s: `(m,)` what a round takes each device that can be asked.
+        limit_s: when those are cut off who are not done.
+        asked: how many are asked.
+        wanted: how many are waited for.
+        server_s: how long the server takes to aggregate, if anybody arrives.
+    """
+    in_time = int((alone_s <= limit_s).sum())
+    aggregates = 1 - chance_of_none(len(alone_s), in_time, asked)
+    return expected_order(np.minimum(alone_s, limit_s), asked, wanted) + aggregates * server_s
 
 
 def _left_out(scenario: Scenario, limit_s: float) -> list[str]:
