@@ -7,6 +7,7 @@ local training have equal results, bit for bit, whoever computes them and when.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,12 @@ class Plan:
     """Sample-units charged beside training, e.g. a coreset's feature pass."""
     stop_after: int | None = None
     """Salvage: keep only the first so many SGD steps (None: all)."""
+
+    @staticmethod
+    @cache
+    def nominal(epochs: int, steps: int | None) -> "Plan":
+        """Return the full workload: so many `steps` if they are given, else passes over all."""
+        return Plan(full_epochs=epochs) if steps is None else Plan(steps=steps)
 
     def units(self, samples: int, batch_size: int) -> float:
         """Return the compute this plan costs, in sample-units (forward, backward and update)."""

@@ -59,7 +59,7 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
     total = dataset.samples_known or min(SAMPLES, SAMPLES_EACH * devices)
     samples_each = max(scenario.data.partition.samples_each(total, devices), 1)
     batch = training.batch_size
-    plan = Plan(steps=training.steps, full_epochs=training.epochs or 0)
+    plan = Plan.nominal(training.epochs or 0, training.steps)
     judged = rounds / scenario.evaluation.every * total * JUDGED
     flops = (times * plan.units(samples_each, batch) + judged * facts.forward_units) * facts.flops
     held = 2.0 * total * math.prod(dataset.shape()[0]) * 4

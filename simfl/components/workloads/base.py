@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import ClassVar
 
 from typing_extensions import override
@@ -46,12 +45,7 @@ class Assignment:
 
     def nominal(self) -> Plan:
         """Return the full workload."""
-        return _nominal(self.epochs, self.steps)
-
-
-@cache
-def _nominal(epochs: int, steps: int | None) -> Plan:
-    return Plan(full_epochs=epochs) if steps is None else Plan(steps=steps)
+        return Plan.nominal(self.epochs, self.steps)
 
 
 def most(limit: int, fits: Callable[[int], bool]) -> int:

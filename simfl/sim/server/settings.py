@@ -92,4 +92,4 @@ class Settings:
     @property
     def nominal(self) -> Plan:
         """The full workload."""
-        return Plan(steps=self.steps) if self.steps is not None else Plan(self.epochs)
+        return Plan.nominal(self.epochs, self.steps)
