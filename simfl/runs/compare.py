@@ -8,7 +8,7 @@ from typing import Literal
 from typing_extensions import override
 
 from simfl.core.units import parse_share
-from simfl.errors import InputError, nearest
+from simfl.errors import InputError, NameNotFound, nearest
 from simfl.runs.grouping import by_variant
 from simfl.runs.measures import TERMINAL_ROUNDS
 from simfl.runs.result import RunResult
@@ -125,7 +125,7 @@ class Comparison:
         columns = {column.key: column for column in self.columns}
         for key in keys:
             if key not in columns:
-                raise InputError(f"unknown column {key!r}{nearest(key, columns)}")
+                raise NameNotFound("column", key, columns)
         return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
 
     def cell(self, variant: str, column: Column) -> Cell:

@@ -19,7 +19,7 @@ from simfl.core.units import (
     compute_dimension,
     quantity_schema,
 )
-from simfl.errors import InputError, nearest
+from simfl.errors import InputError, NameNotFound
 from simfl.scenario.distributions import DISTRIBUTIONS, Constant, Draw
 
 
@@ -66,14 +66,13 @@ class Drawn:
         options = dict(value)
         name = options.pop("distribution", None)
         kind = DISTRIBUTIONS.get(name) if isinstance(name, str) else None
-        if kind is None:
+        if name is None:
             names = ", ".join(DISTRIBUTIONS)
-            wrong = (
+            raise InputError(
                 f"expected a quantity, or a mapping with a `distribution`, one of: {names}"
-                if name is None
-                else f"unknown distribution {name!r}{nearest(str(name), DISTRIBUTIONS)}"
             )
-            raise InputError(wrong)
+        if kind is None:
+            raise NameNotFound("distribution", name, DISTRIBUTIONS)
         dimension = self.dimension or _compute_dimension(options)
         try:
             draw = kind.build(

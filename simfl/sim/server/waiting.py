@@ -92,13 +92,13 @@ class Waiting:
 
     def until_change(self) -> Waits:
         """Wait once nobody who was asked found anything useful to do, until something changes."""
-        back_s = self._next_return_s()
+        back_s = self._candidates.next_return_s()
         event = self._look_again(back_s, "nobody finds anything useful to do")
         yield from self._wait(event, "a client with something useful to do", back_s)
 
     def stir_on_return(self) -> None:
         """Let the state's `change` fire when next somebody comes back."""
-        back_s = self._next_return_s()
+        back_s = self._candidates.next_return_s()
         if back_s == math.inf:
             self._look_again(back_s, _NOBODY)
         elif back_s != self._alarm_s:
@@ -111,11 +111,8 @@ class Waiting:
             most, among, lambda: self._seeds.stream("presence", self._state.round)
         )
 
-    def _next_return_s(self) -> float:
-        return self._candidates.next_return_s()
-
     def _any_others(self) -> bool:
-        return self.anyone() or self._next_return_s() < math.inf
+        return self.anyone() or self._candidates.next_return_s() < math.inf
 
     def _wait(self, event: simpy.Event, whom: str, back_s: float) -> Waits:
         """Wait for `event`, and say so."""
