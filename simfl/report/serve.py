@@ -16,10 +16,9 @@ from simfl.report.live import LiveRuns
 from simfl.report.page import asset
 
 LOOPBACK = "127.0.0.1"
-PORT = 8411
 
 
-def server(runs: LiveRuns, port: int = PORT) -> ThreadingHTTPServer:
+def server(runs: LiveRuns, port: int) -> ThreadingHTTPServer:
     """Return a server of `runs`, bound but not yet serving.
 
     Args:

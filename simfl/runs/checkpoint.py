@@ -38,7 +38,7 @@ class Checkpoints:
     """
 
     def __init__(
-        self, folder: Path, state: Callable[[], Mapping[str, Any]], every_s: float = 5.0
+        self, folder: Path, state: Callable[[], Mapping[str, Any]], every_s: float
     ) -> None:
         _refuse_what_is_in_the_way(folder / CHECKPOINT)
         self._folder = folder

@@ -39,7 +39,7 @@ def do_all(
     calls: Sequence[Call],
     options: Options,
     watch: Watch | None,
-    here: bool = False,
+    here: bool,
 ) -> None:
     """Do all jobs.
 

@@ -33,7 +33,7 @@ class Recorder:
         metrics: what its evaluations measure beside accuracy and loss.
     """
 
-    def __init__(self, folder: Path, metrics: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, metrics: Sequence[str]) -> None:
         files = RunFiles(folder)
         self.log = files.log
         self._kinds = LOGS[self.log]

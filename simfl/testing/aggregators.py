@@ -27,13 +27,12 @@ def contribution(
     samples: int = 1,
     steps: int = 1,
     staleness: int = 0,
-    copies: int = 1,
 ) -> Contribution:
     """Return what `client` sends after moving `model` `(p,)` by `update` `(p,)`."""
     order = WorkOrder(client, round_ - 1, round_, round_ - 1, Plan(1), client)
     params = (model + update).astype(np.float32)
     result = WorkResult(order, params, 1.0, steps, samples, lr_sum=0.1 * steps)
-    return Contribution(result, model, staleness, copies)
+    return Contribution(result, model, staleness)
 
 
 def arrivals(model: Params, seed: int, n: int, round_: int = 1) -> list[Contribution]:

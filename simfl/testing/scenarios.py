@@ -159,7 +159,7 @@ def groups(draw: st.DrawFn, name: str) -> Document:
 
 
 @st.composite
-def documents(draw: st.DrawFn, rounds: int = 3) -> Document:
+def documents(draw: st.DrawFn) -> Document:
     """Return a scenario, as it would be written; it may hold what does not go together."""
     return {
         "name": "random",
@@ -182,7 +182,7 @@ def documents(draw: st.DrawFn, rounds: int = 3) -> Document:
         "rounds": {
             "clients": draw(st.integers(1, 3)),
             "policy": draw(POLICIES),
-            "stop": {"rounds": rounds, "time": "8 s"},
+            "stop": {"rounds": 3, "time": "8 s"},
         },
         "selection": draw(SELECTORS),
         "aggregation": draw(AGGREGATORS),
@@ -190,13 +190,9 @@ def documents(draw: st.DrawFn, rounds: int = 3) -> Document:
     }
 
 
-def scenarios(rounds: int = 3) -> st.SearchStrategy[Scenario]:
-    """Return a strategy of valid scenarios.
-
-    Args:
-        rounds: when a run ends, unless its virtual time is up before.
-    """
-    return documents(rounds).map(_valid).filter(lambda scenario: scenario is not None)  # type: ignore[return-value]
+def scenarios() -> st.SearchStrategy[Scenario]:
+    """Return a strategy of valid scenarios."""
+    return documents().map(_valid).filter(lambda scenario: scenario is not None)  # type: ignore[return-value]
 
 
 def _valid(document: Document) -> Scenario | None:

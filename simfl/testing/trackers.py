@@ -16,7 +16,7 @@ def example_run(top: Path) -> TrackedRun:
     return TrackedRun("example", "slow", 7, options, top)
 
 
-def example_steps(rounds: int = 3) -> list[Step]:
+def example_steps(rounds: int) -> list[Step]:
     """Return so many rounds of it."""
     return [
         Step(number, 10.5 * number, {"accuracy": 0.25 * number, "loss": 1 / number})
