@@ -34,6 +34,8 @@ Rows = Sequence[Sequence[str | float]]
 COLOURS, DASHES = 8, 6
 ROW = 32
 """Characters of a variant's name left of its bar."""
+COLUMNS = 240
+"""So many columns still have gaps between them."""
 SPREAD = 12.0
 """Values that span more than such a ratio are drawn to a logarithmic scale."""
 

@@ -9,6 +9,7 @@ from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import (
+    COLUMNS,
     Drawing,
     Groups,
     Rows,
@@ -25,8 +26,6 @@ from simfl.runs.result import RunResult
 BINS = 36
 LONG = 4.0
 """Times of more deadlines than this are drawn to a logarithmic scale."""
-COLUMNS = 240
-"""So many columns still have gaps between them."""
 
 
 def participation(groups: Groups) -> Drawing | None:

@@ -7,12 +7,9 @@ import numpy as np
 from simfl.core.rows import OUTCOMES
 from simfl.report import formats
 from simfl.report.axes import linear
-from simfl.report.charts.base import Drawing, Groups, all_runs, bars
+from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars
 from simfl.report.svg import Plot
 from simfl.runs.result import RunResult
-
-COLUMNS = 240
-"""So many columns still have gaps between them."""
 
 
 def outcomes(groups: Groups) -> Drawing | None:
