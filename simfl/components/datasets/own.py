@@ -150,10 +150,11 @@ class OwnDataset(Dataset):
         if rows is not None or key not in _KNOWN:
             rows = rows or self.rows()
             drawn = rows.test is None and self.test_share > 0
-            n = len(rows.label) if rows.test is None else int((~rows.test).sum())
+            test = np.zeros(len(rows.label), np.bool_) if rows.test is None else rows.test
+            n = int((~test).sum())
             train = n - round(n * self.test_share) if drawn else n
             _, classes = self._targets(rows)
-            known = None if drawn or rows.client is None else rows.client[_training(rows)]
+            known = None if drawn or rows.client is None else rows.client[~test]
             clients = None if known is None else len(np.unique(known))
             _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients)
         return _KNOWN[key]
@@ -205,10 +206,6 @@ class OwnDataset(Dataset):
         if self.learn == "labels" and (odd := numbers[(numbers != 0) & (numbers != 1)]).size:
             raise InputError(f"{self.source()}: labels are 0 or 1, but one is {odd[0]:g}")
         return numbers, numbers.shape[1]
-
-
-def _training(rows: Rows) -> Flags:
-    return np.ones(len(rows.label), dtype=np.bool_) if rows.test is None else ~rows.test
 
 
 def _standard(x: NDArray[np.float32], train: NDArray[np.float32]) -> NDArray[np.float32]:
