@@ -258,7 +258,9 @@ def test_numbers_are_those_of_the_tables(compared: list[RunResult], tmp_path: Pa
 def test_without_a_script_it_is_whole(page: Path) -> None:
     html = page.read_text(encoding="utf-8")
     still = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
-    for figure in re.findall(r"<figure.*?</figure>", still, re.DOTALL):
+    figures = re.findall(r"<figure.*?</figure>", still, re.DOTALL)
+    assert figures
+    for figure in figures:
         assert "<svg" in figure
         assert re.search(r"<(path|rect) class=\"(line|o-|p-)", figure)
 
