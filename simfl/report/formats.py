@@ -126,13 +126,13 @@ def ratio(value: float) -> str:
     return f"{value:.3f}" if math.isfinite(value) else NOTHING
 
 
-def plural(number: int, noun: str) -> str:
-    """Return a number of things.
+def plural(number: float, noun: str) -> str:
+    """Return a number of things, or the mean of some.
 
-    >>> plural(1, "round"), plural(1500, "round")
-    ('1 round', '1,500 rounds')
+    >>> plural(1, "round"), plural(1500, "round"), plural(6.5, "round")
+    ('1 round', '1,500 rounds', '6.5 rounds')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def shortened(text: str, most: int) -> str:

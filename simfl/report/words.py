@@ -8,6 +8,8 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
+from simfl.report.comparison import interval_text
+from simfl.report.measures import DURATION
 from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.result import RunResult
 from simfl.runs.several import all_targets, have_accuracy
@@ -153,8 +155,8 @@ def race(ranked: Sequence[Standing], target: float) -> list[str]:
 def _costs(standing: Standing) -> str:
     return (
         f"{formats.duration(standing.time_s.middle)} of virtual time, "
-        f"{_rounds(standing.rounds.middle)} and {formats.size(standing.bytes.middle)} moved"
-        f"{_seeds(standing.time_s)}"
+        f"{formats.plural(standing.rounds.middle, 'round')} and "
+        f"{formats.size(standing.bytes.middle)} moved{_seeds(standing.time_s)}"
     )
 
 
@@ -217,16 +219,12 @@ def _time_taken(standing: Standing, firsts: int) -> str:
         return took
     told = f"{formats.times(ratio.value)} as long"
     if ratio.interval is not None:
-        told += f" [{formats.times(ratio.interval.low)}, {formats.times(ratio.interval.high)}]"
+        told += f" {interval_text(ratio.interval, formats.times)}"
     if ratio.seeds < max(figure.seeds, firsts):
         told += f", with the {formats.plural(ratio.seeds, 'seed')} that both have"
     if math.isfinite(ratio.horizon):
         told += f", never counting as {formats.duration(ratio.horizon)}"
     return f"{took} ({told})"
-
-
-def _rounds(rounds: float) -> str:
-    return f"{formats.count(rounds)} round{'' if rounds == 1 else 's'}"
 
 
 def _seeds(figure: Figure) -> str:
@@ -239,9 +237,7 @@ def _seeds(figure: Figure) -> str:
 
 def _durations(groups: Groups) -> list[str]:
     means = {
-        name: float(
-            np.mean(np.concatenate([r.column("end_s") - r.column("start_s") for r in runs]))
-        )
+        name: float(np.mean(np.concatenate([DURATION.of(run) for run in runs])))
         for name, runs in groups.items()
         if any(run.n_rounds for run in runs)
     }
@@ -265,11 +261,12 @@ def _durations(groups: Groups) -> list[str]:
 def _one_duration(runs: Sequence[RunResult]) -> str:
     """Say how long the runs of one variant took, and how much of that was waiting for rounds."""
     ends_s, rounds = math.fsum(run.end_s for run in runs), sum(run.n_rounds for run in runs)
-    lasted_s = math.fsum(float(np.sum(r.column("end_s") - r.column("start_s"))) for r in runs)
+    lasted_s = math.fsum(float(np.sum(DURATION.of(run))) for run in runs)
     seeds = f", in the mean of {len(runs)} seeds" if len(runs) > 1 else ""
     told = (
-        f"{_rounds(rounds / len(runs))} took {formats.duration(ends_s / len(runs))} of virtual "
-        f"time{seeds}: {formats.duration(lasted_s / rounds)} each"
+        f"{formats.plural(rounds / len(runs), 'round')} took "
+        f"{formats.duration(ends_s / len(runs))} of virtual time{seeds}: "
+        f"{formats.duration(lasted_s / rounds)} each"
     )
     if ends_s - lasted_s > NEGLIGIBLE * ends_s:
         told += f", and {formats.duration((ends_s - lasted_s) / len(runs))} before and between them"

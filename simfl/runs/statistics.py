@@ -143,9 +143,7 @@ class Figure:
 
 def _deviation(values: Sequence[float]) -> float:
     """Return the sample standard deviation, 0 where it is but rounding."""
-    if len(values) < 2:
-        return math.nan
-    if not np.isfinite(values).all():
+    if len(values) < 2 or not np.isfinite(values).all():
         return math.nan
     deviation = float(np.std(values, ddof=1))
     return deviation if deviation > 1e-12 * max(map(abs, values)) else 0.0
