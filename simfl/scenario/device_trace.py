@@ -23,6 +23,7 @@ from simfl.core.units import (
     parse_quantity,
 )
 from simfl.errors import InputError, UnitError
+from simfl.scenario.distributions.base import pick
 from simfl.scenario.part import Part
 
 TracedNumber = Literal["compute", "downlink", "uplink", "latency", "memory"]
@@ -71,7 +72,7 @@ class DeviceTrace(Part):
         "random", description="rows at random, with replacement; or in the file's order, repeated"
     )
     _numbers: dict[str, tuple[float, ...]] = PrivateAttr(default_factory=dict)
-    _edges: tuple[float, ...] = PrivateAttr(())
+    _weights: tuple[float, ...] | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _read(self, info: ValidationInfo) -> Self:
@@ -88,12 +89,12 @@ class DeviceTrace(Part):
         if self.weights is not None:
             weights = table.numbers(self.weights)
             with np.errstate(over="ignore"):
-                edges = np.cumsum(weights)
-            if weights.min() < 0 or not 0 < edges[-1] < np.inf:
+                total = np.cumsum(weights)[-1]
+            if weights.min() < 0 or not 0 < total < np.inf:
                 raise ValueError(
                     f"column {self.weights!r} must not be negative, all zero or without bound"
                 )
-            self._edges = tuple(edges.tolist())
+            self._weights = tuple(weights.tolist())
         return self
 
     @property
@@ -109,11 +110,7 @@ class DeviceTrace(Part):
         """
         if self.sample == "in_order":
             return np.arange(len(u)) % self.rows
-        if self._edges:
-            rows = np.searchsorted(self._edges, u * self._edges[-1], side="right")
-        else:
-            rows = (u * self.rows).astype(np.int64)
-        return np.minimum(rows, self.rows - 1)
+        return pick(self.rows, u, self._weights)
 
     def values(self, name: str, rows: Ids) -> Floats:
         """Return `(n,)` the number `name` of each device, in base units."""

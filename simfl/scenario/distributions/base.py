@@ -1,6 +1,7 @@
 """What every distribution is, and the two that need no more: one number for all, and truncation."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -114,6 +115,14 @@ def check_order(low: float | None, high: float | None) -> None:
     """
     if low is not None and high is not None and not low < high:
         raise ValueError("`min` must be below `max`")
+
+
+def pick(n: int, u: Floats, weights: Floats | Sequence[float] | None = None) -> Ids:
+    """Return for each uniform which of `n` has the share that it falls in (None: equal shares)."""
+    if weights is None:
+        return np.minimum((u * n).astype(np.int64), n - 1)
+    edges = np.cumsum(np.asarray(weights, dtype=np.float64))
+    return np.asarray(np.minimum(np.searchsorted(edges, u * edges[-1], side="right"), n - 1))
 
 
 class Truncated(Draw):

@@ -1,7 +1,6 @@
 """Numbers of which there are only so many: Zipf's, and a choice of a few."""
 
 import math
-from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -9,7 +8,7 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.core.types import Floats, Ids
-from simfl.scenario.distributions.base import Draw, Parameter, Truncated
+from simfl.scenario.distributions.base import Draw, Parameter, Truncated, pick
 
 
 class Zipf(Truncated):
@@ -32,7 +31,7 @@ class Zipf(Truncated):
     def values(self, u: Floats, samples: Ids) -> Floats:
         first = max(1, math.ceil(self._times(self.min or 0.0)))
         ranks = np.arange(first, math.floor(self._times(self.max)) + 1, dtype=np.float64)
-        return pick(self.inside(ranks * self.scale), ranks**-self.exponent, u)
+        return self.inside(ranks * self.scale)[pick(len(ranks), u, ranks**-self.exponent)]
 
     def _times(self, bound: float) -> float:
         """Return how many times `scale` a bound is: 300 ms are 3 times 100 ms, not 2.9999999."""
@@ -65,16 +64,8 @@ class Choice(Draw):
 
     @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        options = np.array(self.options)
-        return pick(options, np.ones(len(options)) if self.weights is None else self.weights, u)
+        return np.array(self.options)[pick(len(self.options), u, self.weights)]
 
     @override
     def lowest(self) -> float:
         return min(self.options)
-
-
-def pick(values: Floats, weights: Floats | Sequence[float], u: Floats) -> Floats:
-    """Return for each uniform the value whose share of the weights it falls in."""
-    edges = np.cumsum(np.asarray(weights, dtype=np.float64))
-    places = np.searchsorted(edges, u * edges[-1], side="right")
-    return np.asarray(values[np.minimum(places, len(values) - 1)])

@@ -11,7 +11,7 @@ from simfl.core.table import read_table
 from simfl.core.types import Floats, Ids
 from simfl.core.units import Dimension, parse_quantity
 from simfl.errors import InputError
-from simfl.scenario.distributions.base import Parameter, Truncated
+from simfl.scenario.distributions.base import Parameter, Truncated, pick
 
 
 class Empirical(Truncated):
@@ -48,8 +48,7 @@ class Empirical(Truncated):
 
     @override
     def values(self, u: Floats, samples: Ids) -> Floats:
-        measured = np.array(self._measured)
-        return measured[np.minimum((u * len(measured)).astype(np.int64), len(measured) - 1)]
+        return np.array(self._measured)[pick(len(self._measured), u)]
 
     @override
     def lowest(self) -> float:
