@@ -15,7 +15,7 @@ from simfl.scenario.experiment import Experiment
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.fleet import Group
 from simfl.scenario.hints import Unknown
-from simfl.scenario.place import Location, Place, dotted
+from simfl.scenario.place import Key, Location, Place, dotted
 from simfl.scenario.yaml import MOST_PROBLEMS
 
 
@@ -82,10 +82,8 @@ def _unfold(
             yield from _unfold(context["errors"], path, context.get("model"), data)
         elif error["type"] == "extra_forbidden":
             *above, key = error["loc"]
-            inner = tuple(key for key in above if isinstance(key, str))
-            owner = None if model is None else _owner(model, inner)
             missing = [str(loc[-1]) for loc in lacking if list(loc[:-1]) == above]
-            told = Unknown(path, error["input"], owner, missing)
+            told = Unknown(path, error["input"], _below(model, above), missing)
             yield Problem(path, f"unknown key {str(key)!r}{told.hint(data)}", at_key=True)
         elif error["type"] == "too_short" and error["input"]:
             continue  # its items are wrong, and told of themselves
@@ -98,16 +96,12 @@ def _unfold(
             yield Problem(path, _message(error, context, path, _below(model, error["loc"])))
 
 
-def _owner(model: type[BaseModel], path: Location) -> type[BaseModel] | None:
-    if issubclass(model, Experiment) and path[:1] == ("fleet",):
-        return model_within(Group, path[1:])
-    return model_within(model, path)
-
-
-def _below(model: type[BaseModel] | None, path: Location) -> type[BaseModel] | None:
+def _below(model: type[BaseModel] | None, path: Sequence[Key]) -> type[BaseModel] | None:
     """Return the model of what stands at a path of `model`'s mapping (None: not known)."""
     named = tuple(key for key in path if isinstance(key, str))
-    return None if model is None else _owner(model, named)
+    if model is not None and issubclass(model, Experiment) and named[:1] == ("fleet",):
+        return model_within(Group, named[1:])
+    return None if model is None else model_within(model, named)
 
 
 def _open(model: type[BaseModel]) -> bool:
