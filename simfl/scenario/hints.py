@@ -54,7 +54,7 @@ class Unknown:
         if meant := [name for name in self.missing if self._describes(name)]:
             return listed_hint(meant)
         elsewhere = self._elsewhere(data)
-        fitting = {path: key for path, key in elsewhere.items() if key.fits(self.value)}
+        fitting = {path: key for path, key in elsewhere.items() if fits(key.field, self.value)}
         if paths := _called(self.name, fitting) or _called(self.name, elsewhere):
             if paths == [self.name]:  # which alone says nothing
                 return f"; did you mean {self.name!r} at the top of the scenario?"

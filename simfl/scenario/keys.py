@@ -54,10 +54,6 @@ class Key:
         """The path of the key that it is in ("": it is at the top)."""
         return re.sub(r"(\[\]|\.\*)*\.?[^.]+$", "", self.path)
 
-    def fits(self, value: Any) -> bool:
-        """Return whether it may take such a value: only a mapping or a list fills a part."""
-        return fits(self.field, value)
-
 
 def fits(field: FieldInfo, value: Any) -> bool:
     """Return whether a field may take such a value: only a mapping or a list fills a part."""
