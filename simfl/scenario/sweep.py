@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
@@ -80,15 +81,13 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
                 for row in rows
             ]
         )
-    count = 1
-    for axis in axes:
-        count *= len(axis)
+    count = math.prod(map(len, axes))
     if count > MOST_POINTS and sweep.random is None:
         raise ScenarioError(f"sweep: {count:,} combinations, at most {MOST_POINTS:,} can be run")
     if sweep.random is None or sweep.random >= count:
         return [tuple(factor for part in parts for factor in part) for parts in product(*axes)]
     stream = Seeds(seed).stream("sweep")
-    chosen = sorted(set[int](stream.choice(count, sweep.random, replace=False).tolist()))
+    chosen = sorted(stream.choice(count, sweep.random, replace=False).tolist())
     return [_combination(axes, number) for number in chosen]
 
 
