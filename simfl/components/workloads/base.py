@@ -79,6 +79,8 @@ class Workload(Component, ABC):
     def asks_all(self, *, timed: bool) -> bool:
         """Return whether it is sure to ask every client with samples for the nominal work.
 
+        Who says so of its own `plan` does not of one that a subclass has.
+
         Args:
             timed: whether a deadline may leave too little time for it.
         """

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
+from simfl.core.registry import overrides
 from simfl.core.work import Plan
 from simfl.errors import InputError
 
@@ -55,7 +56,7 @@ class CoresetTraining(Workload):
 
     @override
     def asks_all(self, *, timed: bool) -> bool:
-        return not timed
+        return not timed and not overrides(self, CoresetTraining.plan)
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:

@@ -7,6 +7,7 @@ what comes too late is dropped.
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, workloads
+from simfl.core.registry import overrides
 from simfl.core.work import Plan
 
 
@@ -19,7 +20,7 @@ class Full(Workload):
 
     @override
     def asks_all(self, *, timed: bool) -> bool:
-        return True
+        return not overrides(self, Full.plan)
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:

@@ -8,6 +8,7 @@ is an option of local training, not of the workload.
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
+from simfl.core.registry import overrides
 from simfl.core.work import Plan
 
 
@@ -20,7 +21,7 @@ class PartialEpochs(Workload):
 
     @override
     def asks_all(self, *, timed: bool) -> bool:
-        return not timed
+        return not timed and not overrides(self, PartialEpochs.plan)
 
     @override
     def plan(self, assignment: Assignment) -> Plan | None:

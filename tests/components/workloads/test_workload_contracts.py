@@ -16,6 +16,11 @@ TRAITS = {
 globals().update(suites(WorkloadContract, workloads, TRAITS))
 
 
+def test_who_plans_otherwise_is_not_said_to_ask_for_all() -> None:
+    assert PartialEpochs().asks_all(timed=False)
+    assert not Idle().asks_all(timed=False)
+
+
 class Late(PartialEpochs):
     def plan(self, assignment):
         return assignment.nominal() if assignment.samples else None
