@@ -4,13 +4,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from simfl.core.rows import MOVED
 from simfl.core.units import POWER, parse_quantity
 from simfl.errors import UnitError
 from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
 from simfl.runs.laws.base import ENDS, PHASES, Violation, Violations
 from simfl.runs.records import Records, Row, of_kind
 
-BYTES = ("download_bytes", "upload_bytes", "wasted_bytes", "probe_bytes")
+BYTES = (*MOVED, "wasted_bytes")
 
 
 def bytes_moved(records: Records) -> Violations:
