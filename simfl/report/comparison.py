@@ -21,6 +21,11 @@ TEXT: Mapping[str, Callable[[float], str]] = {
     "ratio": formats.ratio,
     "number": lambda value: f"{value:.4g}" if math.isfinite(value) else formats.NOTHING,
 }
+SPREAD = {
+    **TEXT,  # three digits: one less than the mean's
+    "bytes": lambda value: formats.scaled(value, "B", 3),
+    "energy": lambda value: formats.scaled(value, "J", 3),
+}
 NAMES = {
     "accuracy": "accuracy",
     "terminal_accuracy": f"accuracy, last {TERMINAL_ROUNDS} rounds",
@@ -123,14 +128,21 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
         return ratio_text(cell, TEXT[column.metric.unit])
     if column.versus is not None and column.ideal is None:
         return difference_text(cell)
-    text = text or TEXT[column.metric.unit]
-    return figure_text(cell, text, target=column.target is not None)
+    unit = column.metric.unit
+    spread = text or SPREAD[unit]
+    return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
 
 
-def figure_text(figure: Figure, text: Callable[[float], str], *, target: bool = False) -> str:
+def figure_text(
+    figure: Figure,
+    text: Callable[[float], str],
+    spread: Callable[[float], str],
+    *,
+    target: bool = False,
+) -> str:
     """Return a number over seeds: mean and deviation, or the median where some seed lacks it."""
     if not figure.missing:
-        deviation = f" ± {text(figure.std)}" if figure.std > 0 else ""
+        deviation = f" ± {spread(figure.std)}" if figure.std > 0 else ""
         return f"{text(figure.mean)}{deviation}"
     never = "not yet" if figure.open else "never"
     if figure.missing == figure.seeds:

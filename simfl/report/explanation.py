@@ -59,13 +59,14 @@ def _head(explanation: Explanation) -> Iterator[str]:
 def _phases(explanation: Explanation) -> Iterator[str]:
     yield "Along the clients that rounds waited for:"
     total = explanation.elapsed_ns or 1
+    digits = min(max(3, 12 - len(str(total))), 9)  # four at least; `--json` has all of them
     rows = [
-        [name, f"{ns / 1e9:,.9f} s", formats.percent(ns / total), MEANING[name]]
+        [name, f"{ns / 1e9:,.{digits}f} s", formats.percent(ns / total), MEANING[name]]
         for name, ns in explanation.phases_ns.items()
         if ns
     ]
     yield from _columns(
-        [*rows, ["in all", f"{explanation.elapsed_ns / 1e9:,.9f} s", "", ""]], "<>><"
+        [*rows, ["in all", f"{explanation.elapsed_ns / 1e9:,.{digits}f} s", "", ""]], "<>><"
     )
     if explanation.after_last_ns:
         yield f"  (of it {formats.duration(explanation.after_last_ns / 1e9)} after the last round)"

@@ -57,7 +57,7 @@ def two_digits(number: float) -> float:
 
 
 def size(number: float) -> str:
-    """Return bytes with an SI prefix.
+    """Return bytes with an SI prefix, to four digits.
 
     >>> size(0), size(2440), size(1.5e9)
     ('0 B', '2.44 kB', '1.5 GB')
@@ -74,13 +74,18 @@ def energy(joules: float) -> str:
     return scaled(joules, "J")
 
 
-def scaled(number: float, unit: str) -> str:
-    """Return `number` with four digits and the prefix that suits it."""
+def scaled(number: float, unit: str, digits: int = 4) -> str:
+    """Return `number` with so many digits, at least three, and the prefix that suits it.
+
+    >>> scaled(171380, "B"), scaled(171380, "B", 3), scaled(999.7, "J", 3)
+    ('171.4 kB', '171 kB', '1 kJ')
+    """
     if not math.isfinite(number):
         return NOTHING
+    most = 1000 - 0.5 * 10.0 ** (3 - digits)  # from there on it is rounded to 1,000
     for prefix in ("", "k", "M", "G", "T", "P"):
-        if abs(number) < 999.95 or prefix == "P":
-            return f"{number:.4g} {prefix}{unit}"
+        if abs(number) < most or prefix == "P":
+            return f"{number:.{digits}g} {prefix}{unit}"
         number /= 1000
     raise AssertionError("the last prefix always fits")
 
@@ -147,15 +152,15 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - half]}…{text[-half:]}"
 
 
-def listed(words: list[str], most: int | None = None) -> str:
+def listed(words: list[str], most: int | None = None, last: str = "and") -> str:
     """Return words as people list them, of more than `most` the first.
 
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], 2)
-    ('a, b and c', 'a, b and 2 more')
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], 2), listed(["a", "b"], last="or")
+    ('a, b and c', 'a, b and 2 more', 'a or b')
     """
     if most is not None and len(words) > most:
         words = [*words[:most], f"{len(words) - most} more"]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def metric(name: str) -> str:

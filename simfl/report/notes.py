@@ -4,6 +4,7 @@ from simfl.report import formats
 from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.devices import Devices
+from simfl.runs.result import RunResult
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
@@ -50,11 +51,17 @@ def _oracle(groups: Groups) -> list[str]:
 
 def _not_finished(groups: Groups) -> list[str]:
     which = [
-        f"{run.variant} seed {run.seed} (round {run.n_rounds})"
+        f"{run.variant} seed {run.seed} (round {run.n_rounds:,}{_of_planned(run)})"
         for run in all_runs(groups)
         if not run.finished
     ]
     return [f"{formats.listed(which)}; `simfl resume` goes on where it stopped."] if which else []
+
+
+def _of_planned(run: RunResult) -> str:
+    """Return of how many rounds that is, where the scenario counts them."""
+    planned = run.scenario.get("rounds", {}).get("stop", {}).get("rounds")
+    return f" of {planned:,}" if planned else ""
 
 
 def _rounds_run_short(groups: Groups) -> list[str]:
@@ -98,14 +105,10 @@ def _wasted(groups: Groups) -> list[str]:
     for name, runs in groups.items():
         share = sum(r.wasted_bytes for r in runs) / (sum(r.total_bytes for r in runs) or 1.0)
         if share >= WASTEFUL:
-            variant = f" ({name})" if len(groups) > 1 else ""
+            variant = f" of {name}'s bytes" if len(groups) > 1 else ""
             by_severity.append((share, f"{formats.percent(share)}{variant}"))
-    if len(groups) == 1:
-        return [f"{sentence} of all bytes came to nothing." for sentence in _worst_few(by_severity)]
-    return [
-        f"of all bytes, so many came to nothing: {sentence}."
-        for sentence in _worst_few(by_severity)
-    ]
+    of_all = "" if len(groups) > 1 else " of all bytes"
+    return [f"{sentence}{of_all} came to nothing." for sentence in _worst_few(by_severity)]
 
 
 def _never_trained(groups: Groups) -> list[str]:

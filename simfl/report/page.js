@@ -468,7 +468,7 @@ if (levels) {
     const text = c => !c.all.length ? "–" : c.mean !== null ? told(measures[state.show], c.mean) : c.there.length ? `${c.all.length - c.there.length} of ${c.all.length} never` : "never";
     const shade = c => c.mean === null || high === low ? 0 : (c.mean - low) / (high - low);
     table.innerHTML = `<thead><tr><th scope="col">${esc(down.name)}${across ? " \\ " + esc(across.name) : ""}</th>${columns.map(c => `<th scope="col">${esc(c)}</th>`).join("")}</tr></thead><tbody>`
-      + cells.map((line, i) => `<tr><td>${esc(down.levels[i])}</td>${line.map(c => `<td class="heat" style="--h:${shade(c).toFixed(3)}" title="${c.all.length} runs">${esc(text(c))}</td>`).join("")}</tr>`).join("") + "</tbody>";
+      + cells.map((line, i) => `<tr><th scope="row">${esc(down.levels[i])}</th>${line.map(c => `<td class="heat" style="--h:${shade(c).toFixed(3)}" title="${c.all.length} runs">${esc(text(c))}</td>`).join("")}</tr>`).join("") + "</tbody>";
   };
   const choose = (label, key, names) => {
     const box = el("select", {"aria-label": label, "data-pivot": key}), wrap = el("label", {}, label + " ");

@@ -5,6 +5,7 @@ same run folders always give the same bytes.  It is whole without the script, wh
 choose axes, zoom, hide, sort and download.  Everything that users wrote is escaped by the template.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +34,7 @@ from simfl.runs.several import all_metrics, all_targets
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 SLOWEST = 12
 """Devices in the table of those that cost most."""
@@ -105,7 +107,16 @@ def _templates() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("simfl.report")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    templates.filters["with_code"] = _with_code
+    return templates
+
+
+def _with_code(text: str) -> "Markup":
+    """Return `text`, escaped, with what stands between backquotes set as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def asset(name: str) -> str:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
+from rich.table import Column
 from typing_extensions import override
 
 from simfl.report import formats
@@ -88,14 +89,17 @@ class Board(Watch):
 class Table(Board):
     """Redraws a bar for each run, and one for all of them."""
 
-    def __init__(self, bars: Bars) -> None:
+    def __init__(self, bars: Bars, titles: Column) -> None:
         self._bars = bars
+        self._titles = titles
         self._tasks: dict[int, TaskID] = {}
         self._all: TaskID | None = None
 
     @override
     def begin(self, jobs: Sequence[Job], processes: int) -> None:
         super().begin(jobs, processes)
+        longest = max((len(job.title) for job in jobs), default=0)
+        self._titles.min_width = min(longest, self._bars.console.width // 2)
         if len(jobs) > 1:
             self._all = self._bars.add_task("all", total=len(jobs), text=self.overall())
 
@@ -130,10 +134,11 @@ def display(quiet: bool) -> Iterator[Board | None]:
     elif not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))):
         yield Board()
     else:
+        titles = Column(no_wrap=True)  # where it is narrow the bar goes first, never the seed
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", table_column=titles),
             BarColumn(20),
             TextColumn("{task.fields[text]}"),
         )
         with Bars(*columns, console=console) as bars:
-            yield Table(bars)
+            yield Table(bars, titles)

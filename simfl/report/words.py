@@ -50,7 +50,12 @@ class Standing:
     @property
     def order(self) -> tuple[float, float]:
         """Key that puts the best first: those that got there with every seed, then by time."""
-        return (self.time_s.missing / self.time_s.seeds, self.time_s.middle)
+        return (self.absence, self.time_s.middle)
+
+    @property
+    def absence(self) -> float:
+        """The share of seeds that did not get there."""
+        return self.time_s.missing / self.time_s.seeds
 
 
 def standings(groups: Groups, target: float) -> list[Standing]:
@@ -91,7 +96,8 @@ def headline(groups: Groups) -> list[str]:
     missed = [target_text(target) for target in targets if target not in met]
     sentences = race(standings(groups, met[-1]), met[-1]) if met else []
     if missed or not met:
-        never = f"{_nobody(groups)} {formats.listed(missed)}; the " if missed else "The "
+        none = formats.listed(missed, last="or") if missed else ""
+        never = f"{_nobody(groups)} {none}; the " if missed else "The "
         sentences.append(f"{never}best accuracy was {_best_accuracy(groups)}.")
     return sentences
 
@@ -177,9 +183,7 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
         return [f"{'; '.join(how)}."], others
     level = [s for s in compared if s.ratio and not s.ratio.distinguishable]
     if level:
-        names = formats.listed([first.name, *(standing.name for standing in level)], FEW)
-        same = f"{names} are not distinguishable in the time they took to reach {text}."
-        return [same, f"{first.name} took {costs}."], others
+        return [_not_told_apart(first, level, text), f"{first.name} took {costs}."], others
     if ties := [standing for standing in others if _is_tie(standing, first)]:
         names = formats.listed([first.name, *(standing.name for standing in ties)], FEW)
         before = "" if len(ties) == len(ranked) - 1 else ", before all others"
@@ -188,6 +192,20 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
         after = costs if alike else f"{formats.duration(first.time_s.middle)} of virtual time"
         return [f"{names} reached {text} equally soon{before}: after {after}."], behind
     return [f"{first.name} reached {text} first: after {costs}."], others
+
+
+def _not_told_apart(first: Standing, level: Sequence[Standing], text: str) -> str:
+    """Say whose times can't be told from the first's; who got there less surely is no equal."""
+    as_surely = [standing.name for standing in level if standing.absence <= first.absence]
+    if as_surely:
+        names = formats.listed([first.name, *as_surely], FEW)
+        return f"{names} are not distinguishable in the time they took to reach {text}."
+    seeds = f"{first.time_s.seeds - first.time_s.missing} of {first.time_s.seeds} seeds"
+    names = formats.listed([standing.name for standing in level], FEW)
+    return (
+        f"{first.name} reached {text} with {seeds}; {names}, not distinguishable from it in time, "
+        "with fewer."
+    )
 
 
 def _behind(standings: Sequence[Standing], first: Standing) -> list[str]:

@@ -89,6 +89,9 @@ def test_landmarks_heads_and_charts_have_words(compared: list[RunResult], tmp_pa
     boxes = re.findall(r'<div class="scroll"[^>]*>', page)  # which the Tab key stops at
     assert boxes
     assert all('role="region" aria-label="table by ' in box for box in boxes)
+    assert 'aria-label="table by variant, to 20%, to 99%"' in boxes[0]
+    first = re.findall(r"<tbody>\n<tr><(\w+ scope=\"row\")", page)  # is said with each of its cells
+    assert len(first) == len(boxes)
 
 
 def test_the_script_is_small() -> None:
@@ -206,6 +209,8 @@ def test_an_interrupted_run_has_a_page(broken_off: RunResult, tmp_path: Path) ->
     assert run.n_rounds == len(rows(broken_off, "rounds.csv")) - 1  # the last is cut short
     assert run.targets == [0.2, 0.99]
     assert "Not finished:" in checker.words
+    planned, page = run.scenario["rounds"]["stop"]["rounds"], (tmp_path / "page.html").read_text()
+    assert f"(round {run.n_rounds} of {planned}); <code>simfl resume</code> goes on" in page
 
 
 def test_a_run_that_has_hardly_begun_has_a_page(broken_off: RunResult, tmp_path: Path) -> None:
@@ -349,9 +354,11 @@ def test_notes_say_how_many_in_plain_words(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, f"v{n}", 0, [0.1]) for n in range(5)]
     for run in runs:
         run.rounds["missing"] = 3
+        run.summary["totals"] |= {"wasted_bytes": 500}
         run.summary["trainings"] |= {"issued": 4, "dropped": 1, "computed": 3}
     told = " ".join(text for _, text in notes(by_variant(runs)))
     assert "fewer with 2 other variants" in told
+    assert "25.0% of v0's bytes; 25.0% of v1's bytes; 25.0% of v2's bytes" in told
     assert "5 of 20 trainings were never computed, as their updates came to nothing" in told
     assert "in 1 of 1 round." in anatomy({"v": runs[:1]}).about  # type: ignore[union-attr]
 

@@ -236,18 +236,30 @@ def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> 
                 standing("b", 100, 120, 140, first=(50, 60, 70)),
                 standing("c", None, 10, 40, first=(50, 60, 70)),
             ],
-            "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
-            "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. b took 2 min (2.00× as "
-            "long [2.00×, 2.00×]) and c took 40.0 s with 2 of 3 seeds (1.05× as long [0.00441×, "
-            "248×], never counting as 10 min). Ratios are geometric means, seed by seed, with 95% "
-            "intervals.",
+            "a reached 70% with 3 of 3 seeds; c, not distinguishable from it in time, with fewer. "
+            "a took 1 min of virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. "
+            "b took 2 min (2.00× as long [2.00×, 2.00×]) and c took 40.0 s with 2 of 3 seeds "
+            "(1.05× as long [0.00441×, 248×], never counting as 10 min). "
+            "Ratios are geometric means, seed by seed, with 95% intervals.",
         ),
         (
             [standing("a", 50, 60, 70), standing("c", None, None, 40, first=(50, 60, 70))],
-            "a and c are not distinguishable in the time they took to reach 70%. a took 1 min of "
-            "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. c got there with 1 of "
-            "3 seeds (4.09× as long [0.0589×, 285×], never counting as 10 min). Ratios are "
-            "geometric means, seed by seed, with 95% intervals.",
+            "a reached 70% with 3 of 3 seeds; c, not distinguishable from it in time, with fewer. "
+            "a took 1 min of virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. "
+            "c got there with 1 of 3 seeds (4.09× as long [0.0589×, 285×], never counting as "
+            "10 min). Ratios are geometric means, seed by seed, with 95% intervals.",
+        ),
+        (
+            [
+                standing("a", 50, 60, 70),
+                standing("b", 70, 50, 60, first=(50, 60, 70)),
+                standing("c", None, None, 40, first=(50, 60, 70)),
+            ],
+            "a and b are not distinguishable in the time they took to reach 70%. a took 1 min of "
+            "virtual time, 3 rounds and 1 kB moved, in the mean of 3 seeds. b took 1 min (1.00× as "
+            "long [0.48×, 2.06×]) and c got there with 1 of 3 seeds (4.09× as long [0.0589×, "
+            "285×], never counting as 10 min). Ratios are geometric means, seed by seed, with 95% "
+            "intervals.",
         ),
         (
             [standing("a", 60), standing("b", 60, first=(60,)), standing("c", 120, first=(60,))],

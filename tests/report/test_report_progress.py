@@ -1,0 +1,38 @@
+"""What a terminal shows while runs go on fits it, and says which run it is of."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from simfl import Scenario
+from simfl.report import progress as shown
+from simfl.runs.job import Job
+from simfl.runs.progress import Progress
+from tests.tiny import TINY
+
+
+@pytest.mark.parametrize(("columns", "bar"), [(80, False), (120, True)])
+def test_a_narrow_terminal_loses_the_bar_not_the_seed(
+    columns: int, bar: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = io.StringIO()
+
+    def terminal(**_: object) -> Console:
+        return Console(file=file, width=columns, force_terminal=True, color_system=None)
+
+    monkeypatch.setattr(shown, "Console", terminal)
+    scenarios = [Scenario.from_dict(TINY | {"seed": seed}) for seed in range(2)]
+    jobs = [Job("deadline", scenario, tmp_path) for scenario in scenarios]
+    with shown.display(quiet=False) as board:
+        assert board is not None
+        board.begin(jobs, processes=1)
+        board.tell(0, Progress(253.0, 4, 0.964, 0.1, ended=True))
+        board.tell(1, Progress(99.0, 2, 0.5, 0.1))
+    last = file.getvalue().split("\x1b[2K")[-1].splitlines()
+    assert max(map(len, last)) <= columns
+    for job in jobs:
+        [line] = [line for line in last if line.startswith(job.title)]
+        assert "virtual  round" in line
+        assert ("━" in line) == bar
