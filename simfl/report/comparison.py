@@ -129,20 +129,20 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
     if column.versus is not None and column.ideal is None:
         return difference_text(cell)
     unit = column.metric.unit
-    spread = text or SPREAD[unit]
+    spread = SPREAD[unit] if text is None else None
     return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
 
 
 def figure_text(
     figure: Figure,
     text: Callable[[float], str],
-    spread: Callable[[float], str],
+    spread: Callable[[float], str] | None = None,
     *,
     target: bool = False,
 ) -> str:
     """Return a number over seeds: mean and deviation, or the median where some seed lacks it."""
     if not figure.missing:
-        deviation = f" ± {spread(figure.std)}" if figure.std > 0 else ""
+        deviation = f" ± {(spread or text)(figure.std)}" if figure.std > 0 else ""
         return f"{text(figure.mean)}{deviation}"
     never = "not yet" if figure.open else "never"
     if figure.missing == figure.seeds:

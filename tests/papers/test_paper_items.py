@@ -1,6 +1,7 @@
 """The items of the papers: whole, valid, measured as they say; the page is what the CSVs give."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ def test_every_table_and_figure_is_repeated_or_has_a_reason() -> None:
     for name, paper in known.items():
         covered = {part for item in ITEMS for part in item.covers.get(name, ())}
         assert covered | {*paper.elsewhere, *paper.not_repeated} == set(paper.parts), name
+        for part, told in paper.elsewhere.items():  # where to, and how it came out
+            link = r"\[.+\]\(papers\.md#[\w-]+\): (\*\*(reproduced|not)\*\*|partly)"
+            assert re.match(link, told), f"{name}, {part}: {told}"
 
 
 def test_every_scenario_of_the_five_papers_comes_with_simfl() -> None:

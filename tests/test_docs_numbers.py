@@ -1,0 +1,70 @@
+"""What docs/performance.md and docs/scale.md say was measured is in the committed results."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PERFORMANCE, SCALE = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("performance.md", "scale.md")
+)
+
+
+def measured(name: str) -> dict[str, list[dict[str, Any]]]:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())["tables"]
+
+
+def is_told(told: str, number: float) -> bool:
+    """Whether `told`, with its unit or without, is `number` to as many digits."""
+    text = re.sub(r"[^\d.]", "", told)
+    digits = len(text.partition(".")[2])
+    return abs(float(text) - number) <= 0.5000001 * 10.0**-digits
+
+
+def rows(page: str, heading: str, columns: int) -> list[list[str]]:
+    """Return the cells of the first table after `heading` that has so many columns."""
+    after = page.split(heading, 1)[1]
+    lines = re.findall(rf"^(?:\|[^|\n]*){{{columns}}}\|$", after, re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize("row", rows(PERFORMANCE, "Rounds per second against", 5)[2:10])
+def test_training(row: list[str]) -> None:
+    [table] = [t for title, t in measured("training").items() if title.startswith(f"{row[0]},")]
+    ratios = {line["contender"]: line["rounds_per_second_x"] for line in table}
+    for told, contender in zip(row[2:], ("tensor loop", "simfl", "simfl, 2 workers"), strict=True):
+        assert is_told(told, ratios[contender]), (contender, ratios[contender])
+
+
+def test_fleets() -> None:
+    [table] = [t for title, t in measured("scale").items() if "fleets of different sizes" in title]
+    told = {row[0]: row[1:] for row in rows(PERFORMANCE, "| devices | set-up |", 4)}
+    for line in table:
+        set_up, a_round, memory = told[f"{line['devices']:,}"]
+        assert is_told(set_up, line["set_up_s"])
+        assert is_told(a_round, 1000 * line["per_round_s"])
+        assert is_told(memory, line["peak_mb"])
+
+
+def test_coefficients() -> None:
+    told = {what: value for _, what, value in rows(SCALE, "| coefficient |", 3)}
+
+    def of(words: str) -> str:
+        [value] = [value for what, value in told.items() if words in what]
+        return value
+
+    by_workload = {
+        line["workload"]: line
+        for line in measured("overhead")["One round of a whole run, CPU milliseconds"]
+    }
+    assert is_told(of("W1 (20 steps"), by_workload["W1"]["training_ms"] / 10)
+    assert is_told(of("W3 (87 steps"), by_workload["W3"]["training_ms"] / 100)
+    nodes = measured("cluster")["Two Ray nodes on this machine, arrays of 100 MiB"]
+    costs = {line["cost"]: line for line in nodes}
+    assert is_told(of("a task:"), costs["a task that does nothing"]["milliseconds"])
+    assert is_told(of("putting a model"), costs["put into the store"]["GB_per_s"])
+    assert is_told(of("a node's first look"), costs["fetch to another node"]["GB_per_s"])
+    assert is_told(of("a result's way back"), costs["result from another node"]["GB_per_s"])
