@@ -8,7 +8,6 @@ repository that a page links to come along; links to folders become plain text.
 """
 
 import argparse
-import ast
 import inspect
 import json
 import os
@@ -26,6 +25,7 @@ from analysis.markdown import LINK, anchors
 from simfl import __version__
 from simfl.cli.app import app, load_commands
 from simfl.core import rows
+from simfl.runs.columns import texts as column_texts
 from simfl.runs.summary import MEANINGS
 from simfl.scenario.catalogue import DEVICES, catalogue
 from simfl.scenario.describe import Description, Option, options
@@ -213,28 +213,6 @@ def columns_page() -> str:
     body = [(f"`{key}`", text) for key, text in MEANINGS.items()]
     blocks.append(f"## summary.json\n\n{_table(('key', 'meaning'), body)}")
     return "\n\n".join(blocks) + "\n"
-
-
-def column_texts(declared: Any) -> dict[str, str]:
-    """Return what stands below each variable that a class or a module declares ("": nothing)."""
-    tree = ast.parse(inspect.cleandoc(inspect.getsource(declared)))
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else tree.body
-    texts: dict[str, str] = {}
-    name = ""
-    for statement in body:
-        match statement:
-            case ast.AnnAssign(target=ast.Name() as variable):
-                name = variable.id
-            case ast.Assign(targets=[ast.Name() as variable]):
-                name = variable.id
-            case ast.Expr(value=ast.Constant(value=str(text))) if name:
-                texts[name] = " ".join(text.split())
-                continue
-            case _:
-                name = ""
-        if name:
-            texts[name] = ""
-    return texts
 
 
 # Components -----------------------------------------------------------------------------------

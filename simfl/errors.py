@@ -31,11 +31,21 @@ class UnitError(InputError):
 
 
 class NameNotFound(InputError):
-    """A name that nothing is registered under."""
+    """A name that nothing is registered under.
 
-    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+    Args:
+        kind: of what it would be the name.
+        name: what was written.
+        known: the names that there are.
+        else_: said instead of all these where none is like it ("": they are listed).
+    """
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], else_: str = "") -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
-        super().__init__(f"unknown {kind} {name!r}{nearest(str(name), self.known)}")
+        hint = nearest(str(name), self.known)
+        if else_ and not hint.startswith("; did you mean"):
+            hint = else_
+        super().__init__(f"unknown {kind} {name!r}{hint}")
 
 
 class ScenarioError(InputError):

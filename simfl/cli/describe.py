@@ -1,5 +1,6 @@
 """`simfl describe`: a component or a key of scenarios, its options and where it comes from."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -14,8 +15,8 @@ def describe(
     kind: Annotated[
         str,
         typer.Argument(
-            help="Such as selectors (or selector); or, alone, a component's name or a key of "
-            "scenarios, such as rounds.stop.",
+            help="Such as selectors (or selector); or, alone, a component's name, a key of "
+            "scenarios, such as rounds.stop, or a file or column of runs, such as rounds.csv.",
             autocompletion=_complete.describable,
         ),
     ],
@@ -29,23 +30,35 @@ def describe(
     as_json: shared.AsJson = False,
     allow_code: shared.AllowCode = False,
 ) -> None:
-    """Describe a component or key: options, defaults, units, source."""
+    """Describe a component, key or column: options, defaults, units, source."""
     import json
     from dataclasses import asdict
 
     from simfl.cli.list_ import list_
+    from simfl.errors import NameNotFound
+    from simfl.runs import columns
     from simfl.scenario.describe import Description, is_kind
-    from simfl.scenario.describe_key import also, described
+    from simfl.scenario.describe_key import KeyDescription, also, described
 
     if name is None and is_kind(kind):
         list_(kind, as_json)
         return
+    written = columns.described(kind) if name is None else []
+    found: Sequence[Description | KeyDescription | columns.FileDescription]
     with shared.importing(allow_code):
-        found = described(kind) if name is None else [Description.find(kind, name)]
+        try:
+            found = described(kind) if name is None else [Description.find(kind, name)]
+        except NameNotFound:
+            if not written:
+                raise
+            found, written = written, []
     if as_json:
         told = [asdict(description) for description in found]
         plain = told[0] if len(told) == 1 else told
         typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
     else:
         more = [also(kind)] if isinstance(found[0], Description) and name is None else []
+        more += [
+            f"A column of {one.file} is called so too: simfl describe {one.file}" for one in written
+        ]
         typer.echo("\n\n".join(filter(None, [*map(str, found), *more])))

@@ -60,7 +60,8 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
         return _merged(found)
     known = {name for kind in (*KINDS, DEVICES) for name in overview(kind)}
     keys = {name for key in all_keys() for name in (plain(key.path), key.last)}
-    raise NameNotFound("component or key", word, known | keys)
+    where = "; `simfl list` has the components, `simfl describe rounds` and other sections the keys"
+    raise NameNotFound("component or key", word, known | keys, else_=where)
 
 
 def also(word: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 
 from simfl.cli import main
 from simfl.cli.errors import guarded
+from simfl.core.rows import RoundRow, header
 from simfl.errors import InputError, RunError, SimflError
+from simfl.runs.summary import MEANINGS
 from simfl.scenario.catalogue import catalogue
 from simfl.scenario.kinds import KINDS, registry
 
@@ -150,6 +153,33 @@ def test_keys_of_scenarios_are_described(
     path: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert words in " ".join(printed(capsys, "describe", path).split())
+
+
+def test_columns_of_runs_are_described(capsys: pytest.CaptureFixture[str]) -> None:
+    told = printed(capsys, "describe", "rounds.csv")
+    assert [line[2:] for line in told.splitlines() if re.match("  [a-z]", line)] == header(RoundRow)
+    assert "Of the bytes down and up, those of" in printed(capsys, "describe", "wasted_bytes")
+    clients = " ".join(printed(capsys, "describe", "clients.csv").split())
+    assert "late: cut off or too late; offline: the device left" in clients
+    columns = json.loads(printed(capsys, "describe", "summary.json", "--json"))["columns"]
+    assert columns == MEANINGS
+    assert [
+        one["file"] for one in json.loads(printed(capsys, "describe", "energy_j", "--json"))
+    ] == [
+        "rounds.csv",
+        "clients.csv",
+    ]
+    accuracy = printed(capsys, "describe", "accuracy")  # a key of a scenario, first of all
+    assert accuracy.startswith("rounds.stop.accuracy (key of a scenario)\n")
+    assert "A column of rounds.csv is called so too: simfl describe rounds.csv" in accuracy
+
+
+def test_what_is_like_nothing_is_told_where_to_look(capsys: pytest.CaptureFixture[str]) -> None:
+    """All 600 names were listed."""
+    assert main(["describe", "events.jsonl"]) == 2
+    told = "unknown component or key 'events.jsonl'; `simfl list` has the components, "
+    assert told in (error := capsys.readouterr().err)
+    assert len(error) < 200
 
 
 def test_keys_are_described_as_data_too(capsys: pytest.CaptureFixture[str]) -> None:
