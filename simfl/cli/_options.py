@@ -64,7 +64,8 @@ TimeOnly = Annotated[bool, typer.Option("--time-only", help="Run the clock witho
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", help="Where data sets lie, as torchvision's root (default: $SIMFL_DATA)."
+        "--data-dir",
+        help="Where data sets lie, as torchvision's root (default: $SIMFL_DATA, or the cache).",
     ),
 ]
 RayAddress = Annotated[

@@ -95,17 +95,18 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
 
 def _scale(
     comparison: Comparison, column: Column, one_unit: bool
-) -> tuple[str, Callable[[float], str]]:
+) -> tuple[str, Callable[[float], str] | None]:
     """Return what a column's head says of its unit, and how its numbers are written.
 
-    One unit for all is that of the figure in the middle; the least has three digits.
+    One unit for all is that of the figure in the middle; the least has three digits.  None: each
+    number in the unit that suits it.
     """
-    units, text = UNITS.get(column.metric.unit, ()), TEXT[column.metric.unit]
+    units = UNITS.get(column.metric.unit, ())
     if not one_unit or column.versus is not None or not units:
-        return "", text
+        return "", None
     middles = (comparison.figure(variant, column).middle for variant in comparison.groups)
     if not (known := sorted(middle for middle in middles if 0 < middle < math.inf)):
-        return "", text
+        return "", None
     symbol, size = unit_for(units, median(known))
     digits = min(max(2 - math.floor(math.log10(known[0] / size)), 0), 6)
     return f" ({symbol})", lambda value: f"{value / size:,.{digits}f}"

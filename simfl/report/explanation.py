@@ -50,7 +50,8 @@ def _head(explanation: Explanation) -> Iterator[str]:
     what = f"{run.name}, {run.variant}, seed {run.seed}"
     took = formats.duration(explanation.elapsed_ns / 1e9)
     if explanation.round is None:
-        yield f"{what}: {formats.plural(run.n_rounds, 'round')} in {took} of virtual time"
+        so_far = "" if run.finished else " so far, for it has not finished"
+        yield f"{what}: {formats.plural(run.n_rounds, 'round')} in {took} of virtual time{so_far}"
     else:
         since, to = formats.duration(explanation.start_s), formats.duration(explanation.end_s)
         yield f"{what}, round {explanation.round}: {took}, from {since} to {to} of virtual time"

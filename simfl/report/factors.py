@@ -9,7 +9,7 @@ from simfl.report import formats
 from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import NAMES, cell_text
-from simfl.report.tables import Cell, Table, magnitude
+from simfl.report.tables import Cell, Table, in_two, magnitude
 from simfl.runs.compare import (
     ACCURACY,
     BYTES,
@@ -109,6 +109,6 @@ def _table(
         for column in columns:
             figure = comparison.figure(name, column)
             text = cell_text(column, comparison.cell(name, column))
-            cells.append(Cell(text, sort=figure.middle))
+            cells.append(in_two(text, sort=figure.middle))
         rows.append([*cells, Cell(str(len(runs)), sort=len(runs))])
     return Table([*levels, *map(_head, columns), "seeds"], rows)

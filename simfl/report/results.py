@@ -6,7 +6,7 @@ from dataclasses import replace
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs, colour
 from simfl.report.comparison import cell_text, legend, name_of
-from simfl.report.tables import Cell, Table
+from simfl.report.tables import Cell, Table, in_two
 from simfl.runs.compare import (
     ACCURACY,
     BYTES,
@@ -77,8 +77,7 @@ def _cells(comparison: Comparison, column: Column) -> list[Cell]:
         figure = comparison.figure(name, column)
         written = cell_text(column, comparison.cell(name, column))
         css = "best" if name == winner else "none" if written == formats.NOTHING else ""
-        value, sign, more = written.partition(" ± " if " ± " in written else ", ")
-        cells.append(Cell(value, css, figure.middle, more=f"{sign.strip(', ')} {more}".strip()))
+        cells.append(in_two(written, css, figure.middle))
     return cells
 
 

@@ -77,6 +77,12 @@ def magnitude(value: Any) -> float | None:
     return number
 
 
+def in_two(written: str, css: str = "", sort: float | None = None) -> Cell:
+    """Return a cell with what `comparison.cell_text` wrote, what is behind ± or a comma below."""
+    value, sign, more = written.partition(" ± " if " ± " in written else ", ")
+    return Cell(value, css, sort, more=f"{sign.strip(', ')} {more}".strip())
+
+
 def mean_cell(values: Sequence[float], text: Callable[[float], str]) -> Cell:
     """Return a cell with the mean over seeds that have a value (NaN: it has none)."""
     known = sum(map(math.isfinite, values))

@@ -15,7 +15,7 @@ from simfl.runs.result import RunResult
 from simfl.runs.several import all_targets, have_accuracy
 from simfl.runs.statistics import Figure, Ratio, Times, paired_ratio
 
-FEW = 6
+FEW = 4
 """Variants that a sentence names; the table below it has all."""
 NEGLIGIBLE = 0.01
 """Share of the time below which waiting for rounds to begin is not told."""

@@ -10,6 +10,7 @@ from simfl import run
 from simfl.report import write_report
 from simfl.report.factors import factors
 from simfl.report.tables import magnitude
+from simfl.runs.find import find_runs
 from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
@@ -47,6 +48,21 @@ def test_what_does_not_vary_is_no_factor_and_levels_are_in_order(swept: list[Run
     assert [[cell.text for cell in row[:2]] for row in found.table.rows] == [
         ["10", "oort"], ["5", "oort"], ["10", '{"name": "uniform"}'], ["5", '{"name": "uniform"}']
     ]  # fmt: skip
+
+
+def test_deviations_stand_below_their_means(tmp_path: Path) -> None:
+    """Beside each other they made a sweep's table wider than its page."""
+    for name, at in (("a", (1, 4)), ("b", (2, 3))):
+        for seed, round_ in enumerate(at):
+            made = made_run(tmp_path, name, seed, reaches(round_, 5))
+            point = {"rounds.clients": 5 if name == "a" else 10}
+            provenance = {"variant": name, "seed": seed, "factors": point}
+            (made.folder / "provenance.json").write_text(json.dumps(provenance))
+    found = factors(by_variant(find_runs([tmp_path])))
+    assert found is not None
+    column = found.table.heads.index("bytes to 70%")
+    cells = [(row[column].text, row[column].more) for row in found.table.rows]
+    assert cells == [("5 kB", "± 4.24 kB"), ("5 kB", "± 1.41 kB")]
 
 
 def test_levels_with_units_are_in_the_order_of_their_size() -> None:

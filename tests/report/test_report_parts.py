@@ -18,10 +18,12 @@ from simfl.report.charts import curves
 from simfl.report.charts.anatomy import CSS as ANATOMY_CSS
 from simfl.report.charts.base import by_name
 from simfl.report.charts.costs import BYTE_CSS, bytes_by_purpose
+from simfl.report.comparison_forms import as_table
 from simfl.report.plot import COLOURS
 from simfl.report.results import results
 from simfl.report.svg import Plot
 from simfl.report.words import Standing
+from simfl.runs.compare import compare
 from simfl.runs.find import find_runs
 from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
@@ -329,6 +331,13 @@ def test_green_is_who_is_better_seed_by_seed_and_got_there_as_surely(tmp_path: P
     tables, _ = results(by_variant(find_runs([tmp_path / "clear"])))
     column = tables[0].heads.index("time")
     assert [row[0].text for row in tables[0].rows if row[column].css == "best"] == ["b"]
+
+
+def test_deviations_have_three_digits_in_the_terminals_table_too(tmp_path: Path) -> None:
+    for seed, round_ in enumerate((34, 49)):
+        made_run(tmp_path, "a", seed, reaches(round_, 60))
+    told = as_table(compare(find_runs([tmp_path])))
+    assert "83 kB ± 21.2 kB" in told
 
 
 def test_the_headline_calls_no_noise_a_winner(tmp_path: Path) -> None:

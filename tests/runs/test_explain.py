@@ -15,6 +15,7 @@ from simfl.runs.explain import Explanation, explain
 from simfl.runs.options import Options
 from simfl.runs.result import RunResult
 from simfl.scenario import Scenario
+from tests.made_runs import made_run
 from tests.tiny import TINY
 
 
@@ -200,6 +201,11 @@ class TestCommand:
         assert told["shortened_by"] == []
         assert [part["outcome"] for part in told["participations"]] == ["arrived"] * 4
         assert told["outcomes"] == {"arrived": 4}
+
+    def test_it_says_that_a_run_goes_on(self, tmp_path: Path) -> None:
+        run = made_run(tmp_path, "v", 0, [0.1, 0.2], finished=False)
+        head = as_text(explain(run, what_if=False)).splitlines()[0]
+        assert head.endswith("2 rounds in 20.0 s of virtual time so far, for it has not finished")
 
     def test_its_tables_fit_the_terminal(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
