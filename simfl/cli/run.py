@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simfl.cli import _complete
 from simfl.cli import _options as shared
 from simfl.cli.app import app
 
@@ -69,6 +70,7 @@ def run_command(
         executor, workers, data_dir, ray_address, device=device, time_only=time_only, jobs=jobs,
         log=log, compress_log=compress_log,
     )  # fmt: skip
+    _there(file)
     document = Document.load(file).set(*(changes or ()))
     with shared.importing(allow_code):
         todo = jobs_of(document, out, chosen, variants)
@@ -79,6 +81,21 @@ def run_command(
             results = run_jobs(todo, how, overwrite, go_on=go_on, watch=board)
     # Run folders are TOP/VARIANT/seed-N.
     show(results, results[0].folder.parents[1], report, quiet, as_json)
+
+
+def _there(file: Path) -> None:
+    """Tell who names a scenario that comes with simfl how to have it here.
+
+    Raises:
+        InputError: the file is not there, and one that comes with simfl is called so.
+    """
+    from simfl.errors import InputError
+
+    if not file.exists() and file.parent == Path() and file.stem in _complete.examples():
+        raise InputError(
+            f"{file}: no such file; simfl brings a scenario of this name: "
+            f"`simfl new {file.stem}.yaml --from {file.stem}` writes it"
+        )
 
 
 def show(

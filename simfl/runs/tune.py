@@ -66,7 +66,7 @@ def tune(
         tell: is told after every trial.
 
     Raises:
-        InputError: Optuna is not there, the scenario says not what to look for, no trial can be
+        InputError: Optuna is not there, the scenario does not say what to look for, no trial can be
             run, or another process is at it.
         RunError: a run failed; the same call goes on with it.
     """
@@ -203,8 +203,8 @@ class _Study:
         self.base = read(document)
         if self.base.tune is None:
             raise InputError(
-                f"{document.source} says not what to look for: it has no `tune` section, and no "
-                "--parameter and --objective were given"
+                f"{document.source} does not say what to look for: it has no `tune` section, and "
+                "no --parameter and --objective were given"
             )
         if self.base.sweep is not None:
             raise InputError(

@@ -193,6 +193,16 @@ def test_no_such_file_with_a_hint(here: Path, capsys: pytest.CaptureFixture[str]
     assert refused(capsys, "validate", ".") == ".: is a folder, expected a YAML file\n"
 
 
+def test_a_scenario_that_comes_with_simfl_is_offered(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever has no clone has no folder `scenarios`."""
+    offer = "simfl brings a scenario of this name: `simfl new quickstart.yaml --from quickstart`"
+    assert offer in refused(capsys, "run", "quickstart")
+    assert offer in refused(capsys, "run", "quickstart.yaml")
+    assert refused(capsys, "run", "else/quickstart.yaml") == "else/quickstart.yaml: no such file\n"
+
+
 def test_all_problems_at_once_in_the_order_of_the_file(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
