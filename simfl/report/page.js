@@ -188,9 +188,9 @@ function values(figure, p, v) {
 // `tell` returns what is said of a value (null: the shapes say it themselves); `zoom` is given a range, or null.
 function listen(svg, p, tell, zoom) {
   svg.setAttribute("tabindex", "0");
-  const LEFT = p.left, right = p.width - RIGHT, bottom = p.height - BOTTOM;
+  const LEFT = p.left, bottom = p.height - BOTTOM, edge = () => p.width - RIGHT;
   const toValue = u => {
-    const share = (Math.min(Math.max(u, LEFT), right) - LEFT) / (right - LEFT), {low, high} = p.x;
+    const share = (Math.min(Math.max(u, LEFT), edge()) - LEFT) / (edge() - LEFT), {low, high} = p.x;
     return p.x.log ? low * (high / low) ** share : low + share * (high - low);
   };
   const place = e => { const b = svg.getBoundingClientRect(); return (e.clientX - b.left) * p.width / b.width; };
@@ -205,7 +205,7 @@ function listen(svg, p, tell, zoom) {
   };
   const leave = () => { tip.hidden = true; rule.setAttribute("d", ""); };
   svg.addEventListener("pointermove", e => {
-    const u = Math.min(Math.max(place(e), LEFT), right);
+    const u = Math.min(Math.max(place(e), LEFT), edge());
     if (from !== null) {
       const [a, b] = [Math.min(from, u), Math.max(from, u)];
       for (const [k, v] of [["x", a], ["y", TOP], ["width", b - a], ["height", bottom - TOP]]) box.setAttribute(k, v);
@@ -224,24 +224,26 @@ function listen(svg, p, tell, zoom) {
   svg.addEventListener("dblclick", () => zoom(null));
   svg.addEventListener("blur", leave);
   svg.addEventListener("keydown", e => {
-    const b = svg.getBoundingClientRect(), step = (right - LEFT) / 50;
+    const b = svg.getBoundingClientRect(), step = (edge() - LEFT) / 50;
     if (e.key.startsWith("Arrow") && !tell) {
       const shift = {ArrowRight: 5 * step, ArrowLeft: -5 * step}[e.key];
-      if (shift && p.zoomed) { zoom([p.beyond(LEFT + shift), p.beyond(right + shift)]); e.preventDefault(); }
+      if (shift && p.zoomed) { zoom([p.beyond(LEFT + shift), p.beyond(edge() + shift)]); e.preventDefault(); }
     } else if (e.key === "ArrowRight" || e.key === "ArrowLeft") {
-      key = key === null ? LEFT : Math.min(right, Math.max(LEFT, key + (e.key === "ArrowRight" ? step : -step)));
+      key = key === null ? LEFT : Math.min(edge(), Math.max(LEFT, key + (e.key === "ArrowRight" ? step : -step)));
       point(key, b.left + key * b.width / p.width, b.top + b.height / 3);
       e.preventDefault();
     } else if (e.key === "+" || e.key === "-") {
-      const middle = key === null ? (LEFT + right) / 2 : key, half = (right - LEFT) * 0.3;
+      const middle = key === null ? (LEFT + edge()) / 2 : key, half = (edge() - LEFT) * 0.3;
       leave(); zoom(e.key === "+" ? [toValue(middle - half), toValue(middle + half)] : null);
     } else if (e.key === "Escape") { leave(); }
   });
 }
 
-// Charts that are drawn once: their shapes are moved along x, and other ticks are set.
+// Charts that are drawn once: their shapes are moved along x, and other ticks are set; on narrow screens, too.
 function stretch(figure, svg) {
   const whole = JSON.parse(svg.dataset.x), {left} = whole, {width, height} = svg.viewBox.baseVal;
+  const label = svg.querySelector("text.name:not([transform])"), least = left + 160;
+  let edge = width - RIGHT, shown = null;
   const right = width - RIGHT, bottom = height - BOTTOM, ticks = svg.querySelector(".xs"), area = svg.querySelector(".area");
   const a = {label: "", units: [["", whole.per]], kind: whole.kind}, before = ticks.innerHTML;
   const whole_numbers = [...ticks.querySelectorAll("text")].every(t => /^[\d,]+$/.test(t.textContent)) && whole.per === 1;
@@ -251,31 +253,42 @@ function stretch(figure, svg) {
   area.insertAdjacentHTML("beforebegin", `<clipPath id="${clip}"><rect x="${left}" y="0" width="${right - left}" height="${height}"/></clipPath>`);
   const first = to(whole.low), last = to(whole.high), place = v => left + (to(v) - first) / (last - first) * (right - left);
   const p = {left, width, height, x: {...whole}, zoomed: false};
-  p.beyond = u => of(to(p.x.low) + (u - left) / (right - left) * (to(p.x.high) - to(p.x.low)));
+  p.beyond = u => of(to(p.x.low) + (u - left) / (edge - left) * (to(p.x.high) - to(p.x.low)));
   const zoom = range => {
     let [low, high] = (range || [whole.low, whole.high]).map(to);
     const span = Math.min(high - low, last - first);
     low = Math.min(Math.max(low, first), last - span); high = low + span;
     Object.assign(p.x, {low: of(low), high: of(high)});
-    p.zoomed = Boolean(range); figure.state.zoom = range && [p.x.low, p.x.high];
-    const from = place(p.x.low), factor = (last - first) / (high - low), move = u => left + (u - from) * factor;
+    p.zoomed = Boolean(range); figure.state.zoom = shown = range && [p.x.low, p.x.high];
+    const other = range || edge < right;
+    const from = place(p.x.low), factor = (last - first) / (high - low) * (edge - left) / (right - left), move = u => left + (u - from) * factor;
     const moved = {
       d: d => d.includes("H") ? d : d.replace(/(-?[\d.]+),/g, (_, u) => `${num(move(Number(u)))},`),
       x: u => num(move(Number(u))), cx: u => num(move(Number(u))), width: wide => num(wide * factor)};
     for (const [shape, original] of shapes) {
       for (const [name, value] of Object.entries(original))
-        if (value !== null) shape.setAttribute(name, range ? moved[name](value) : value);
+        if (value !== null) shape.setAttribute(name, other ? moved[name](value) : value);
       range ? shape.setAttribute("clip-path", `url(#${clip})`) : shape.removeAttribute("clip-path");
     }
-    if (!range) { ticks.innerHTML = before; return; }
-    const steps = Math.max(2, Math.round((right - left) / 95));
+    if (!other) { ticks.innerHTML = before; return; }
+    const steps = Math.max(edge < right ? 4 : 2, Math.round((edge - left) / 95));
     let marks = (whole.log && p.x.high > 8 * p.x.low ? logarithmic(a, p.x.low, p.x.high) : linear(a, p.x.low, p.x.high, steps)).ticks;
     const round = marks.filter(([v]) => Number.isInteger(Number(v.toFixed(6))));
     if (whole_numbers && round.length > 1) marks = round;
     ticks.innerHTML = marks.filter(([v]) => v >= p.x.low && v <= p.x.high).map(([v, s]) => {
-      const u = move(place(v));
-      return `<path class="grid" d="M${num(u)},${TOP}V${bottom}"></path><text class="tick mid" x="${num(u)}" y="${bottom + 15}">${esc(s)}</text>`;
+      const u = move(place(v)), fits = u + 3.6 * s.length < p.width;
+      return `<path class="grid" d="M${num(u)},${TOP}V${bottom}"></path>`
+        + `<text class="tick ${fits ? "mid" : "end"}" x="${num(fits ? u : p.width - 1)}" y="${bottom + 15}">${esc(s)}</text>`;
     }).join("");
+  };
+  zoom.fit = room => {
+    const wide = Math.min(width, Math.max(room, least));
+    if (Math.abs(wide - p.width) < 4 && wide !== width || wide === p.width) return;
+    p.width = wide; edge = wide - RIGHT;
+    svg.setAttribute("viewBox", `0 0 ${wide} ${height}`); svg.setAttribute("width", wide);
+    svg.querySelector(`#${clip} rect`).setAttribute("width", edge - left);
+    if (label) label.setAttribute("x", num((left + edge) / 2));
+    zoom(shown);
   };
   listen(svg, p, null, zoom);
   return zoom;
@@ -381,6 +394,7 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     if (chart.small) tick(figure, bar, "in one picture", "together");
   }
   const zooms = chart ? [] : [...figure.plot.querySelectorAll("svg[data-x]")].map(svg => stretch(figure, svg));
+  figure.zooms = zooms;
   const reset = el("button", {type: "button", "data-whole": "", title: "drag in the chart, or press + and -, to zoom"}, "whole range");
   reset.addEventListener("click", () => { figure.state.zoom = null; chart ? draw(figure) : zooms.forEach(zoom => zoom(null)); });
   bar.appendChild(reset);
@@ -421,7 +435,9 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
   return figure;
 });
 function fit() {
-  for (const f of figures) if (f.chart && !(f.chart.small && !f.state.together)) {
+  for (const f of figures) if (!f.chart) {
+    if (!f.node.classList.contains("large") && f.plot.clientWidth) f.zooms.forEach(zoom => zoom.fit(f.plot.clientWidth));
+  } else if (!(f.chart.small && !f.state.together)) {
     const room = f.plot.clientWidth;
     const now = f.pictures ? f.pictures[0].width : f.chart.size[0];
     if (room && (room < now - 4 || (now < f.chart.size[0] && room > now + 4))) draw(f);

@@ -160,7 +160,7 @@ def test_switches_switch(page: Path, tmp_path: Path) -> None:
     said.push(document.querySelector(".tip").textContent);
     key("+"); seen.push(now());
     const head = document.querySelector("tr.heads th button");
-    const first = () => document.querySelector("tbody td").textContent;
+    const first = () => document.querySelector("tbody th").textContent;
     let order = [];
     if (head) { head.click(); order.push(first()); head.click(); order.push(first()); }
     return {distinct: new Set(seen).size, seen: seen.length, said, order};"""
@@ -272,7 +272,7 @@ def test_nothing_is_cut_in_print(page: Path, tmp_path: Path) -> None:
     printed.write_text(html.replace("@media print {", "@media all {"), encoding="utf-8")
     play = """const wide = document.documentElement, room = wide.clientWidth;
     return {cut: wide.scrollWidth - room,
-      out: [...document.querySelectorAll("td, svg, figcaption")]
+      out: [...document.querySelectorAll("td, th, svg, figcaption")]
         .filter(e => e.getBoundingClientRect().right > room).length,
       scrolling: [...document.querySelectorAll(".plot, .scroll")]
         .filter(e => getComputedStyle(e).overflowX !== "visible").length};"""
@@ -329,7 +329,26 @@ def test_charts_that_stand_still_can_be_enlarged(compared: list[RunResult], tmp_
     assert read(write_report(compared, tmp_path / "written.html"), play, tmp_path) > 1.5
 
 
-def test_charts_that_stand_still_can_be_zoomed(page: Path, tmp_path: Path) -> None:
+def test_charts_that_stand_still_fit_a_phone(compared: list[RunResult], tmp_path: Path) -> None:
+    """Half of each bar lay beyond the edge."""
+    play = """return simfl.figures.filter(f => !f.chart).map(f => {
+      const svg = f.plot.querySelector("svg"), right = svg.getBoundingClientRect().right;
+      const ends = [...svg.querySelectorAll(".area rect, .area path, .xs text, .name")].map(
+        shape => shape.getBoundingClientRect().right);
+      return {name: f.node.querySelector("b").textContent, beyond: Math.max(...ends) - right,
+        over: f.plot.scrollWidth - f.plot.clientWidth,
+        ticks: svg.querySelectorAll(".xs text").length};
+    });"""
+    charts = read(write_report(compared, tmp_path / "written.html"), play, tmp_path, 360)
+    assert len(charts) >= 4
+    for chart in charts:
+        assert chart["over"] <= 0, chart
+        assert chart["beyond"] <= 1, chart
+        assert chart["ticks"] >= 2, chart
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_charts_that_stand_still_can_be_zoomed(page: Path, width: int, tmp_path: Path) -> None:
     """Shapes go where their numbers lie on the new axis; by keys, by dragging, and back."""
     play = """const out = [];
     for (const f of simfl.figures.filter(f => !f.chart && f.plot.querySelector("svg[data-x]"))) {
@@ -357,7 +376,7 @@ def test_charts_that_stand_still_can_be_zoomed(page: Path, tmp_path: Path) -> No
         dragged, marks, zoomed, state, back, again: now() === before, said: ticks()});
     }
     return out;"""
-    charts = read(page, play, tmp_path)
+    charts = read(page, play, tmp_path, width)
     assert len(charts) >= 3
     for chart in charts:
         left, middle, at = chart["left"], chart["middle"], chart["at"]

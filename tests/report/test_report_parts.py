@@ -17,7 +17,7 @@ from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.charts.anatomy import CSS as ANATOMY_CSS
 from simfl.report.charts.base import by_name
-from simfl.report.charts.costs import BYTE_CSS, bytes_by_purpose
+from simfl.report.charts.costs import BYTE_CSS, ENERGY_CSS, bytes_by_purpose
 from simfl.report.comparison_forms import as_table
 from simfl.report.plot import COLOURS
 from simfl.report.results import results
@@ -418,7 +418,9 @@ def test_what_is_drawn_is_seen_on_its_paper() -> None:
         dict(re.findall(r"--([\w-]+): (#\w{6})\b", part)) for part in style.split("@media")[:2]
     )
     shapes = {"edge", *(f"c{n}" for n in range(8)), *OUTCOMES}
-    shapes |= {css.removeprefix("p-") for css in (*ANATOMY_CSS, *BYTE_CSS) if " " not in css}
+    parts = {*ANATOMY_CSS, *BYTE_CSS, *ENERGY_CSS}
+    shapes |= {css.removeprefix("p-") for css in parts if " " not in css}
+    assert {"p-update", "p-model"}.isdisjoint(ENERGY_CSS)  # which are bytes, on the same page
     shapes -= {"wait", "unfinished"}
     assert ".o-unfinished, .p-wait { stroke: var(--edge);" in style
     for scheme, paper in ((light, "#ffffff"), (dark, dark["card"])):

@@ -10,7 +10,7 @@ from simfl.report.charts.base import Drawing, Groups, bars, by_name, mean
 
 BYTE_CSS = ("p-model", "p-update", "p-probe", "p-model wasted", "p-update wasted")
 LABELS = {"bytes": "bytes moved", "energy_j": "energy"}
-ENERGY_CSS = ("p-update", "p-update wasted", "p-probe")
+ENERGY_CSS = ("p-energy", "p-energy wasted", "p-probe")
 
 
 def bytes_by_purpose(groups: Groups) -> Drawing | None:
