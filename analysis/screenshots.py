@@ -48,9 +48,9 @@ def main() -> None:
     seeds = parse_seeds(options.seeds)
     results = run(scenario, options.runs, overwrite=True, seeds=seeds)
     write_reports(results, options.runs)
-    photograph(options.runs / "report.html", (1100, 1530), options.out / "report.png")
+    photograph(options.runs / "report.html", (1100, 1590), options.out / "report.png")
     one = next(result for result in results if result.variant == "FedAvg")
-    photograph(one.folder / "report.html", (1100, 1335), options.out / "run.png")
+    photograph(one.folder / "report.html", (1100, 1370), options.out / "run.png")
 
 
 if __name__ == "__main__":

@@ -288,6 +288,7 @@ function stretch(figure, svg) {
     svg.setAttribute("viewBox", `0 0 ${wide} ${height}`); svg.setAttribute("width", wide);
     svg.querySelector(`#${clip} rect`).setAttribute("width", edge - left);
     if (label) label.setAttribute("x", num((left + edge) / 2));
+    svg.querySelectorAll("path.grid").forEach(line => line.setAttribute("d", line.getAttribute("d").replace(/H.*/, `H${num(edge)}`)));
     zoom(shown);
   };
   listen(svg, p, null, zoom);

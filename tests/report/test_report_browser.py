@@ -335,8 +335,10 @@ def test_charts_that_stand_still_fit_a_phone(compared: list[RunResult], tmp_path
       const svg = f.plot.querySelector("svg"), right = svg.getBoundingClientRect().right;
       const ends = [...svg.querySelectorAll(".area rect, .area path, .xs text, .name")].map(
         shape => shape.getBoundingClientRect().right);
+      const end = Math.max(...[...svg.querySelectorAll("path.grid")].map(
+        line => line.getBoundingClientRect().right));
       return {name: f.node.querySelector("b").textContent, beyond: Math.max(...ends) - right,
-        over: f.plot.scrollWidth - f.plot.clientWidth,
+        over: f.plot.scrollWidth - f.plot.clientWidth, room: right - end,
         ticks: svg.querySelectorAll(".xs text").length};
     });"""
     charts = read(write_report(compared, tmp_path / "written.html"), play, tmp_path, 360)
@@ -344,6 +346,7 @@ def test_charts_that_stand_still_fit_a_phone(compared: list[RunResult], tmp_path
     for chart in charts:
         assert chart["over"] <= 0, chart
         assert chart["beyond"] <= 1, chart
+        assert chart["room"] >= 13, chart  # as on a wide page
         assert chart["ticks"] >= 2, chart
 
 
