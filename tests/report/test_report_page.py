@@ -90,6 +90,7 @@ def test_landmarks_heads_and_charts_have_words(compared: list[RunResult], tmp_pa
     assert boxes
     assert all('role="region" aria-label="table by ' in box for box in boxes)
     assert 'aria-label="table by variant, to 20%, to 99%"' in boxes[0]
+    assert len(set(boxes)) == len(boxes)  # told from each other by ear, too
     first = re.findall(r"<tbody>\n<tr><(\w+ scope=\"row\")", page)  # is said with each of its cells
     assert len(first) == len(boxes)
 
