@@ -30,7 +30,7 @@ def describe(
     as_json: shared.AsJson = False,
     allow_code: shared.AllowCode = False,
 ) -> None:
-    """Describe a component, key or column: options, defaults, units, source."""
+    """Describe a component, key or column: options, units, source."""
     import json
     from dataclasses import asdict
 
