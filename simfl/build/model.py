@@ -56,7 +56,8 @@ def model_facts(scenario: Scenario) -> ModelFacts:
 
 def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.batch_norm import has_batch_norm
-    from simfl.training.flat import Layout, build, forward_flops, takes_tokens, training_flops
+    from simfl.training.flat import Layout, build, takes_tokens
+    from simfl.training.flops import forward_flops, training_flops
     from simfl.training.kernels.compiled import knows
     from simfl.training.kernels.network import network_of
     from simfl.training.measure import profile_width

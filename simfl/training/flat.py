@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
 
 from simfl.components.models.base import Model
 from simfl.core.returned import expect
@@ -118,78 +115,3 @@ def example_input(module: nn.Module, shape: tuple[int, ...], n: int = 1) -> torc
     tokens = takes_tokens(module)
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
     return torch.zeros((n, *shape), dtype=torch.int64 if tokens else torch.float32, device=device)
-
-
-def forward_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
-    """Return the FLOPs of one sample's forward pass, counted from the operators that run."""
-    return _count(module, shape, backward=False) + _recurrent_flops(module, shape)
-
-
-def training_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
-    """Return the FLOPs of training on one sample, counted from the operators that run.
-
-    Forward and backward; what elementwise operations and the optimizer's step take is left out.
-    Three times the forward pass, but for the first layer, which needs no gradient of its input; in
-    fused recurrent layers, which can't be looked into, it is taken to be three times.
-    """
-    return _count(module, shape, backward=True) + 3 * _recurrent_flops(module, shape)
-
-
-def _count(module: nn.Module, shape: tuple[int, ...], backward: bool) -> int:
-    """Return the FLOPs of all but fused recurrent layers."""
-    was_training = module.training
-    module.eval()
-    x = example_input(module, shape)
-    try:
-        counter = _Counter()  # type: ignore[no-untyped-call]
-        with torch.set_grad_enabled(backward), counter:
-            outputs = module(x)
-            if backward:
-                torch.autograd.grad(outputs.sum(), list(module.parameters()), allow_unused=True)
-    finally:
-        module.train(was_training)
-    return counter.flops
-
-
-class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds up the FLOPs of the operators that run.
-
-    As `torch.utils.flop_counter.FlopCounterMode`, by its formulas, without what makes that import
-    PyTorch's compiler, which takes longer than the rest of a small run's start.
-    """
-
-    flops: int = 0
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False
-
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        formula = flop_registry.get(func._overloadpacket)
-        if formula is None:
-            with self:
-                result = func.decompose(*args, **kwargs or {})
-            if result is not NotImplemented:
-                return result
-        result = func(*args, **kwargs or {})
-        if formula is not None:
-            self.flops += int(formula(*args, **kwargs or {}, out_val=result))
-        return result
-
-
-def _recurrent_flops(module: nn.Module, shape: tuple[int, ...]) -> int:
-    """Return what the counter can't see: fused recurrent layers, two per weight and time step."""
-    gates = [layer for layer in module.modules() if isinstance(layer, nn.RNNBase)]
-    if not gates:
-        return 0
-    steps = shape[0]
-    weights = sum(
-        p.numel() for layer in gates for name, p in layer.named_parameters() if "weight" in name
-    )
-    return 2 * weights * steps

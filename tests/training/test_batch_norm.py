@@ -13,7 +13,8 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.training.batch_norm import use_batch_statistics
 from simfl.training.data import Partitioned
 from simfl.training.evaluate import OTHERS, evaluate
-from simfl.training.flat import flatten, forward_flops, initial_params, load
+from simfl.training.flat import flatten, initial_params, load
+from simfl.training.flops import forward_flops
 from simfl.training.measure import measure
 from simfl.training.memory import training_bytes
 from simfl.training.passes import full_segment

@@ -8,11 +8,9 @@ from simfl.training.flat import (
     Layout,
     build,
     flatten,
-    forward_flops,
     initial_params,
     load,
     state_dict,
-    training_flops,
 )
 from tests.training.learning_stubs import Convolutional, Perceptron, Reader
 
@@ -63,20 +61,3 @@ def test_buffers_are_refused():
     with pytest.raises(InputError, match="parameter weight is frozen"):
         Layout.of(nn.Linear(2, 3).requires_grad_(False))
     assert Layout.of(nn.GroupNorm(1, 4)).size == 8
-
-
-def test_flops_are_two_per_weight_and_use():
-    mlp = build(Perceptron(hidden=(64, 30)), (784,), 10)
-    assert forward_flops(mlp, (784,)) == 2 * (784 * 64 + 64 * 30 + 30 * 10)
-    # The first layer needs no gradient of its input.
-    assert training_flops(mlp, (784,)) == 2 * (2 * 784 * 64 + 3 * 64 * 30 + 3 * 30 * 10)
-    convolution = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1))
-    assert forward_flops(convolution, (3, 8, 8)) == 2 * 3 * 4 * 9 * 64
-    two = nn.Sequential(convolution[0], nn.Conv2d(4, 2, 1), nn.Flatten())
-    first, second = 2 * 3 * 4 * 9 * 64, 2 * 4 * 2 * 64
-    assert training_flops(two, (3, 8, 8)) == 2 * first + 3 * second
-    reader = build(Reader(), (6,), 5)
-    recurrent = 4 * 6 * (4 + 6) + 4 * 6 * (6 + 6)
-    assert forward_flops(reader, (6,)) == 2 * 6 * recurrent + 2 * 6 * 5
-    assert training_flops(reader, (6,)) == 3 * forward_flops(reader, (6,))
-    assert reader.training
