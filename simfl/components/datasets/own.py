@@ -25,6 +25,9 @@ TRUE = ("1", "1.0", "true", "t", "yes", "y", "test")
 FALSE = ("0", "0.0", "false", "f", "no", "n", "train", "")
 """What it says of others; whatever else it says counts as that, too."""
 
+ENOUGH = 20
+"""Samples from which on classes of one sample each are no small classes, but none."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -196,7 +199,18 @@ class OwnDataset(Dataset):
                     f"{self.source()}: a label has {rows.label[0].size} numbers, but a class is "
                     "one; several labels of 0 or 1 are `learn: labels`, regression `learn: numbers`"
                 )
-            names, y = np.unique(rows.label, return_inverse=True)
+            names, y, held = np.unique(rows.label, return_inverse=True, return_counts=True)
+            if len(names) == 1:
+                raise InputError(
+                    f"{self.source()}: all samples are of the class {_cell(names[0])}, so that "
+                    "there is nothing to tell apart"
+                )
+            if len(y) >= ENOUGH and (alone := held == 1).sum() > len(y) / 2:
+                raise InputError(
+                    f"{self.source()}: {alone.sum():,} of {len(y):,} samples have a label of "
+                    f"their own, such as {_cell(names[alone][0])}: these are no classes; "
+                    "for numbers to predict write `learn: numbers`"
+                )
             return y.astype(np.int64), len(names)
         if rows.label.dtype.kind not in "biuf":
             raise InputError(
@@ -206,6 +220,11 @@ class OwnDataset(Dataset):
         if self.learn == "labels" and (odd := numbers[(numbers != 0) & (numbers != 1)]).size:
             raise InputError(f"{self.source()}: labels are 0 or 1, but one is {odd[0]:g}")
         return numbers, numbers.shape[1]
+
+
+def _cell(label: Any) -> str:
+    """Return a label as a user would write it."""
+    return repr(str(label)) if isinstance(label, str) else str(label)
 
 
 def _standard(x: NDArray[np.float32], train: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -223,6 +223,41 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            [f"{row}.5" for row in range(30)],
+            "30 of 30 samples have .* such as 0.5: .*learn: numbers",
+        ),
+        ([f"name {row}" for row in range(30)], "such as 'name 0': these are no classes"),
+        (
+            ["ill"] * 30,
+            "all samples are of the class 'ill', so that there is nothing to tell apart",
+        ),
+        (["1"] * 5, "all samples are of the class 1, "),
+    ],
+)
+def test_what_are_no_classes(labels: list[str], message: str, tmp_path: Path) -> None:
+    """Numbers to predict without `learn: numbers`, above all: they trained, at an accuracy of 0."""
+    cells = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
+    (tmp_path / "t.csv").write_text(f"a,y\n{cells}")
+    with pytest.raises(InputError, match=message):
+        scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "label": "y"})
+
+
+@pytest.mark.parametrize("labels", [["0.5", "1", "1.5"] * 10, [str(row) for row in range(6)]])
+def test_classes_may_be_fractions_and_few_samples_each_of_its_own(
+    labels: list[str], tmp_path: Path
+) -> None:
+    cells = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
+    (tmp_path / "t.csv").write_text(f"a,y\n{cells}")
+    _, classes = scenario(
+        {"name": "csv", "file": str(tmp_path / "t.csv"), "label": "y"}
+    ).inputs_and_outputs()
+    assert classes == len(set(labels))
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused(case, options, tmp_path):
     name, changes, message = REFUSED[case]
