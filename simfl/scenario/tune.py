@@ -92,7 +92,7 @@ class Limits(Part):
     time: Duration | None = Field(None, description="virtual time")
     rounds: Count | None = None
     bytes: DataSize | None = Field(None, description="moved in all, in both directions")
-    energy: Energy | None = Field(None, description="of all devices")
+    energy: Energy | None = Field(None, description="spent in all by devices at work")
     wasted: Annotated[float, Share()] | None = Field(
         None, description="share of bytes that came to nothing"
     )

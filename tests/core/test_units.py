@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -88,6 +89,8 @@ def test_values_in_base_units(text: str, dimension: Dimension, value: float) -> 
         ("3 ks", DURATION, "unknown unit 'ks', expected one of: us, ms, s"),
         ("4000 mAh", ENERGY, "is a charge: times the voltage it is an energy, such as 4000 mAh x"),
         ("4 Ah", ENERGY, "4 Ah x 3.85 V = 15.4 Wh"),
+        ("4 Ah", replace(ENERGY, positive=True), "4 Ah x 3.85 V"),  # as the capacity of a battery
+        ("3m", replace(DURATION, positive=True), "'m' may mean minutes"),
         ("5 kw", POWER, "did you mean 'kW'?"),
         ("3 GFLOPs", FLOP_RATE, "did you mean 'GFLOPs/s'?"),
         ("10 megabytes/s", DATA_RATE, "did you mean 'MB/s'?"),
@@ -199,6 +202,12 @@ def test_what_is_no_share(value: object, words: str) -> None:
     with pytest.raises(UnitError) as told:
         parse_share(value)
     assert words in str(told.value)
+
+
+def test_a_forgotten_percent_sign_is_told_of_shares_above_one_too() -> None:
+    assert parse_share(1.3, 100.0) == parse_share("130%", 100.0) == 1.3
+    with pytest.raises(UnitError, match="did you mean '130%'"):
+        parse_share(130, 100.0)
 
 
 @settings(deadline=None, max_examples=300)

@@ -142,9 +142,9 @@ def _fitting(dimension: Dimension) -> str:
 
 def _conversion(number: str, unit: str, dimension: Dimension) -> str:
     """Say how to write what somebody may mean by a unit of something else, if that is known."""
-    if dimension is DURATION and unit in ("m", "M"):
+    if dimension.base == DURATION.base and unit in ("m", "M"):
         return f"; {unit!r} may mean minutes, months or metres: write '{number} min' for minutes"
-    if dimension is ENERGY and (charge := re.fullmatch("(m?)Ah", unit)):
+    if dimension.base == ENERGY.base and (charge := re.fullmatch("(m?)Ah", unit)):
         return (
             f"; {unit!r} is a charge: times the voltage it is an energy, such as {number} {unit} "
             f"x 3.85 V = {float(number) * 3.85:g} {charge[1]}Wh"
@@ -158,7 +158,7 @@ def _of_another_kind(unit: str, dimension: Dimension) -> str:
         return ""
     for other in DIMENSIONS:
         base = resolve(other.base)
-        if base is not None and base[1] == known_unit[1] and other is not dimension:
+        if base is not None and base[1] == known_unit[1] and other.base != dimension.base:
             also = f" in {other.base}" if other.name == dimension.name else ""
             return f", {other.name}{also}; units that fit: {_fitting(dimension)}"
     meant = f"; did you mean '{unit}/s'?" if factor_of(f"{unit}/s", dimension) else ""

@@ -28,7 +28,7 @@ def parse_share(value: object, maximum: float | None = 1.0) -> float:
     if result < 0:
         raise UnitError(f"a share can't be negative, got {value!r}")
     if maximum is not None and result > maximum:
-        hint = f"; did you mean '{text}%'?" if not share[2] and result <= 100 else ""
+        hint = f"; did you mean '{text}%'?" if not share[2] and result <= 100 * maximum else ""
         raise UnitError(f"expected a share of at most {maximum:.0%}, got {value!r}{hint}")
     return result
 

@@ -7,13 +7,13 @@ first 100%.
 """
 
 import math
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.apportion import whole_share
-from simfl.core.units import Ratio
+from simfl.core.units import Share
 from simfl.sim.policies.base import CallOff, Process, RoundPolicy, policies
 from simfl.sim.server.deadlines import Deadline
 from simfl.sim.server.participation import Participation
@@ -38,10 +38,9 @@ class Synchronous(RoundPolicy):
         True,
         description="false: the deadline is only a yardstick (normalised time); all are waited for",
     )
-    over_select: Ratio = Field(
+    over_select: Annotated[float, Share(maximum=100.0)] = Field(
         1.0,
         ge=1,
-        le=100,
         description="ask so many times rounds.clients, such as 130%, and keep those who arrive "
         "first",
     )
