@@ -21,7 +21,7 @@ MEANINGS: dict[str, str] = {
     "time_only": "whether the clock ran without training",
     "oracle": "whether the selector was told what no server can know",
     "virtual_time_s": "when the run ended, virtual seconds",
-    "rounds": "aggregations made",
+    "rounds": "that are over, those in which nothing arrived among them",
     "short_rounds": "rounds in which fewer clients took part than were asked for",
     "final_accuracy": "at the last evaluation",
     "best_accuracy": "at any evaluation",

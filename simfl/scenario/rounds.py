@@ -14,7 +14,9 @@ from simfl.sim.policies.base import RoundPolicy, policies
 class Stop(Part):
     """When a run ends: whichever comes first."""
 
-    rounds: Count | None = Field(None, description="aggregations made")
+    rounds: Count | None = Field(
+        None, description="that are over, those in which nothing arrived among them"
+    )
     time: Duration | None = Field(None, gt=0, description="virtual time")
     accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
     bytes: DataSize | None = Field(

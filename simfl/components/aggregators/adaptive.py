@@ -13,10 +13,7 @@ from simfl.core.types import Floats, Params
 
 
 class Adaptive(Aggregator):
-    """``m = beta1 m + (1 - beta1) delta; w = w + lr m / (sqrt(v) + tau)``, v as the subclass says.
-
-    No bias correction, and ``v = tau^2`` at first, as in the paper.  Cost: O(r * p), memory O(p).
-    """
+    """A step along a running mean of updates, shorter where updates were large."""
 
     weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
     lr: float = Field(0.1, gt=0, description="server learning rate (the paper tunes it)")
@@ -43,7 +40,11 @@ class Adaptive(Aggregator):
 
 @aggregators.register("fedadagrad")
 class FedAdagrad(Adaptive):
-    """``v = v + delta^2``; the paper's own experiments have no momentum here."""
+    """``v = v + delta^2``; the paper's own experiments have no momentum here.
+
+    ``m = beta1 m + (1 - beta1) delta; w = w + lr m / (sqrt(v) + tau)``, delta the weighted mean
+    update, m = 0 and v = tau^2 at first; no bias correction.  Cost: O(r * p), memory O(p).
+    """
 
     beta1: float = Field(0.0, ge=0, lt=1, description="momentum of the mean update")
 
@@ -53,7 +54,11 @@ class FedAdagrad(Adaptive):
 
 @aggregators.register("fedadam")
 class FedAdam(Adaptive):
-    """``v = beta2 v + (1 - beta2) delta^2``."""
+    """``v = beta2 v + (1 - beta2) delta^2``.
+
+    ``m = beta1 m + (1 - beta1) delta; w = w + lr m / (sqrt(v) + tau)``, delta the weighted mean
+    update, m = 0 and v = tau^2 at first; no bias correction.  Cost: O(r * p), memory O(p).
+    """
 
     beta2: float = Field(0.99, ge=0, lt=1, description="memory of the squared updates")
 
@@ -63,7 +68,11 @@ class FedAdam(Adaptive):
 
 @aggregators.register("fedyogi")
 class FedYogi(Adaptive):
-    """``v = v - (1 - beta2) delta^2 sign(v - delta^2)``."""
+    """``v = v - (1 - beta2) delta^2 sign(v - delta^2)``.
+
+    ``m = beta1 m + (1 - beta1) delta; w = w + lr m / (sqrt(v) + tau)``, delta the weighted mean
+    update, m = 0 and v = tau^2 at first; no bias correction.  Cost: O(r * p), memory O(p).
+    """
 
     beta2: float = Field(0.99, ge=0, lt=1, description="memory of the squared updates")
 
