@@ -73,7 +73,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
         forward_units=forward_flops(module, shape) / flops if flops else 1 / 3,
         convex=is_convex(module),
         profile=profile_width(module),
-        takes_tokens=takes_tokens(module),
+        takes_tokens=takes_tokens(module, shape),
         compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
         batch_norm=has_batch_norm(module),
     )

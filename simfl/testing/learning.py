@@ -29,7 +29,7 @@ _PLANS = (
 def random_inputs(model: Model, shape: tuple[int, ...], classes: int, n: int) -> torch.Tensor:
     """Return `(n, *shape)` random numbers or, if the model takes those, tokens."""
     rng = np.random.default_rng(0)
-    if takes_tokens(build(model, shape, classes)):
+    if takes_tokens(build(model, shape, classes), shape):
         return torch.from_numpy(rng.integers(0, classes, (n, *shape)))
     return torch.from_numpy(rng.standard_normal((n, *shape)).astype(np.float32))
 

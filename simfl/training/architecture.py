@@ -45,4 +45,4 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
             f"({INPUTS}, {classes}), one for each class, but gives "
             f"{tuple(returned) if isinstance(returned, torch.Size) else returned}"
         )
-    return Architecture(profile_width(module), takes_tokens(module), has_batch_norm(module))
+    return Architecture(profile_width(module), takes_tokens(module, shape), has_batch_norm(module))

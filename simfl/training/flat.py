@@ -105,13 +105,32 @@ def initial_params(model: Model, shape: tuple[int, ...], classes: int, seed: int
     return flatten(module)
 
 
-def takes_tokens(module: nn.Module) -> bool:
-    """Whether the module's inputs are tokens, whole numbers, instead of measurements."""
-    return any(isinstance(layer, nn.Embedding) for layer in module.modules())
+def takes_tokens(module: nn.Module, shape: tuple[int, ...]) -> bool:
+    """Whether inputs of `shape` are tokens, whole numbers, instead of measurements.
+
+    They are if the module has an embedding and can't take measurements.  Embeddings may stand for
+    something else: for positions, or for one column of several, which the module rounds itself.
+    """
+    if not any(isinstance(layer, nn.Embedding | nn.EmbeddingBag) for layer in module.modules()):
+        return False
+    was_training = module.training
+    module.eval()
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            module(_zeros(module, shape, 1, torch.float32))
+    except Exception:  # whatever its code raises: with tokens it may not
+        return True
+    finally:
+        module.train(was_training)
+    return False
 
 
 def example_input(module: nn.Module, shape: tuple[int, ...], n: int = 1) -> torch.Tensor:
     """Return `n` zero inputs of `shape` in the dtype that the module takes (tokens or floats)."""
-    tokens = takes_tokens(module)
+    dtype = torch.int64 if takes_tokens(module, shape) else torch.float32
+    return _zeros(module, shape, n, dtype)
+
+
+def _zeros(module: nn.Module, shape: tuple[int, ...], n: int, dtype: torch.dtype) -> torch.Tensor:
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
-    return torch.zeros((n, *shape), dtype=torch.int64 if tokens else torch.float32, device=device)
+    return torch.zeros((n, *shape), dtype=dtype, device=device)

@@ -7,14 +7,41 @@ from simfl.errors import InputError
 from simfl.training.flat import (
     Layout,
     build,
+    example_input,
     flatten,
     initial_params,
     load,
     state_dict,
+    takes_tokens,
 )
 from tests.training.learning_stubs import Convolutional, Perceptron, Reader
 
 MODELS = [(Perceptron(), (20,)), (Convolutional(), (1, 8, 8)), (Reader(), (6,))]
+
+
+class Positions(nn.Module):
+    """Measurements, each at a place of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value, self.place = nn.Linear(1, 4), nn.Embedding(6, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        places = self.place(torch.arange(x.shape[1], device=x.device))
+        return (self.value(x.unsqueeze(-1)) + places).mean(1)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_tokens_are_what_an_embedding_of_inputs_takes(device: str) -> None:
+    with torch.device(device):
+        words = nn.Sequential(nn.Embedding(9, 4), nn.Flatten())
+        bag, positions = nn.EmbeddingBag(9, 4), Positions()
+    assert takes_tokens(words, (6,))
+    assert takes_tokens(bag, (6,))
+    assert not takes_tokens(positions, (6,))
+    assert example_input(words, (6,)).dtype == torch.int64
+    assert example_input(positions, (6,)).dtype == torch.float32
+    assert positions.training
 
 
 @pytest.mark.parametrize(("model", "shape"), MODELS)

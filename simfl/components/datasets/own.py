@@ -86,6 +86,10 @@ class OwnDataset(Dataset):
         description="what labels are: a class each; labels, 0 or 1 for each of several "
         "(multi-label); or numbers (regression)",
     )
+    inputs_are: Literal["measurements", "tokens"] = Field(
+        "measurements",
+        description="tokens: whole numbers from 0, which a model with an embedding looks up",
+    )
     test_share: Percent = Field(
         0.2, lt=1, description="share drawn for testing, where nothing says which samples are"
     )
@@ -97,6 +101,8 @@ class OwnDataset(Dataset):
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
+        if self.tokens and self.normalise != "none":
+            raise ValueError(f"tokens are numbers of things: `normalise: {self.normalise}` is none")
         self._facts()
         return self
 
@@ -121,6 +127,11 @@ class OwnDataset(Dataset):
     def targets(self) -> Targets:  # type: ignore[override]
         """What is to be learned."""
         return self.learn
+
+    @property
+    def tokens(self) -> bool:  # type: ignore[override]
+        """Whether inputs are tokens."""
+        return self.inputs_are == "tokens"
 
     @property
     @override
@@ -157,6 +168,8 @@ class OwnDataset(Dataset):
             n = int((~test).sum())
             train = n - round(n * self.test_share) if drawn else n
             _, classes = self._targets(rows)
+            if self.tokens:
+                self._inputs(rows)
             known = None if drawn or rows.client is None else rows.client[~test]
             clients = None if known is None else len(np.unique(known))
             _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients)
@@ -173,7 +186,7 @@ class OwnDataset(Dataset):
             test = np.zeros(len(y), dtype=np.bool_)
             drawn = seeds.stream("data", "test").permutation(len(y))
             test[drawn[: round(len(y) * self.test_share)]] = True
-        x = rows.x.astype(np.float32)
+        x = self._inputs(rows)
         if self.normalise == "standard":
             x = _standard(x, x[~test])
         samples = Samples(x[~test], y[~test]), Samples(x[test], y[test])
@@ -182,6 +195,18 @@ class OwnDataset(Dataset):
         owners = rows.client[~test]
         tested = _rows_of(np.unique(owners), rows.client[test]) if rows.test_owned else None
         return Corpus(*samples, classes, grouped(owners), tested)
+
+    def _inputs(self, rows: Rows) -> NDArray[Any]:
+        """Return `(n, ...)` inputs as they are trained on."""
+        if not self.tokens:
+            return rows.x.astype(np.float32)
+        whole = (rows.x >= 0) & (rows.x == np.rint(rows.x))
+        if not whole.all():
+            raise InputError(
+                f"{self.source()}: tokens are whole numbers from 0, but one is "
+                f"{rows.x[~whole][0]:g}"
+            )
+        return rows.x.astype(np.int64)
 
     def _targets(self, rows: Rows) -> tuple[NDArray[Any], int]:
         """Return `(n, ...)` targets as they are trained on, and how many classes or numbers."""

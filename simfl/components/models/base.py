@@ -26,12 +26,17 @@ class Model(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        model = circumstances.architecture if circumstances.tokens else None
-        if model is not None and not model.tokens:
-            yield (
-                f"model {self.name!r} takes no tokens, so it can't be trained on data set "
-                f"{circumstances.dataset!r}"
-            )
+        model, tokens = circumstances.architecture, circumstances.tokens
+        if model is None or tokens is None or model.tokens == tokens:
+            return
+        takes, hint = "no tokens", ""
+        if model.tokens:
+            takes = "tokens, not measurements"
+            hint = "; data of your own are tokens where they say `inputs_are: tokens`"
+        yield (
+            f"model {self.name!r} takes {takes}, so it can't be trained on data set "
+            f"{circumstances.dataset!r}{hint}"
+        )
 
     @abstractmethod
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":

@@ -223,6 +223,33 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
+def test_tokens(tmp_path: Path) -> None:
+    """Texts of one's own: an embedding looks numbers up, and could not be trained on them."""
+    x = np.arange(24).reshape(12, 2) % 7
+    np.savez(tmp_path / "texts.npz", x=x.astype(np.float64), y=np.arange(12) % 3)
+    (tmp_path / "reads.py").write_text(
+        "from torch import nn\n\n\ndef net(classes):\n    return nn.Sequential(\n"
+        "        nn.Embedding(7, 4), nn.Flatten(), nn.Linear(8, classes)\n    )\n"
+    )
+    texts = {"name": "npz", "file": str(tmp_path / "texts.npz"), "inputs_are": "tokens"}
+    corpus = datasets.parse(texts).load(None, Seeds(0))
+    assert corpus.train.x.dtype == np.int64
+    assert {tuple(row) for row in corpus.train.x} <= {tuple(row) for row in x}
+    tiny = {**TINY, "model": {"name": f"{tmp_path / 'reads.py'}:net"}}
+    run(Scenario.from_dict({**tiny, "data": {"dataset": texts}}), out=tmp_path / "runs")
+    measured = {**texts, "inputs_are": "measurements"}
+    with pytest.raises(InputError, match=r"takes tokens, not measurements.*`inputs_are: tokens`"):
+        run(Scenario.from_dict({**tiny, "data": {"dataset": measured}}), out=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(InputError, match="takes no tokens"):
+        run(scenario(texts), out=tmp_path / "other")
+    with pytest.raises(InputError, match="tokens are numbers of things"):
+        scenario({**texts, "normalise": "standard"})
+    np.savez(tmp_path / "texts.npz", x=x - 0.5, y=np.arange(12) % 3)
+    with pytest.raises(InputError, match=r"tokens are whole numbers from 0, but one is -0\.5"):
+        scenario(texts)
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
