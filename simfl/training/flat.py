@@ -59,7 +59,7 @@ class Layout:
     def views(self, flat: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return each parameter as a view of `flat` `(..., p)`, leading dimensions kept."""
         return {
-            name: flat[..., offset : offset + prod(shape)].reshape(*flat.shape[:-1], *shape)
+            name: flat[..., offset : offset + prod(shape)].reshape((*flat.shape[:-1], *shape))
             for name, shape, offset in zip(self.names, self.shapes, self.offsets, strict=True)
         }
 

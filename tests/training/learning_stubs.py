@@ -132,6 +132,23 @@ class Residual(Model):
         return _Residual(shape[0], classes)
 
 
+class _Scaled(nn.Module):
+    """A single number among the parameters, as a temperature is."""
+
+    def __init__(self, inputs: int, classes: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(0.5))
+        self.linear = nn.Linear(inputs, classes)
+
+    def forward(self, x):
+        return self.scale * self.linear(x).tanh()
+
+
+class Scaled(Model):
+    def build(self, shape, classes):
+        return _Scaled(shape[0], classes)
+
+
 class _Reader(nn.Module):
     def __init__(self, classes):
         super().__init__()

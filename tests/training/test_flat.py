@@ -14,9 +14,9 @@ from simfl.training.flat import (
     state_dict,
     takes_tokens,
 )
-from tests.training.learning_stubs import Convolutional, Perceptron, Reader
+from tests.training.learning_stubs import Convolutional, Perceptron, Reader, Scaled
 
-MODELS = [(Perceptron(), (20,)), (Convolutional(), (1, 8, 8)), (Reader(), (6,))]
+MODELS = [(Perceptron(), (20,)), (Scaled(), (20,)), (Convolutional(), (1, 8, 8)), (Reader(), (6,))]
 
 
 class Positions(nn.Module):

@@ -32,6 +32,7 @@ from tests.training.learning_stubs import (
     Perceptron,
     Reader,
     Residual,
+    Scaled,
     close,
     initial,
     lanes_of,
@@ -60,6 +61,7 @@ KERNELS: dict[str, Callable[..., Kernel | None]] = {
         *((kind, Logistic(), (20,)) for kind in KERNELS),
         *((kind, Perceptron(), (4, 5)) for kind in KERNELS),
         *((kind, Residual(), (20,)) for kind in ("loop", "vmap")),
+        *((kind, Scaled(), (20,)) for kind in ("loop", "vmap")),
         *((kind, Convolutional(), (1, 8, 8)) for kind in ("compiled", "loop", "vmap")),
     ],
 )

@@ -26,6 +26,7 @@ from tests.training.learning_stubs import (
     Perceptron,
     Reader,
     Residual,
+    Scaled,
     close,
     initial,
     linear_kernel,
@@ -46,6 +47,7 @@ MODELS = {
     "chained": (Chained(), (20,), False),
     "convolutional": (Convolutional(), (1, 8, 8), False),
     "residual": (Residual(), (20,), False),
+    "scaled": (Scaled(), (20,), False),
     "reader": (Reader(), (6,), True),
 }
 SETTINGS = {
