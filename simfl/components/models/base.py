@@ -26,17 +26,12 @@ class Model(Component, ABC):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        model, tokens = circumstances.architecture, circumstances.tokens
-        if model is None or tokens is None or model.tokens == tokens:
-            return
-        takes, hint = "no tokens", ""
-        if model.tokens:
-            takes = "tokens, not measurements"
-            hint = "; data of your own are tokens where they say `inputs_are: tokens`"
-        yield (
-            f"model {self.name!r} takes {takes}, so it can't be trained on data set "
-            f"{circumstances.dataset!r}{hint}"
-        )
+        model = circumstances.architecture if circumstances.tokens else None
+        if model is not None and not model.tokens:
+            yield (
+                f"model {self.name!r} takes no tokens, so it can't be trained on data set "
+                f"{circumstances.dataset!r}"
+            )
 
     @abstractmethod
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
@@ -70,6 +65,17 @@ class ModuleModel(Model):
         except TypeError as error:
             raise ValueError(f"{error}; its arguments are {signature}") from None
         return self
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        model = circumstances.architecture if circumstances.tokens is False else None
+        if model is not None and model.tokens:
+            yield (
+                f"model {self.name!r} takes tokens, not measurements, so it can't be trained on "
+                f"data set {circumstances.dataset!r}; data of your own are tokens where they say "
+                "`inputs_are: tokens`"
+            )
 
     @property
     def _options(self) -> dict[str, Any]:
