@@ -40,6 +40,7 @@ def do_all(
     options: Options,
     watch: Watch | None,
     here: bool,
+    checks: Sequence[Call] = (),
 ) -> None:
     """Do all jobs.
 
@@ -49,6 +50,7 @@ def do_all(
         options: how.
         watch: is told how far they are.
         here: whether all must be done in this process.
+        checks: calls before these; where one fails, none of `calls` is made.
 
     Raises:
         InputError: one of them can't be done.
@@ -56,16 +58,26 @@ def do_all(
     """
     estimates = [] if len(jobs) < 2 or here else _estimates(jobs, options)
     processes, shared_cores = planned(estimates, options)
-    if processes > 1 and not all(map(can_travel, calls)):
+    if processes > 1 and not all(map(can_travel, [*checks, *calls])):
         _LOG.info("one run after the other: they use something of the main module")
         processes = 1
     watch = watch or Watch()
     watch.begin(jobs, processes)
     if processes > 1:
         _download(jobs, options)
-        costs = [estimate.host_s for estimate in estimates]
-        failures = call_all(calls, costs, processes, shared_cores, watch.tell)
+        costs = [*(0.0 for _ in checks), *(estimate.host_s for estimate in estimates)]
+        first = len(checks)
+
+        def tell(number: int, progress: Progress) -> None:
+            watch.tell(number - first, progress)
+
+        failed = call_all([*checks, *calls], costs, processes, shared_cores, tell, first)
+        if early := [failed[number] for number in range(first) if number in failed]:
+            raise early[0]
+        failures = {number - first: failure for number, failure in failed.items()}
     else:
+        for check in checks:
+            check(lambda _: None)
         failures = _one_by_one(calls, shared_cores, watch)
     if failures:
         raise _failure(jobs, failures)
@@ -100,7 +112,7 @@ def _download(jobs: Sequence[Job], options: Options) -> None:
             fetched.append(dataset)
 
 
-def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> Mapping[int, BaseException]:
+def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> dict[int, BaseException]:
     from simfl.training.executors.auto import sharing
 
     failures: dict[int, BaseException] = {}

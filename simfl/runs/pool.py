@@ -98,10 +98,11 @@ def call_all(
     processes: int,
     cores: int,
     tell: Callable[[int, Any], None],
+    first: int = 0,
 ) -> Mapping[int, BaseException]:
     """Make all calls, so many at once, the costliest first; return which failed, and of what.
 
-    An error of one does not stop the others.
+    An error of one does not stop the others, unless it is one of the `first`.
 
     Args:
         calls: what to do.
@@ -109,17 +110,25 @@ def call_all(
         processes: how many at once; fewer where the machine has room for some only.
         cores: how many they share.
         tell: is told a call's number and what it says, in this process.
+        first: so many are made before all others, which are made only if none of these fails.
 
     Raises:
         RunError: it has room for none.
     """
-    waiting = deque(sorted(range(len(calls)), key=lambda number: (-costs[number], number)))
+
+    def place(number: int) -> tuple[bool, float, int]:
+        return number >= first, -costs[number], number
+
+    waiting = deque(sorted(range(len(calls)), key=place))
     busy: dict[Connection, _Worker] = {}
     idle: list[_Worker] = []
     failures: dict[int, BaseException] = {}
     try:
         while waiting or busy:
+            first_at_work = any(worker.number < first for worker in busy.values())
             while waiting and len(busy) < processes:
+                if first_at_work and waiting[0] >= first:
+                    break
                 try:
                     worker = idle.pop() if idle else _Worker()
                 except RunError as error:
@@ -129,9 +138,10 @@ def call_all(
                     _LOG.warning("no more than %d at once: %s", processes, error)
                     break
                 number = waiting.popleft()
+                first_at_work |= number < first
                 worker.begin(number, calls[number])
                 busy[worker.channel] = worker
-            while idle:
+            while idle and not waiting:
                 idle.pop().dismiss()
             for worker in busy.values():
                 worker.allow(cores // (processes if waiting else len(busy)))
@@ -143,6 +153,8 @@ def call_all(
                 if failure is not None:
                     failures[worker.number] = failure
                     idle.pop().close()  # who knows what it left behind
+                    if worker.number < first:
+                        waiting = deque(number for number in waiting if number < first)
     finally:
         for worker in (*busy.values(), *idle):
             worker.close()

@@ -1,8 +1,8 @@
 """Run a scenario, or go on with an interrupted run: what `simfl run` and `simfl resume` do."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from simfl.runs.job import Job
 from simfl.runs.lock import locked, refuse_locked
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
+from simfl.runs.pool import Call
 from simfl.runs.progress import Progress, Tell, reporting
 from simfl.runs.provenance import provenance
 from simfl.runs.result import RunResult
@@ -116,12 +117,29 @@ def _do_all(
         partial(_do, job, keep, options, overwrite, listen(job) if listen else ())
         for job, keep in open_
     ]
+    checks = _checks([job for job, keep in open_ if not keep], options)
     if options.executor == "ray" and len(calls) > 1 and listen is None:
         from simfl.training.executors.ray import at_once
 
+        for check in checks:
+            check(lambda _: None)
         at_once(calls, options.executor_options.get("address"), options.workers)
     else:
-        do_all(todo, calls, options, watch, here=listen is not None)
+        do_all(todo, calls, options, watch, here=listen is not None, checks=checks)
+
+
+def _checks(todo: Sequence[Job], options: Options) -> list[Call]:
+    """Return what tells before any run that one of several variants can't be run."""
+    of_variant = {job.variant: job for job in reversed(todo)}
+    if len(of_variant) < 2:
+        return []  # its first run tells it at once
+    return [partial(_check, job, options) for job in reversed(of_variant.values())]
+
+
+def _check(job: Job, options: Options, _: Tell | None) -> None:
+    options = replace(options, device=options.torch_device())
+    with _blaming_owners(), closing(options.make_executor()) as executor:
+        builder_of(job.scenario, options, executor).check()
 
 
 def _with_data_folder(todo: Sequence[Job], options: Options) -> Options:
@@ -141,12 +159,18 @@ def _do(
 ) -> None:
     if tell is not None:
         tell(Progress())
+    with _blaming_owners(), tracking(job.folder, job.scenario.log) as trackers:
+        if keep:
+            resume(job.folder, options, [*listeners, *trackers], tell)
+        else:
+            run_one(job, options, [*listeners, *trackers], tell, overwrite=overwrite)
+
+
+@contextmanager
+def _blaming_owners() -> Iterator[None]:
+    """Tell whose an error is, if it is that of somebody's component."""
     try:
-        with tracking(job.folder, job.scenario.log) as trackers:
-            if keep:
-                resume(job.folder, options, [*listeners, *trackers], tell)
-            else:
-                run_one(job, options, [*listeners, *trackers], tell, overwrite=overwrite)
+        yield
     except SimflError:
         raise
     except Exception as error:

@@ -79,6 +79,19 @@ def test_two_at_once_give_the_bytes_of_one_after_the_other(tmp_path: Path) -> No
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_the_last_variant_can_not_be_is_told_before_the_first_is_run(
+    tmp_path: Path, jobs: int
+) -> None:
+    """How fast devices are shows when the fleet is drawn."""
+    policy = {"name": "synchronous", "deadline": "1 ms"}
+    late = {"rounds.policy": policy, "rounds.stop": {"rounds": None, "accuracy": "99%"}}
+    whole = scenario({"good": {}, "too": {"rounds.clients": 3}, "late": late})
+    with pytest.raises(InputError, match="no device is ever done within"):
+        run(whole, tmp_path / "out", Options(jobs=jobs), seeds=[0, 1])
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_done_in_no_time_needs_no_process(tmp_path: Path) -> None:
     notes = Notes()
     run(scenario(VARIANTS), tmp_path, watch=notes)

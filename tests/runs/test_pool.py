@@ -54,6 +54,31 @@ def test_what_follows_a_failure_is_done_by_somebody_else() -> None:
     assert isinstance(failures[2], Died)
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_what_comes_first_is_over_before_all_else(at_once: int) -> None:
+    order: list[int] = []
+
+    def tell(number: int, _: Any) -> None:
+        order.append(number)
+
+    assert not call_all([say_who] * 6, [0, 0, 1, 9, 2, 3], at_once, at_once, tell, first=2)
+    assert set(order[:2]) == {0, 1}
+    assert sorted(order) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_where_what_comes_first_fails_nothing_else_is_done(at_once: int) -> None:
+    order: list[int] = []
+
+    def tell(number: int, _: Any) -> None:
+        order.append(number)
+
+    calls = [say_who, fail, say_who, say_who]
+    failures = call_all(calls, [0, 0, 1, 9], at_once, at_once, tell, first=2)
+    assert list(failures) == [1]
+    assert set(order) == {0, 1}
+
+
 def test_where_there_is_room_for_one_process_it_does_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
