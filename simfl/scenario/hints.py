@@ -47,19 +47,23 @@ class Unknown:
     def hint(self, data: Mapping[str, Any]) -> str:
         """Return a hint at what was meant, in a scenario with such `data`.
 
-        That is a missing key whose description has the word, a key that is called so elsewhere, one
-        beside it that is spelt alike, or one elsewhere; or else all there are beside it.
+        That is a missing key whose description has the word, one beside it but for a letter, a key
+        that is called so elsewhere, one beside it that is spelt alike, or one elsewhere; or else
+        all there are beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
         if meant := [name for name in self.missing if self._describes(name)]:
             return listed_hint(meant)
+        possible = [name for name in beside if self._fits(name)]
+        if "mean" in (hint := nearest(self.name, possible, alike=0.9)):
+            return hint
         elsewhere = self._elsewhere(data)
         fitting = {path: key for path, key in elsewhere.items() if fits(key.field, self.value)}
         if paths := _called(self.name, fitting) or _called(self.name, elsewhere):
             if paths == [self.name]:  # which alone says nothing
                 return f"; did you mean {self.name!r} at the top of the scenario?"
             return listed_hint(paths)
-        hint = nearest(self.name, [name for name in beside if self._fits(name)])
+        hint = nearest(self.name, possible)
         if "mean" in hint:
             return hint
         paths = _called(_alike(self.name, {key.last for key in fitting.values()}), fitting)

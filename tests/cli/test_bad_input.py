@@ -255,6 +255,22 @@ def test_what_was_meant_is_looked_for_in_the_whole_scenario(
     assert f"; did you mean '{meant}'?" in told
 
 
+def test_a_key_beside_it_but_for_a_letter_comes_before_one_elsewhere(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table's column of clients is `data.dataset.client`."""
+    Path("t.csv").write_text("x,who,label\n" + "".join(f"{i},{i % 4},{i % 2}\n" for i in range(24)))
+    table = "{name: csv, path: t.csv, client: who, label: label}"
+    Path("s.yaml").write_text(
+        GOOD.replace("{name: synthetic, alpha: 1, beta: 1}", table).replace(
+            "  clients: 10", "  client: 10"
+        )
+    )
+    assert "rounds.client: unknown key 'client'; did you mean 'clients'?" in refused(
+        capsys, "validate", "s.yaml"
+    )
+
+
 @pytest.mark.parametrize("change", ["fleet[0].correlate={compute~samples: 0.6}", "rounds.seed=3"])
 def test_keys_of_the_top_are_said_to_belong_there(
     change: str, here: Path, capsys: pytest.CaptureFixture[str]
