@@ -411,4 +411,4 @@ def test_the_page_has_a_dot_for_every_value_and_a_row_for_every_trial(tmp_path: 
     valued = sum(trial.state == "done" for trial in tuning.trials)
     assert valued
     assert html.count("<circle") == 2 * valued  # by trial, and by clients
-    assert html.count("<td>trial-") == len(tuning.trials)
+    assert html.count('<th scope="row">trial-') == len(tuning.trials)
