@@ -194,7 +194,7 @@ def _main(item: Item, found: Sequence[Record], row: str) -> tuple[str, str]:
     text = TEXT[measure.metric.unit]
     if measure.mean_curve:
         return f"**{_median(main, row)}**", f"curve of {formats.plural(_seeds(main, row), 'seed')}"
-    figure = Figure.of(values(main, row))
+    figure = Figure.of(values(main, row), possible=measure.metric.possible)
     spread = figure_text(figure, text, target=measure.target is not None)
     interval = (
         "" if figure.interval is None else f", mean in {interval_text(figure.interval, text)}"
