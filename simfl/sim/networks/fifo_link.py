@@ -21,7 +21,7 @@ from simfl.sim.networks.slow_start import PACKET
 
 _IN_FLOW, _IN_WINDOW = 512, 8
 """How many chunks make up a flow and a window at most; none is less than a packet."""
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Share of a chunk or a window that floating point may be off by."""
 
 
@@ -46,9 +46,9 @@ class Flow:
     def next_chunk(self, packet: float) -> float:
         """Return the bits that its window lets go at once now, a chunk at most."""
         chunk = max(packet, min(self.coarsest, self.window / _IN_WINDOW))
-        if self.unsent < chunk * (1 + _ROUNDING):
+        if self.unsent < chunk * (1 + ROUNDING):
             chunk = self.unsent
-        fits = self.flying + chunk <= self.window * (1 + _ROUNDING)
+        fits = self.flying + chunk <= self.window * (1 + ROUNDING)
         return chunk if fits or not self.flying else 0.0
 
 
@@ -67,7 +67,7 @@ class FifoLink:
         self._window, self._buffer = window or math.inf, buffer or math.inf
         self._packet = min(8.0 * PACKET, self._window)
         if self._window < math.inf:
-            self._window = self._packet * int(self._window / self._packet * (1 + _ROUNDING))
+            self._window = self._packet * int(self._window / self._packet * (1 + ROUNDING))
         self._own_first = own_first
         self._flows: dict[Flow, None] = {}  # by start
         self._queue = deque[tuple[Flow, float]]()
@@ -87,7 +87,7 @@ class FifoLink:
     ) -> Flow:
         """Let a flow start now, whose own link lets `limit` bit/s through, so far away one way."""
         self._advance(now)
-        flow = Flow(now, bits, limit, latency_s, owner)
+        flow = self._flow(now, bits, limit, latency_s, owner)
         if self._buffer < math.inf:  # and what is on its way there and back meanwhile
             answers = 2 * latency_s * min(limit, self._capacity) / (8 * PACKET)
             flow.most = self._buffer + 8 * PACKET * (1 + math.ceil(answers))
@@ -127,6 +127,9 @@ class FifoLink:
         done, self._done = self._done, []
         return done
 
+    def _flow(self, now: float, bits: float, limit: float, latency_s: float, owner: Any) -> Flow:
+        return Flow(now, bits, limit, latency_s, owner)
+
     def _soonest_s(self, flow: Flow) -> float:
         """Return when `flow` would end if nobody else came and it waited for nothing."""
         moves = self._moving is not None and self._moving[0] is flow
@@ -159,7 +162,7 @@ class FifoLink:
 
     def _send(self, flow: Flow) -> None:
         """Let go what the window lets go."""
-        while flow.unsent and (bits := flow.next_chunk(self._packet)):
+        while flow.unsent and (bits := self._next_chunk(flow)):
             flow.unsent -= bits
             flow.flying += bits
             flow.coming += 1
@@ -170,6 +173,10 @@ class FifoLink:
                 self._later(here_s + flow.latency_s, self._enter, flow, bits)
             else:
                 self._enter(flow, bits)
+
+    def _next_chunk(self, flow: Flow) -> float:
+        """Return the bits of `flow` that are let go at once now; 0: none."""
+        return flow.next_chunk(self._packet)
 
     def _enter(self, flow: Flow, bits: float) -> None:
         """Put a chunk at the queue's end."""
@@ -219,5 +226,9 @@ class FifoLink:
     def _answer(self, flow: Flow, bits: float) -> None:
         """Take note that the sender knows of a chunk that is there."""
         flow.flying -= bits
-        flow.window = min(flow.window + bits, flow.most)
+        flow.window = min(flow.window + self._wider(flow, bits), flow.most)
         self._send(flow)
+
+    def _wider(self, flow: Flow, bits: float) -> float:
+        """Return by how many bits a window grows of which so many have been answered."""
+        return bits

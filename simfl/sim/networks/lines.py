@@ -14,6 +14,8 @@ from simfl.sim.networks.line import Line
 from simfl.sim.networks.rate_trace import Factors
 from simfl.sim.timeline import Timeline
 
+MakeLink = Callable[[float], FairLink | BufferedLink | FifoLink]
+
 
 class Lines:
     """What is shared in one direction: nothing, one link, a link for each cell, or a tree of them.
@@ -23,7 +25,8 @@ class Lines:
         bps: of the server's link, then of each cell's.
         rates: what each of them is multiplied by as time goes by (None: nothing).
         cells: `(n,)` each device's cell, -1: none.
-        link: a link of so many bit/s, where one is shared alone.
+        server: the server's link, of so many bit/s, where it is shared alone.
+        cell: the same of a cell's.
     """
 
     def __init__(
@@ -32,7 +35,8 @@ class Lines:
         bps: Sequence[float],
         rates: Sequence[Factors | None],
         cells: Ids,
-        link: Callable[[float], FairLink | BufferedLink | FifoLink] = FairLink,
+        server: MakeLink = FairLink,
+        cell: MakeLink = FairLink,
     ) -> None:
         self._cells = cells
         self._server_bps, *self._cells_bps = bps
@@ -41,7 +45,7 @@ class Lines:
         limited = [math.isfinite(cell_bps) for cell_bps in self._cells_bps]
         if not math.isfinite(self._server_bps):  # then cells have nothing to do with each other
             self._own = [
-                Line(timeline, link(cell_bps), [cell_bps], [factors]) if finite else None
+                Line(timeline, cell(cell_bps), [cell_bps], [factors]) if finite else None
                 for cell_bps, factors, finite in zip(
                     self._cells_bps, rates[1:], limited, strict=True
                 )
@@ -49,7 +53,7 @@ class Lines:
         elif any(limited):
             self._server = Line(timeline, FairTree(bps[0], bps[1:]), bps, rates)
         else:
-            self._server = Line(timeline, link(bps[0]), bps[:1], rates[:1])
+            self._server = Line(timeline, server(bps[0]), bps[:1], rates[:1])
 
     def cell(self, device: int) -> int:
         """Return the cell of `device`, -1 if there is none."""

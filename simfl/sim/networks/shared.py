@@ -1,7 +1,7 @@
 """Every device has links of its own; cells' links and the server's are shared max-min fairly."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -17,9 +17,10 @@ from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variati
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fifo_link import FifoLink
-from simfl.sim.networks.lines import Lines
+from simfl.sim.networks.lines import Lines, MakeLink
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
+from simfl.sim.networks.sender_link import SenderLink
 from simfl.sim.networks.slow_start import waits_s
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
 from simfl.sim.timeline import Timeline
@@ -79,7 +80,7 @@ class Shared(Network):
         description="how links that are shared serve: `fair`, everybody alike (max-min); `fifo`, "
         "what came first, as a plain queue that loses nothing does, so that who has more under way "
         "gets more: all of a transfer, or what TCP's windows let go (`initial_window` at first, of "
-        "uploads `buffer` at most)",
+        "uploads `buffer` at most, over the server's own uplink no more than its kernel does)",
     )
     overhead: Ratio = Field(
         0.0,
@@ -168,8 +169,8 @@ class Shared(Network):
             own if gross == 1 else {way: bps / gross for way, bps in own.items()},
             latency_s,
             {
-                "down": Lines(timeline, down, rates, cells, self._link("down")),
-                "up": Lines(timeline, up, rates, cells, self._link("up")),
+                "down": Lines(timeline, down, rates, cells, self._sending(), self._link("down")),
+                "up": Lines(timeline, up, rates, cells, self._link("up"), self._link("up")),
             },
             variation,
             self.initial_window,
@@ -179,8 +180,14 @@ class Shared(Network):
             return PolledLinks(timeline, links, self.polling, latency_s)
         return links
 
-    def _link(self, way: Direction) -> Callable[[float], FairLink | BufferedLink | FifoLink]:
-        """Return what makes a link that transfers share, of its bit/s."""
+    def _sending(self) -> MakeLink:
+        """Return what makes the link that the server itself sends over."""
+        if self.queue == "fifo" and self.initial_window:
+            return partial(SenderLink, window=8 * self.initial_window)
+        return self._link("down")
+
+    def _link(self, way: Direction) -> MakeLink:
+        """Return what makes a link that transfers share."""
         buffer, window = 8 * self.buffer / (1 + self.overhead), 8 * self.initial_window
         if self.queue == "fair":
             return partial(BufferedLink, buffer=buffer) if buffer and way == "up" else FairLink

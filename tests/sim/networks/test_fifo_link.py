@@ -25,7 +25,11 @@ def ends_of(
     latency_s: float = 0.0,
 ) -> list[float]:
     """Return when each flow ends."""
-    link = FifoLink(capacity, window, buffer, own_first)
+    return ends_over(FifoLink(capacity, window, buffer, own_first), starts, latency_s)
+
+
+def ends_over(link: FifoLink, starts: list[Start], latency_s: float = 0.0) -> list[float]:
+    """Return when each flow over this link ends."""
     todo, ends = sorted((at, i) for i, (at, _, _) in enumerate(starts)), [math.inf] * len(starts)
     while todo or len(link):
         if todo and todo[0][0] <= link.next_end():
