@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, networks
+from simfl.sim.networks.slow_start import PACKET
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
 from tests.sim.sim_world import make, make_fleet
@@ -256,6 +257,25 @@ def test_one_queue_serves_downloads_one_after_the_other() -> None:
     links = network.bind(timeline, np.full(3, math.inf), np.full(3, 1e6), np.array([5.0, 0, 0]))
     transfers = [links.transfer(device, "down", 1000) for device in range(3)]
     assert ends(timeline, transfers) == pytest.approx([6.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("shared", "expected"),
+    [
+        ({"server_uplink": f"{8 * PACKET} bit/s"}, [10.0, 66.0, 68.0, 70.0]),
+        ({"cells": {"home": {"downlink": f"{8 * PACKET} bit/s"}}}, [10.0, 50.0, 60.0, 70.0]),
+    ],
+)
+def test_only_the_servers_own_link_is_its_kernels_by_hand(
+    shared: dict[str, Any], expected: list[float]
+) -> None:
+    """Behind a cell's queue nobody knows how full it is: windows fill it."""
+    timeline = Timeline()
+    network = networks.parse({"queue": "fifo", "initial_window": f"{10 * PACKET} B", **shared})
+    free = np.full(4, math.inf)
+    links = network.bind(timeline, free, free, np.zeros(4), cells=np.zeros(4, dtype=np.int64))
+    transfers = [links.transfer(i, "down", n * PACKET) for i, n in enumerate((10, 20, 20, 20))]
+    assert ends(timeline, transfers) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
