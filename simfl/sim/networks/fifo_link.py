@@ -13,7 +13,7 @@ narrowest link.  No SimPy here: time is an argument.
 import math
 from collections import deque
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 from itertools import count
 from typing import Any
 
@@ -30,7 +30,7 @@ class Flow:
 
     __slots__ = (
         "bits", "came", "coarsest", "coming", "flying", "latency_s", "limit", "most", "over",
-        "own_free_s", "owner", "passed", "unsent", "window",
+        "own_free_s", "owner", "passed", "place", "queued", "unsent", "window",
     )  # fmt: skip
 
     def __init__(self, now: float, bits: float, limit: float, latency_s: float, owner: Any) -> None:
@@ -40,6 +40,7 @@ class Flow:
         self.coarsest = bits / _IN_FLOW  # chunk
         self.passed = self.came = 0.0  # bits that have left the shared link, and that are there
         self.flying, self.coming = 0.0, 0  # bits not answered yet, and chunks not there yet
+        self.queued = self.place = 0.0  # bits in the queue, and where the last of them was
         self.own_free_s = now
         self.over = False
 
@@ -71,11 +72,14 @@ class FifoLink:
         self._own_first = own_first
         self._flows: dict[Flow, None] = {}  # by start
         self._queue = deque[tuple[Flow, float]]()
+        self._joined = self._begun = 0.0  # bits that have joined the queue, and that it has begun
+        self._gone = 0.0  # with, ever; and those in it of flows that have left
         self._moving: tuple[Flow, float] | None = None  # the chunk that the link moves,
         self._began_s, self._until_s = 0.0, math.inf  # since when and until when,
         self._left, self._since_s = 0.0, 0.0  # and its bits that were left when
         self._steps: list[tuple[float, int, Callable[[Flow, float], None], Flow, float]] = []
         self._numbers = count()
+        self._soonest: list[tuple[float, int, Flow]] = []  # no flow ends before what stands here
         self._now = 0.0
         self._done: list[Flow] = []
 
@@ -94,6 +98,7 @@ class FifoLink:
             flow.coarsest = min(flow.coarsest, self._buffer / 2)
         flow.window = min(self._window, flow.most)
         self._flows[flow] = None
+        heappush(self._soonest, (now, next(self._numbers), flow))
         self._send(flow)
         return flow
 
@@ -102,6 +107,8 @@ class FifoLink:
         self._advance(now)
         if flow in self._flows:
             del self._flows[flow]
+            self._gone += flow.queued
+            self._look_again()
         else:
             self._done.remove(flow)
         flow.over = True
@@ -113,13 +120,22 @@ class FifoLink:
         if self._moving is not None:
             self._move(self._left - (now - self._since_s) * self._capacity, capacity)
         self._capacity, self._fastest = capacity, max(self._fastest, capacity)
+        self._look_again()
 
     def next_end(self) -> float:
         """Return an instant before which no flow ends; if that is now, one may."""
         if self._done:
             return self._now
         step_s = min(self._steps[0][0] if self._steps else math.inf, self._until_s)
-        return max(step_s, min(map(self._soonest_s, self._flows), default=math.inf))
+        while self._soonest:
+            soonest_s, number, flow = self._soonest[0]
+            if flow.over:
+                heappop(self._soonest)
+            elif (again_s := self._soonest_s(flow)) > soonest_s:
+                heapreplace(self._soonest, (again_s, number, flow))
+            else:
+                return max(step_s, soonest_s)
+        return math.inf
 
     def finish(self, now: float) -> list[Flow]:
         """Take the flows that have ended by `now` off; return them by end."""
@@ -130,15 +146,35 @@ class FifoLink:
     def _flow(self, now: float, bits: float, limit: float, latency_s: float, owner: Any) -> Flow:
         return Flow(now, bits, limit, latency_s, owner)
 
+    def _look_again(self) -> None:
+        """Forget what was known of ends: something happened that may let them be sooner."""
+        self._soonest = [(self._now, next(self._numbers), flow) for flow in self._flows]
+
     def _soonest_s(self, flow: Flow) -> float:
-        """Return when `flow` would end if nobody else came and it waited for nothing."""
-        moves = self._moving is not None and self._moving[0] is flow
+        """Return an instant before which `flow` does not end, whoever comes or leaves.
+
+        Behind its last chunk in the queue come the bits that have not joined it; a packet less, for
+        sums of so many bits are rounded.
+        """
+        if not self._fastest:
+            return math.inf
+        moves = self._moves(flow)
         left = flow.bits - flow.passed
-        if not self._own_first:
-            return max(flow.own_free_s, self._began_s if moves else self._now) + left / flow.limit
-        if self._moving is None:
-            return self._now + left / self._fastest if self._fastest else math.inf
-        return self._until_s + (left - self._moving[1] if moves else left) / self._fastest
+        behind = left - moves
+        if flow.queued:
+            behind = max(behind, behind - flow.queued + flow.place - self._begun - self._gone)
+        since_s = self._now if self._moving is None or not left else self._until_s
+        passed_s = since_s + max(0.0, behind - self._packet) / self._fastest
+        if self._own_first:
+            return passed_s
+        began_s = self._began_s if moves else self._now
+        return max(
+            passed_s, max(flow.own_free_s, began_s) + max(0.0, left - self._packet) / flow.limit
+        )
+
+    def _moves(self, flow: Flow) -> float:
+        """Return the bits of the chunk that the link moves, if that is this flow's."""
+        return self._moving[1] if self._moving is not None and self._moving[0] is flow else 0.0
 
     def _advance(self, now: float) -> None:
         """Take all steps until `now`."""
@@ -180,6 +216,9 @@ class FifoLink:
 
     def _enter(self, flow: Flow, bits: float) -> None:
         """Put a chunk at the queue's end."""
+        flow.queued += bits
+        self._joined += bits
+        flow.place = self._joined
         self._queue.append((flow, bits))
         if self._moving is None:
             self._serve()
@@ -189,7 +228,11 @@ class FifoLink:
         self._moving, self._until_s = None, math.inf
         while self._moving is None and self._queue:
             flow, bits = self._queue.popleft()
-            if not flow.over:
+            flow.queued -= bits
+            self._begun += bits
+            if flow.over:
+                self._gone -= bits
+            else:
                 self._moving, self._began_s = (flow, bits), self._now
                 self._move(bits, self._capacity)
 

@@ -28,13 +28,12 @@ SMOOTHING = 8
 class HeldFlow(Flow):
     """A transfer under way, and what its sender knows of it."""
 
-    __slots__ = ("most_flying", "queued", "round_left", "round_trip_s", "sent_s")
+    __slots__ = ("most_flying", "round_left", "round_trip_s", "sent_s")
 
     def __init__(
         self, now: float, bits: float, limit: float, latency_s: float, owner: Any, alone: bool
     ) -> None:
         super().__init__(now, bits, limit, latency_s, owner)
-        self.queued = 0.0  # bits that have not left the link
         self.sent_s = deque[float]()  # when each chunk joined the queue that is not answered
         self.round_trip_s = 0.0 if alone else math.inf  # until an answer tells
         self.most_flying = 0.0  # within this round trip
@@ -61,9 +60,9 @@ class SenderLink(FifoLink):
         if flow.round_trip_s < math.inf:
             promised_s = flow.round_trip_s / PROMISE
             held = max(held, flow.window * HELD_S / promised_s if promised_s else math.inf)
-        if not bits or (flow.queued and flow.queued + bits > held * (1 + ROUNDING)):
+        queued = flow.queued + self._moves(flow)
+        if not bits or (queued and queued + bits > held * (1 + ROUNDING)):
             return 0.0
-        flow.queued += bits
         flow.sent_s.append(self._now)
         flow.most_flying = max(flow.most_flying, flow.flying + bits)
         return bits
@@ -71,10 +70,8 @@ class SenderLink(FifoLink):
     @override
     def _moved(self) -> None:
         assert self._moving is not None
-        flow, bits = self._moving
-        assert isinstance(flow, HeldFlow)
+        flow, _ = self._moving
         super()._moved()
-        flow.queued -= bits
         if not flow.over:
             self._send(flow)
 

@@ -28,13 +28,20 @@ def ends_of(
     return ends_over(FifoLink(capacity, window, buffer, own_first), starts, latency_s)
 
 
-def ends_over(link: FifoLink, starts: list[Start], latency_s: float = 0.0) -> list[float]:
-    """Return when each flow over this link ends."""
+def ends_over(
+    link: FifoLink, starts: list[Start], latency_s: float = 0.0, looks: list[float] | None = None
+) -> list[float]:
+    """Return when each flow over this link ends; `looks`: when else somebody asks which have."""
     todo, ends = sorted((at, i) for i, (at, _, _) in enumerate(starts)), [math.inf] * len(starts)
+    todo = sorted([*todo, *((at, -1) for at in looks or [])])
     while todo or len(link):
         if todo and todo[0][0] <= link.next_end():
             now, i = todo.pop(0)
-            link.join(now, starts[i][1], starts[i][2], i, latency_s)
+            if i >= 0:
+                link.join(now, starts[i][1], starts[i][2], i, latency_s)
+            else:
+                for flow in link.finish(now):
+                    ends[flow.owner] = now
         else:
             end = link.next_end()
             for flow in link.finish(end):
@@ -107,6 +114,16 @@ def test_all_end_and_nobody_sooner_than_alone(starts: list[Start], options: dict
     for end, start in zip(ends_of(starts, **options), starts, strict=True):
         at, bits, limit = start
         assert at + options["latency_s"] + bits / min(limit, BITS) <= end * (1 + 1e-9) < math.inf
+
+
+@settings(deadline=None, max_examples=80)
+@given(starts=starting, options=anyhow)
+def test_ends_are_when_they_are_however_often_one_looks(starts: list[Start], options: dict) -> None:
+    """None is before `next_end`, or it would be found by a look in between, and not by itself."""
+    latency_s = options.pop("latency_s")
+    looks = [0.37 * look for look in range(500)]
+    ends = ends_over(FifoLink(BITS, **options), starts, latency_s)
+    assert ends_over(FifoLink(BITS, **options), starts, latency_s, looks) == ends
 
 
 @settings(deadline=None, max_examples=80)

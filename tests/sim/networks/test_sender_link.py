@@ -34,6 +34,16 @@ def test_the_link_idles_only_where_nobody_is(starts: list[Start]) -> None:
     assert max(ends_over(SenderLink(BITS, WINDOW), starts)) == pytest.approx(busy_until)
 
 
+@settings(deadline=None, max_examples=80)
+@given(starts=starting, latency_s=st.sampled_from([0.0, 0.7]))
+def test_ends_are_when_they_are_however_often_one_looks(
+    starts: list[Start], latency_s: float
+) -> None:
+    looks = [0.37 * look for look in range(500)]
+    ends = ends_over(SenderLink(BITS, WINDOW), starts, latency_s)
+    assert ends_over(SenderLink(BITS, WINDOW), starts, latency_s, looks) == ends
+
+
 @pytest.mark.parametrize("latency_s", [0.0, 1.0])
 def test_alone_windows_decide(latency_s: float) -> None:
     """What a way there and back lets through is no queue, and windows double as they do behind."""
