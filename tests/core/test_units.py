@@ -210,10 +210,24 @@ def test_a_forgotten_percent_sign_is_told_of_shares_above_one_too() -> None:
         parse_share(130, 100.0)
 
 
+def test_a_share_of_any_size_has_a_percent_sign_above_one() -> None:
+    assert parse_share("460%", None) == 4.6
+    assert parse_share(0.046, None) == 0.046
+    with pytest.raises(UnitError, match=r"did you mean '4\.6%', or '460%'"):
+        parse_share(4.6, None)
+
+
 @settings(deadline=None, max_examples=300)
 @given(st.floats(0, 1))
 def test_shares_survive_as_text(share: float) -> None:
     assert PERCENT.validate_python(PERCENT.dump_python(share, mode="json")) == share
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.floats(0, 1000))
+def test_shares_of_any_size_survive_as_text(share: float) -> None:
+    ratio = TypeAdapter(Ratio)
+    assert ratio.validate_python(ratio.dump_python(share, mode="json")) == share
 
 
 def test_fields_may_have_bounds_of_their_own() -> None:

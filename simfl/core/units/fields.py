@@ -91,7 +91,7 @@ class Share:
     """Annotation of a float field written as ``30%`` or ``0.3``.
 
     Args:
-        maximum: largest sensible share; None: any, as in ``130%``.
+        maximum: largest sensible share; None: any, written as ``130%`` where it exceeds one.
     """
 
     def __init__(self, maximum: float | None = 1.0) -> None:
@@ -117,9 +117,8 @@ class Share:
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        number: dict[str, Any] = {"type": "number", "minimum": 0}
-        if self.maximum is not None:
-            number["maximum"] = self.maximum
+        most = 1 if self.maximum is None else self.maximum  # without a percent sign
+        number = {"type": "number", "minimum": 0, "maximum": most}
         text = {"type": "string", "pattern": r"^\s*\+?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*%?\s*$"}
         return {"anyOf": [number, text], "examples": ["30%", 0.3]}
 
@@ -137,4 +136,4 @@ Power = Annotated[float, Quantity(POWER)]
 Percent = Annotated[float, Share()]
 """A share from 0 to 1; written ``30%`` or ``0.3``."""
 Ratio = Annotated[float, Share(maximum=None)]
-"""A share that may exceed one, such as ``130%``."""
+"""A share that may exceed one, then with a percent sign, such as ``130%``."""
