@@ -1,7 +1,7 @@
 """A scenario's model: what virtual time must know of it, and what its training takes."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,8 @@ from simfl.core.evaluation import Evaluation
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
-from simfl.errors import InputError
+from simfl.errors import InputError, ScenarioError
+from simfl.scenario.checks import Objection, placed
 from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor
 
@@ -112,11 +113,12 @@ def judge(
         seeds: mix the samples where the batches they are judged in count.
 
     Raises:
-        InputError: there are none, or they are tokens and the model takes none, or the reverse.
+        ScenarioError: there are none, or they are tokens and the model takes none, or the reverse.
     """
     import torch
 
-    _refuse_unfit(samples, facts, scenario)
+    if problems := placed(scenario, _unfit(samples, facts, scenario)):
+        raise ScenarioError("\n".join(problems))
     if facts.batch_norm:  # files are often sorted by class
         order = seeds.stream("judged").permutation(len(samples))
         samples = Samples(samples.x[order], samples.y[order])
@@ -133,17 +135,20 @@ def judge(
     return evaluate
 
 
-def _refuse_unfit(samples: Samples, facts: ModelFacts, scenario: Scenario) -> None:
+def _unfit(samples: Samples, facts: ModelFacts, scenario: Scenario) -> Iterator[Objection]:
+    """Yield why the model can't be judged on these samples, and where that was decided."""
+    dataset = f"data set {scenario.data.dataset.name!r}"
     if not len(samples):
-        raise InputError(
-            f"data set {scenario.data.dataset.name!r} leaves no test samples to evaluate the model "
-            "on"
+        yield (
+            ("data", "dataset"),
+            f"{dataset} leaves no test samples to evaluate the model on; to do so on training "
+            "samples give `evaluation: {on: train}`",
         )
-    if facts.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
+    elif facts.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
         takes = "tokens, not measurements" if facts.takes_tokens else "no tokens"
-        raise InputError(
-            f"model {scenario.model.name!r} takes {takes}, so it can't be trained on data set "
-            f"{scenario.data.dataset.name!r}"
+        yield (
+            ("model",),
+            f"model {scenario.model.name!r} takes {takes}, so it can't be trained on {dataset}",
         )
 
 

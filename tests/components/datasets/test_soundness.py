@@ -73,6 +73,6 @@ def test_sound_data_are_learned_from(run_tiny: RunTiny) -> None:
 def test_unsound_data_are_refused(
     odd: str, message: str, run_tiny: RunTiny, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=f"data ?set 'user_dataset:Mine'.*{message}"):
+    with pytest.raises(InputError, match=f"data.dataset: data ?set 'user_dataset:Mine'.*{message}"):
         run_tiny(changes(odd))
     assert not list(tmp_path.iterdir())
