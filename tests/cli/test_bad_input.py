@@ -97,6 +97,8 @@ BROKEN = {
     "negative seed": ("seed: 0", "seed: -1", "2:7: seed", "at least 0"),
     "seed twice": ("seeds: [0, 1]", "seeds: [0, 0]", "31:8: seeds", "seed 0 is listed twice"),
     "odd seeds": ("seeds: [0, 1]", "seeds: a-b", "31:8: seeds", "0-4"),
+    "period without a unit": ("synchronous, deadline: {stragglers: 30%}", "semi_synchronous, period: 4", "23:44: rounds.policy.period", "h, d; or {stragglers: 30%}"),
+    "no period": ("synchronous, deadline: {stragglers: 30%}", "semi_synchronous, period: none", "23:44: rounds.policy.period", "got 'none'; or {stragglers: 30%}"),
     "wrong type": ("training:\n  epochs: 10", "training: 10\nrounds:\n  epochs: 10", "23:1: ", "duplicate key 'rounds'"),
     "a number for a section": ("network: {}", "network: 10", "32:10: network", "network"),
     "name is a list": ("selection: uniform", "selection: [uniform]", "26:12: selection", "selector"),

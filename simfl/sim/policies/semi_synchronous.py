@@ -7,11 +7,11 @@ filling of fast clients' time.
 
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 from typing_extensions import override
 
 from simfl.sim.policies.base import Process, RoundPolicy, policies
-from simfl.sim.server.deadlines import Deadline, Stragglers
+from simfl.sim.server.deadlines import Length
 from simfl.sim.server.server import Server
 
 
@@ -24,18 +24,11 @@ class SemiSynchronous(RoundPolicy):
     a round; while nobody is at work and nobody could be, the beat rests.
     """
 
-    period: Deadline = Field(
+    period: Length = Field(
         examples=["30 s"],
         description="length of a window: a duration, or {stragglers: 30%}: as long as all but so "
         "many of the fleet need",
     )
-
-    @field_validator("period")
-    @classmethod
-    def _has_length(cls, value: Stragglers | float | None) -> Stragglers | float:
-        if value is None:
-            raise ValueError("a window needs a length, such as '30 s'")
-        return value
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
         None, description="how many clients are at work at the most; default rounds.clients"

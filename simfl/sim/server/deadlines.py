@@ -30,9 +30,10 @@ class Stragglers(BaseModel):
 _DURATION = Quantity(DURATION)
 
 
-def _parse(value: Any) -> Stragglers | float | None:
-    if value is None or value == "none" or isinstance(value, Stragglers):
-        return None if value == "none" else value
+def _parse_length(value: Any, otherwise: str = "or {stragglers: 30%}") -> Stragglers | float:
+    """Return a length; who is told what it can't be is told the other forms `otherwise`."""
+    if isinstance(value, Stragglers):
+        return value
     if isinstance(value, Mapping):
         try:
             return Stragglers.model_validate(value)
@@ -41,10 +42,16 @@ def _parse(value: Any) -> Stragglers | float | None:
     try:
         duration = _DURATION.parse(value)
     except UnitError as error:
-        raise InputError(f"{error}; or none, or {{stragglers: 30%}}") from None
+        raise InputError(f"{error}; {otherwise}") from None
     if duration <= 0:
-        raise InputError("a deadline must be above zero")
+        raise InputError(f"must be above zero, got {value!r}")
     return duration
+
+
+def _parse(value: Any) -> Stragglers | float | None:
+    if value is None or value == "none":
+        return None
+    return _parse_length(value, "or none, or {stragglers: 30%}")
 
 
 def _dump(value: Stragglers | float | None) -> Any:
@@ -55,25 +62,30 @@ def _dump(value: Stragglers | float | None) -> Any:
     return _DURATION.dump(value)
 
 
+_LENGTH_SCHEMA = [
+    {"type": "string", "examples": ["30 s"]},
+    {
+        "type": "object",
+        "properties": {"stragglers": {"type": "string", "examples": ["30%"]}},
+        "required": ["stragglers"],
+        "additionalProperties": False,
+    },
+]
+
+Length = Annotated[
+    Stragglers | float,
+    PlainValidator(_parse_length),
+    PlainSerializer(_dump),
+    WithJsonSchema({"anyOf": _LENGTH_SCHEMA}),
+]
+"""A duration in seconds, or what stands for one: written ``30 s`` or ``{stragglers: 30%}``."""
 Deadline = Annotated[
     Stragglers | float | None,
     PlainValidator(_parse),
     PlainSerializer(_dump),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"const": "none"},
-                {"type": "string", "examples": ["30 s"]},
-                {
-                    "type": "object",
-                    "properties": {"stragglers": {"type": "string", "examples": ["30%"]}},
-                    "required": ["stragglers"],
-                    "additionalProperties": False,
-                },
-            ]
-        }
-    ),
+    WithJsonSchema({"anyOf": [{"const": "none"}, *_LENGTH_SCHEMA]}),
 ]
+"""A `Length`, or none."""
 
 
 def percentile(values: Floats, share: float) -> float:
