@@ -47,11 +47,13 @@ class Unknown:
     def hint(self, data: Mapping[str, Any]) -> str:
         """Return a hint at what was meant, in a scenario with such `data`.
 
-        That is a missing key whose description has the word, one beside it but for a letter, a key
-        that is called so elsewhere, one beside it that is spelt alike, or one elsewhere; or else
-        all there are beside it.
+        That is how a path is written in a file, a missing key whose description has the word, one
+        beside it but for a letter, a key that is called so elsewhere, one beside it that is spelt
+        alike, or one elsewhere; or else all there are beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
+        if hint := _nested(self.name, beside):
+            return hint
         if meant := [name for name in self.missing if self._describes(name)]:
             return listed_hint(meant)
         possible = [name for name in beside if self._fits(name)]
@@ -91,6 +93,20 @@ class Unknown:
             for key in keys(chosen)
             if key.path.partition(".")[0] not in ASIDE and "*" not in key.path
         }
+
+
+def _nested(name: str, beside: Sequence[str]) -> str:
+    """Return how a path such as ``data.partition`` is written in a file ("": it is none)."""
+    section, *inner = re.findall(r"[^.\[\]]+", name) or [""]
+    if not inner or section not in beside:
+        return ""
+    written = "..."
+    for key in reversed(inner):
+        written = f"[{written}]" if key.isdigit() else f"{{{key}: {written}}}"
+    return (
+        f"; write it nested, `{section}: {written}`; names with dots are for variants, sweeps "
+        "and --set"
+    )
 
 
 def _called(name: str, elsewhere: Mapping[str, Key]) -> list[str]:
