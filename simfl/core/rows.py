@@ -122,7 +122,8 @@ class ClientRow:
     coreset_size: int
     """Samples of its coreset (0: none)."""
     staleness: int
-    """Versions by which the model had moved on when its update was aggregated."""
+    """Versions by which the model had moved on when its update was aggregated, or dropped for it
+    (`max_staleness`); 0 for those that did not arrive."""
     download_bytes: int
     """Moved towards it."""
     upload_bytes: int

@@ -172,6 +172,11 @@ FORGED: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         lambda f: in_log(f, "participation", put("staleness", 2), first("arrived", f)),
         "by the log [0]",
     ),
+    "wrong staleness of a dropped one": (
+        "staleness",
+        lambda f: in_log(f, "participation", put("staleness", 2), first("late", f)),
+        "dropped at staleness 2, by the log [0]",
+    ),
     "a model too many": (
         "staleness",
         lambda f: in_log(f, "aggregated", put("version", 9), 1),

@@ -126,6 +126,7 @@ def test_too_stale_updates_are_dropped_and_never_computed():
     assert [row.late for row in world.rounds] == [0, 0, 0, 1, 0]
     assert (1, 0) not in world.coordinator.computed
     assert world.rounds[3].wasted_bytes == 2000
+    assert [row.staleness for row in world.clients if row.outcome == "late"] == [3]
 
 
 def test_who_takes_too_long_is_called_off_and_replaced():

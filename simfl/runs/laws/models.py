@@ -51,3 +51,8 @@ def staleness(records: Records) -> Violations:
                 yield Violation(EVENTS, line, words)
             elif most is not None and event["staleness"] > most:
                 yield Violation(EVENTS, line, f"staleness is {event['staleness']} of {most}")
+        elif event["outcome"] == "late" and event["staleness"]:
+            known = {version - base for base in bases[event["client"], event["selected_s"]]}
+            if event["staleness"] not in known:
+                words = f"dropped at staleness {event['staleness']}, by the log {sorted(known)}"
+                yield Violation(EVENTS, line, words)

@@ -127,7 +127,7 @@ class Dispatch:
     def discard(self, part: Participation, outcome: Outcome) -> None:
         """Book a participation that does not count; its work is never computed."""
         self.coordinator.drop(part.order)
-        self.book(part, outcome)
+        self.book(part, outcome, self.state.version - part.order.base if part.arrived else 0)
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Book a participation that is over, and whose order is settled."""
