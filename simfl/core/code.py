@@ -6,14 +6,16 @@ imported; commands ask for their user's consent (`importing`).
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 
-from simfl.errors import InputError
+from simfl.errors import InputError, nearest
 
+MOST_LISTED = 10
+"""So many names are told at most of what may have been meant."""
 Allows = Callable[[Path, Path | None], bool]
 """(folder, file) -> whether that file, found from that folder on, may be imported; None: some
 module that does not lie there."""
@@ -64,8 +66,8 @@ def named_class(name: str) -> object:
     """Return what ``module:Class`` or ``path.py:Class`` names.
 
     Raises:
-        NotImported: it may not be imported, Python takes another module for that file, or has an
-            older one.
+        NotImported: it may not be imported, there is no such file or nothing of that name in it,
+            Python takes another module for that file, or has an older one.
         Exception: whatever the module raises.
     """
     module, _, attribute = name.partition(":")
@@ -73,6 +75,9 @@ def named_class(name: str) -> object:
     if by_file := module.endswith(".py"):
         file = (folder / module).resolve()
         folder, module = file.parent, file.stem
+        if _folder.get() is not None and not file.is_file():  # workers have another folder
+            hint = _likely(file.name, [near.name for near in folder.glob("*.py")])
+            raise NotImported(f"can't be imported: there is no file {file}{hint}")
     else:
         file = (folder / Path(*module.split("."))).with_suffix(".py")
         package = file.with_suffix("") / "__init__.py"  # which Python prefers
@@ -91,7 +96,22 @@ def named_class(name: str) -> object:
         raise NotImported(f"can't be imported: another module is called {module!r}; rename {file}")
     if lies_beside:
         _refuse_stale(imported, file)
+    if not hasattr(imported, attribute):
+        names = [known for known, what in vars(imported).items() if _is_of(module, what)]
+        what = f"{module!r} has no {attribute!r}{_likely(attribute, names)}"
+        raise NotImported(f"can't be imported: {what}")
     return getattr(imported, attribute)
+
+
+def _likely(name: str, known: Sequence[str]) -> str:
+    """Return a hint at which of the `known` was meant, or all of them, if that is short."""
+    hint = nearest(name, known)
+    return hint if "mean" in hint or len(known) <= MOST_LISTED else ""
+
+
+def _is_of(module: str, what: object) -> bool:
+    """Return whether a module defines that class or function itself."""
+    return callable(what) and getattr(what, "__module__", "") == module
 
 
 _IMPORTED: dict[str, tuple[object, bytes]] = {}

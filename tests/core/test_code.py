@@ -229,6 +229,27 @@ def test_a_model_beside_the_scenario_is_trained_from_anywhere(
     assert main(["verify", str(run), "--allow-code"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("strangers_code.py:Mina", "no 'Mina'; did you mean 'Mine'?"),
+        ("strangers_code:fun", "'strangers_code' has no 'fun'; expected one of: Mine"),
+        ("strange_code.py:Mine", "strange_code.py; did you mean 'strangers_code.py'?"),
+        ("elsewhere/strangers_code.py:Mine", "there is no file"),
+        ("torch:tenso", "'torch' has no 'tenso'; did you mean 'tensor'?"),
+        ("torch:qqqqq", "'torch' has no 'qqqqq'"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is(named: str, told: str, scenario: Path) -> None:
+    Scenario.load(scenario)
+    scenario.write_text(TEXT.format(named))
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(scenario)
+    assert f"s.yaml:6:12: selection: selector {named!r} can't be imported: " in str(error.value)
+    assert told in str(error.value)
+    assert "accelerator" not in str(error.value), "names that nobody can have meant"
+
+
 def test_a_file_is_never_taken_for_another_module(
     with_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
