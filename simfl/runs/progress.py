@@ -87,9 +87,10 @@ class Reporter:
         return "" if self._server is None else self._server.waiting_for
 
     def end(self, ended: bool) -> None:
-        """Tell the last of it."""
+        """Tell the last of it, unless it failed before it began: there is nothing to tell."""
         self._over.set()
-        self._report(ended=ended)
+        if ended or self._server is not None:
+            self._report(ended=ended)
 
     def _report(self, waits_for: str = "", ended: bool = False) -> None:
         self._told = time.perf_counter()

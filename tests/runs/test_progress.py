@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from simfl import Options, Scenario
+from simfl.errors import InputError
 from simfl.runs import progress
 from simfl.runs.job import Job
 from simfl.runs.progress import Progress
@@ -37,3 +38,11 @@ def test_what_a_silent_run_waits_for_is_told(
     assert (told[-1].ended, told[-1].round, told[-1].waits_for) == (True, 4, "")
     assert 0 < told[-1].host_s < time.perf_counter() - began
     assert all(not report.ended for report in told[:-1])
+
+
+def test_of_a_run_that_can_not_begin_nothing_is_told(tmp_path: Path) -> None:
+    scenario = Scenario.from_dict(TINY, overrides=["data.dataset=mnist", "model.hidden=[4]"])
+    told: list[Progress] = []
+    with pytest.raises(InputError, match="MNIST"):
+        run_one(Job("a", scenario, tmp_path / "a"), Options(data_dir=tmp_path), [], told.append)
+    assert not told
