@@ -1,5 +1,6 @@
 """The fleet as a table and a few sentences."""
 
+import io
 import math
 
 from rich import box
@@ -25,9 +26,12 @@ _NUMBERS: dict[str, tuple[str, tuple[Unit, ...]]] = {
 }
 
 
-def show(facts: FleetFacts) -> None:
-    """Print a table, a column per group, and what to expect of a round."""
-    console = Console(highlight=False, width=text_width())
+def as_text(facts: FleetFacts) -> str:
+    """Return a table, a column per group, and what to expect of a round."""
+    file = io.StringIO()
+    console = Console(
+        file=file, width=text_width(), highlight=False, markup=False, color_system=None
+    )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
     for group in facts.groups:
@@ -35,9 +39,9 @@ def show(facts: FleetFacts) -> None:
     for name, cells in _lines(facts.groups, math.isfinite(facts.deadline_s)):
         table.add_row(name, *cells)
     console.print(table)
-    console.print("Median over devices (5th to 95th percentile).", style="dim")
-    for sentence in sentences(facts):
-        console.print(sentence, soft_wrap=not console.is_terminal)
+    for sentence in ("Median over devices (5th to 95th percentile).", *sentences(facts)):
+        console.print(sentence)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
 
 
 def _lines(groups: list[GroupFacts], timed: bool) -> list[tuple[str, list[str]]]:

@@ -34,9 +34,9 @@ def fleet_command(
     if as_json:
         typer.echo(json.dumps(facts.as_dict(), indent=2))
         return
-    from simfl.cli._fleet_text import show
+    from simfl.cli._fleet_text import as_text
 
-    show(facts)
+    typer.echo(as_text(facts))
     preview.tell_assumptions(scenario)
     if out is not None:
         typer.echo(f"Picture: {out}")
