@@ -14,7 +14,10 @@ from simfl.cli.app import app
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="SCENARIO.yaml...", help="What to check.")],
     changes: shared.Changes = None,
-    time_only: shared.TimeOnly = False,
+    time_only: Annotated[
+        bool,
+        typer.Option("--time-only", help="Check for a run with --time-only, which trains nothing."),
+    ] = False,
     allow_code: shared.AllowCode = False,
 ) -> None:
     """Check scenarios: exit code 0, or 2 and each error's line."""

@@ -37,6 +37,12 @@ def test_help_names_every_command(words: list[str], capsys: pytest.CaptureFixtur
         assert f"\n  {command} " in text
 
 
+def test_what_only_checks_does_not_offer_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(printed(capsys, "validate", "--help").split())
+    assert "--time-only Check for a run with --time-only" in text
+    assert "Run the clock" not in text
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "--version").startswith("simfl 0.")
 
