@@ -149,6 +149,7 @@ function draw(figure) {
   const held = [...plot.children].indexOf(document.activeElement);
   plot.innerHTML = figure.pictures.map(p => p.svg).join("");
   [...plot.children].forEach((svg, i) => follow(figure, svg, figure.pictures[i]));
+  figure.reset.hidden = !state.zoom;
   if (held >= 0 && plot.children[held]) plot.children[held].focus({preventScroll: true});
 }
 function follow(figure, svg, p) {
@@ -260,6 +261,7 @@ function stretch(figure, svg) {
     low = Math.min(Math.max(low, first), last - span); high = low + span;
     Object.assign(p.x, {low: of(low), high: of(high)});
     p.zoomed = Boolean(range); figure.state.zoom = shown = range && [p.x.low, p.x.high];
+    figure.reset.hidden = !range;
     const other = range || edge < right;
     const from = place(p.x.low), factor = (last - first) / (high - low) * (edge - left) / (right - left), move = u => left + (u - from) * factor;
     const moved = {
@@ -396,7 +398,8 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
   }
   const zooms = chart ? [] : [...figure.plot.querySelectorAll("svg[data-x]")].map(svg => stretch(figure, svg));
   figure.zooms = zooms;
-  const reset = el("button", {type: "button", "data-whole": "", title: "drag in the chart, or press + and -, to zoom"}, "whole range");
+  const reset = figure.reset = el("button", {type: "button", "data-whole": "", hidden: ""}, "whole range");
+  if (chart || zooms.length) node.querySelector("figcaption").title = "drag in the chart, or press + and -, to zoom";
   reset.addEventListener("click", () => { figure.state.zoom = null; chart ? draw(figure) : zooms.forEach(zoom => zoom(null)); });
   bar.appendChild(reset);
   if (!chart) {

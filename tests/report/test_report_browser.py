@@ -158,13 +158,15 @@ def test_switches_switch(page: Path, tmp_path: Path) -> None:
     const key = k => svg.dispatchEvent(new KeyboardEvent("keydown", {key: k}));
     key("ArrowRight"); key("ArrowRight");
     said.push(document.querySelector(".tip").textContent);
-    key("+"); seen.push(now());
+    const offers = () => !f.node.querySelector("[data-whole]").hidden, offered = [offers()];
+    key("+"); seen.push(now()); offered.push(offers());
     const head = document.querySelector("tr.heads th button");
     const first = () => document.querySelector("tbody th").textContent;
     let order = [];
     if (head) { head.click(); order.push(first()); head.click(); order.push(first()); }
-    return {distinct: new Set(seen).size, seen: seen.length, said, order};"""
+    return {distinct: new Set(seen).size, seen: seen.length, said, order, offered};"""
     found = read(page, play, tmp_path)
+    assert found["offered"] == [False, True], "the whole range, where it is not shown"
     assert found["distinct"] == found["seen"] >= 5
     assert "virtual time" in found["said"][-1] or "energy" in found["said"][-1]
     if len(found["said"]) > 1:
@@ -368,14 +370,19 @@ def test_charts_that_stand_still_can_be_zoomed(page: Path, width: int, tmp_path:
         clientX: box.left + u * box.width / wide, clientY: box.top + 40}));
       const now = () => [".area", ".xs"].map(part => svg.querySelector(part).innerHTML).join();
       const before = now(), [at, marks] = [where(), ticks()];
+      const offers = () => !f.node.querySelector("[data-whole]").hidden;
+      const offered = [offers()];
       key("+");  // 60% around the middle
+      offered.push(offers());
       const keyed = where(), zoomed = ticks();
       key("ArrowRight"); const panned = where();
       f.node.querySelector("[data-whole]").click(); const back = now() === before;
       mouse("pointerdown", middle); mouse("pointermove", right); mouse("pointerup", right);
       const dragged = where(), state = f.state.zoom;
       svg.dispatchEvent(new MouseEvent("dblclick"));
-      out.push({name: f.node.querySelector("b").textContent, left, right, middle, at, keyed, panned,
+      offered.push(offers());
+      out.push({offered,
+        name: f.node.querySelector("b").textContent, left, right, middle, at, keyed, panned,
         dragged, marks, zoomed, state, back, again: now() === before, said: ticks()});
     }
     return out;"""
@@ -390,6 +397,7 @@ def test_charts_that_stand_still_can_be_zoomed(page: Path, width: int, tmp_path:
         assert chart["state"]
         assert chart["zoomed"] != chart["marks"] == chart["said"]
         assert len(chart["zoomed"]) >= 2, chart
+        assert chart["offered"] == [False, True, False], "the whole range, where it is not shown"
         assert chart["back"], chart["name"]
         assert chart["again"], chart["name"]
 
