@@ -80,7 +80,7 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
     if by_deadline:
         deadline = formats.duration(explanation.deadline_s)
         late = explanation.outcomes.get("late", 0)
-        yield f"It ended by its deadline of {deadline}; late: {late}."
+        yield f"It ended by its deadline of {deadline}{f'; late: {late}' if late else ''}."
     if explanation.round is not None:
         for client, _ in explanation.critical:
             device = f"device {client} ({names[client]})"
@@ -94,6 +94,9 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
             for c, n in explanation.critical
         ]
         yield f"Most often waited for: {formats.listed(devices)}."
+    if explanation.round is None and explanation.rounds_by_deadline:
+        some = f"{explanation.rounds_by_deadline:,} of {formats.plural(run.n_rounds, 'round')}"
+        yield f"Ended by their deadline: {some}."
     asked = sum(explanation.outcomes.values())
     parts = [
         f"{n:,} {name} ({formats.percent(n / asked)})" for name, n in explanation.outcomes.items()

@@ -17,7 +17,8 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids
+from simfl.core.types import Flags, Floats, Ids
+from simfl.core.units import DURATION, parse_quantity
 from simfl.errors import InputError
 from simfl.runs.eventlog import decode
 from simfl.runs.folder import event_lines
@@ -31,6 +32,8 @@ IDLE, POLL, DOWNLOAD, WAIT = 0, 1, 2, 5
 STEPS = ("selected_s", "download_end_s", "compute_end_s", "upload_end_s")
 """Columns with the ends of a participation's phases, and its beginning."""
 NOBODY = -1
+INSTANT_S = 1e-9
+"""Times that differ by less are the same."""
 NANOSECONDS_END_S = 9e9
 """Some 285 years: 64 bits count nanoseconds for so long."""
 
@@ -46,10 +49,13 @@ class Anatomy:
         phases_ns: `(rounds + 1, 6)` nanoseconds of `PHASES` since the end of the round before; the
             last row is what came after the last round.
         clients: `(rounds,)` the critical client: the last whose update counted (`NOBODY`: none).
+        by_deadline: `(rounds,)` which rounds ended because it was time, so that nobody was waited
+            for in the end.
     """
 
     phases_ns: NDArray[np.int64]
     clients: Ids
+    by_deadline: Flags
 
     @classmethod
     def of(cls, run: RunResult) -> "Anatomy":
@@ -74,7 +80,8 @@ class Anatomy:
         rows = [paths.walk(*one) for one in rounds]
         tail = paths.pause(ends[-1], paths.end, WAIT)
         phases = np.array([*(row for row, _ in rows), tail], dtype=np.int64)
-        return cls(phases, np.array([client for _, client in rows], dtype=np.int64))
+        clients = np.array([client for _, client in rows], dtype=np.int64)
+        return cls(phases, clients, _by_deadline(run))
 
     @property
     def elapsed_ns(self) -> int:
@@ -88,7 +95,8 @@ class Anatomy:
 
     def critical(self, most: int = 5) -> list[tuple[int, int]]:
         """Return the clients that most rounds waited for last, and how many rounds each."""
-        clients, counts = np.unique(self.clients[self.clients != NOBODY], return_counts=True)
+        waited = self.clients[(self.clients != NOBODY) & ~self.by_deadline]
+        clients, counts = np.unique(waited, return_counts=True)
         ranked = np.lexsort((clients, -counts))[:most]
         return [(int(clients[at]), int(counts[at])) for at in ranked]
 
@@ -152,6 +160,19 @@ class _Paths:
             phases[POLL] += min(answered, end) - max(asked, start)
         phases[phase] = end - start - phases[POLL]
         return phases
+
+
+def _by_deadline(run: RunResult) -> Flags:
+    """Return `(rounds,)` which ended when their deadline, or window, did."""
+    policy = run.scenario.get("rounds", {}).get("policy", {})
+    due_s = run.column("start_s") + run.column("deadline_s")  # NaN: there is none
+    last_s = run.column("last_arrival_s")
+    server_s = parse_quantity(policy.get("server_time", "0 s"), DURATION)
+    closed_s = run.column("end_s") - np.where(np.isfinite(last_s), server_s, 0.0)
+    if not policy.get("enforce", True):
+        return np.zeros(run.n_rounds, dtype=np.bool_)
+    in_vain = (run.column("late") > 0) | ~(last_s > due_s - INSTANT_S)
+    return np.asarray((closed_s > due_s - INSTANT_S) & in_vain)
 
 
 def _nanoseconds(seconds: Floats) -> NDArray[np.int64]:

@@ -15,9 +15,6 @@ from simfl.runs.options import Options
 from simfl.runs.participations import Participation, participations_of
 from simfl.runs.result import RunResult
 
-INSTANT_S = 1e-9
-"""Times that differ by less are the same."""
-
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -30,10 +27,12 @@ class Explanation:
         end_s: when it ends.
         phases_ns: nanoseconds of each of `PHASES`, in all exactly those from start to end.
         after_last_ns: how many of them came after the last round.
-        critical: clients that rounds waited for last, most often first, and how many rounds each.
+        critical: clients that rounds waited for last, most often first, and how many rounds each;
+            of one round the client whose update counted last in it.
         outcomes: participations by what became of them.
         participations: of one round, those that came to nothing first (all of a run: none).
         deadline_s: what ended the round, relative to its start (NaN: something else did).
+        rounds_by_deadline: how many rounds ended so.
         what_if: what would have shortened it.
         why_none: why nothing of that was computed ("": it was).
     """
@@ -48,6 +47,7 @@ class Explanation:
     outcomes: Mapping[str, int]
     participations: Sequence[Participation] = ()
     deadline_s: float = math.nan
+    rounds_by_deadline: int = 0
     what_if: WhatIf = field(default_factory=WhatIf)
     why_none: str = ""
 
@@ -70,6 +70,7 @@ class Explanation:
             "outcomes": dict(self.outcomes),
             "participations": finite([asdict(part) for part in self.participations]),
             "ended_by_deadline_s": finite(self.deadline_s),
+            "rounds_ended_by_deadline": self.rounds_by_deadline,
             "shortened_by": [_plain(case) for case in self.what_if.cases],
             "lost_share_unchanged": finite(self.what_if.lost),
             "why_not_computed": self.why_none,
@@ -120,6 +121,7 @@ def explain(
         int(anatomy.phases_ns[-1].sum()),
         anatomy.critical(),
         run.outcomes,
+        rounds_by_deadline=int(anatomy.by_deadline.sum()),
         what_if=tried,
         why_none=why,
     )
@@ -142,7 +144,7 @@ def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
         raise InputError(f"{run.folder} has no round {round_}; its rounds: {text}")
     place = rounds.index(round_)
     own = run.part("outcome")[run.part("round") == round_]
-    client = int(anatomy.clients[place])
+    client, by_deadline = int(anatomy.clients[place]), bool(anatomy.by_deadline[place])
     outcomes, counts = np.unique(own, return_counts=True)
     return Explanation(
         run,
@@ -154,15 +156,7 @@ def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
         [] if client == NOBODY else [(client, 1)],
         dict(zip(outcomes.tolist(), counts.tolist(), strict=True)),
         participations_of(run, round_),
-        _ended_by_s(run, place),
+        float(run.column("deadline_s")[place]) if by_deadline else math.nan,
+        int(by_deadline),
         why_none="only of whole runs",
     )
-
-
-def _ended_by_s(run: RunResult, place: int) -> float:
-    """Return the deadline that ended a round (NaN: something else did)."""
-    deadline_s, late = run.column("deadline_s")[place], run.column("late")[place]
-    enforced = run.scenario["rounds"]["policy"].get("enforce", True)
-    lasted_s = run.column("end_s")[place] - run.column("start_s")[place]
-    by_it = late and enforced and lasted_s > deadline_s - INSTANT_S
-    return float(deadline_s) if by_it else math.nan

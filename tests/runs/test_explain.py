@@ -111,7 +111,8 @@ def by_deadline(top: Path, **policy: Any) -> RunResult:
         {"name": "thinks", "count": 2, "compute": "2 samples/s"},
         {"name": "sends", "count": 2, "compute": "400 samples/s", "uplink": "1 kbit/s"},
     ]
-    rounds = {"clients": 8, "stop": {"rounds": 3}, "policy": {"deadline": "5 s"} | policy}
+    timed = policy if "period" in policy else {"deadline": "5 s"} | policy
+    rounds = {"clients": 8, "stop": {"rounds": 3}, "policy": timed}
     return made(top, fleet=fleet, rounds=rounds)
 
 
@@ -172,6 +173,33 @@ class TestRound:
         assert told.participations[0].cut_off_in == "compute"
         assert np.isnan(told.participations[0].cut_off_after_s)
         assert told.as_dict()["participations"][0]["cut_off_after_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "n"),
+    [
+        ({}, 3),
+        ({"late": "carry"}, 1),  # afterwards only the quick are free
+        ({"server_time": "1 s"}, 3),
+        ({"name": "semi_synchronous", "period": "5 s"}, 3),
+    ],
+    ids=str,
+)
+def test_nobody_is_waited_for_where_rounds_end_by_a_deadline(
+    policy: dict[str, Any], n: int, tmp_path: Path
+) -> None:
+    """Whose update came last in time had not been waited for."""
+    told = explain(by_deadline(tmp_path, **policy), what_if=False)
+    assert told.rounds_by_deadline == told.as_dict()["rounds_ended_by_deadline"] == n
+    assert sum(rounds for _, rounds in told.critical) == 3 - n
+    assert ("Most often waited for" in as_text(told)) == (n < 3)
+    assert f"Ended by their deadline: {n} of 3 rounds." in as_text(told)
+
+
+def test_rounds_that_a_deadline_could_have_ended_wait_for_somebody(tmp_path: Path) -> None:
+    waits = explain(by_deadline(tmp_path, deadline="1 h", server_time="1 h"), what_if=False)
+    assert waits.rounds_by_deadline == 0
+    assert sum(rounds for _, rounds in waits.critical) == 3
 
 
 def test_whoever_a_deadline_cut_off_is_waited_for_without_it(tmp_path: Path) -> None:

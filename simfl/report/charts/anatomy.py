@@ -91,6 +91,8 @@ def _critical(anatomy: Anatomy) -> str:
     all_rounds = formats.plural(len(longest), "round")
     phase = PHASES[int(counts.argmax())]
     text = f"The longest phase: {phase}, in {counts.max():,} of {all_rounds}."
+    if timed := int(anatomy.by_deadline.sum()):
+        text += f" Ended by their deadline: {timed:,} of {all_rounds}."
     return text + "".join(
         f" Most often waited for: device {client}, in {formats.plural(often, 'round')}."
         for client, often in anatomy.critical(1)
