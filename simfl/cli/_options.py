@@ -174,11 +174,11 @@ def importing(allow_code: bool) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def progress(quiet: bool, goes_on: str) -> Iterator["Board | None"]:
-    """Show progress while the body runs; if it is interrupted, say what `goes_on` with it."""
+def progress(quiet: bool, goes_on: str, passing: bool = False) -> Iterator["Board | None"]:
+    """Show progress while the body runs (see `display`); if interrupted, say what `goes_on`."""
     from simfl.report.progress import display
 
-    with display(quiet) as board, interruptible(goes_on):
+    with display(quiet, passing) as board, interruptible(goes_on):
         yield board
 
 

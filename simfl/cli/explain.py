@@ -33,8 +33,9 @@ def explain_command(
     from simfl.runs.find import load
     from simfl.runs.options import Options
 
-    with shared.importing(allow_code):
+    progress = shared.progress(as_json, "--no-what-if leaves out what takes long", passing=True)
+    with shared.importing(allow_code), progress as board:
         explanation = explain(
-            load(folder), round_, what_if=what_if, options=Options(data_dir=data_dir)
+            load(folder), round_, what_if=what_if, options=Options(data_dir=data_dir), watch=board
         )
     typer.echo(json.dumps(explanation.as_dict(), indent=2) if as_json else as_text(explanation))

@@ -126,12 +126,13 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def display(quiet: bool) -> Iterator[Board | None]:
-    """Show progress on stderr while the body runs."""
+def display(quiet: bool, passing: bool = False) -> Iterator[Board | None]:
+    """Show progress on stderr while the body runs; `passing`: on a terminal, and only as long."""
     console = Console(stderr=True)
-    if quiet:
+    redrawn = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))
+    if quiet or (passing and not redrawn):
         yield None
-    elif not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))):
+    elif not redrawn:
         yield Board()
     else:
         titles = Column(no_wrap=True)  # where it is narrow the bar goes first, never the seed
@@ -140,5 +141,5 @@ def display(quiet: bool) -> Iterator[Board | None]:
             BarColumn(20),
             TextColumn("{task.fields[text]}"),
         )
-        with Bars(*columns, console=console) as bars:
+        with Bars(*columns, console=console, transient=passing) as bars:
             yield Table(bars, titles)

@@ -9,17 +9,20 @@ looks at losses or updates), nothing is computed, since a change would reach wha
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from simfl.core.units import DATA_RATE, compute_dimension, format_quantity, parse_quantity
 from simfl.errors import SimflError, UnitError
 from simfl.runs.job import jobs
+from simfl.runs.many import Watch
 from simfl.runs.options import Options
+from simfl.runs.progress import Progress
 from simfl.runs.result import RunResult
 from simfl.runs.run import run_jobs
 from simfl.scenario import Document
@@ -29,6 +32,8 @@ from simfl.sim.policies.base import policies
 
 CHEAP = 10_000
 """Participations of a run whose clock is run again unasked."""
+UNCHANGED = "unchanged"
+"""What the run's own clock is called."""
 LINKS = ("downlink", "uplink")
 SPEED = ("compute", *LINKS, "latency")
 
@@ -79,25 +84,43 @@ class WhatIf:
     lost: float = math.nan
 
 
-def counterfactuals(run: RunResult, options: Options | None = None) -> WhatIf:
+def counterfactuals(
+    run: RunResult, options: Options | None = None, watch: Watch | None = None
+) -> WhatIf:
     """Return what each change that could matter would have made of a run.
 
     Args:
         run: with at least one round.
         options: where its data lie.
+        watch: is told how far the clocks are.
     """
-    clock = _Clock(run, options or Options())
+    planned = changes(run)
+    clock = _Clock(run, options or Options(), planned, watch or Watch())
     why, lost = clock.unchanged()
     if why:
-        return WhatIf([Counterfactual(change, why_not=why) for change in changes(run)])
-    return WhatIf([clock.with_(change) for change in changes(run)], lost)
+        return WhatIf([Counterfactual(change, why_not=why) for change in planned])
+    return WhatIf([clock.with_(change) for change in planned], lost)
+
+
+class _OneOf(Watch):
+    """Tells a `watch` of many runs of one that is made by itself."""
+
+    def __init__(self, watch: Watch, number: int) -> None:
+        self._watch, self._number = watch, number
+
+    @override
+    def tell(self, number: int, progress: Progress) -> None:
+        self._watch.tell(self._number, progress)
 
 
 class _Clock:
     """Runs a run's clock again."""
 
-    def __init__(self, run: RunResult, options: Options) -> None:
-        self._run = run
+    def __init__(
+        self, run: RunResult, options: Options, planned: Sequence[Change], watch: Watch
+    ) -> None:
+        self._run, self._watch = run, watch
+        self._titles = [UNCHANGED, *(change.name for change in planned if not change.why_not)]
         self._options = Options(
             executor="inline", jobs=1, time_only=True, data_dir=options.data_dir
         )
@@ -112,7 +135,7 @@ class _Clock:
         if self._run.provenance.get("forks"):
             return "it is a fork: its rules were others before", math.nan
         try:
-            again, lost = self._ends(self._document)
+            again, lost = self._ends(self._document, UNCHANGED)
         except SimflError as error:
             return _first_line(error), math.nan
         if again != self._run.column("end_s").tolist():
@@ -128,16 +151,19 @@ class _Clock:
         if change.why_not:
             return Counterfactual(change, why_not=change.why_not)
         try:
-            ends, lost = self._ends(self._document.set(*change.sets))
+            ends, lost = self._ends(self._document.set(*change.sets), change.name)
         except SimflError as error:
             return Counterfactual(change, why_not=_first_line(error))
         if len(ends) < self._run.n_rounds:
             return Counterfactual(change, why_not=f"it ended after {len(ends)} rounds")
         return Counterfactual(change, ends[-1], lost)
 
-    def _ends(self, document: Document) -> tuple[list[float], float]:
+    def _ends(self, document: Document, title: str) -> tuple[list[float], float]:
         with TemporaryDirectory() as top:
-            result = run_jobs(jobs(document, Path(top)), self._options)[0]
+            todo, number = jobs(document, Path(top)), self._titles.index(title)
+            if title == UNCHANGED:
+                self._watch.begin([replace(todo[0], variant=name) for name in self._titles], 1)
+            result = run_jobs(todo, self._options, watch=_OneOf(self._watch, number))[0]
             lost = 1 - float(result.used.mean()) if len(result.used) else 0.0
             return result.column("end_s").tolist(), lost
 

@@ -11,6 +11,7 @@ from simfl.errors import InputError
 from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
 from simfl.runs.eventlog import finite
+from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.participations import Participation, participations_of
 from simfl.runs.result import RunResult
@@ -93,6 +94,7 @@ def explain(
     *,
     what_if: bool | None = None,
     options: Options | None = None,
+    watch: Watch | None = None,
 ) -> Explanation:
     """Return why `run`, or one of its rounds, took as long as it did.
 
@@ -102,6 +104,7 @@ def explain(
         what_if: whether its clock is run again with one thing changed at a time (None: if that is
             cheap).
         options: where the data lie, for that.
+        watch: is told how far that is.
 
     Raises:
         InputError: there is no such round, or a file of the run is damaged.
@@ -110,7 +113,7 @@ def explain(
     if round_ is not None:
         return _of_round(run, anatomy, round_)
     why = _why_none(run, what_if)
-    tried = WhatIf() if why else counterfactuals(run, options)
+    tried = WhatIf() if why else counterfactuals(run, options, watch)
     totals = anatomy.phases_ns.sum(axis=0).tolist()
     return Explanation(
         run,

@@ -1,6 +1,7 @@
 """What would have shortened a run: its clock again, with one thing changed."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ from simfl.cli import main
 from simfl.errors import InputError
 from simfl.report.explanation import as_text
 from simfl.runs.explain import Explanation, explain
+from simfl.runs.job import Job
+from simfl.runs.many import Watch
 from simfl.runs.options import Options
+from simfl.runs.progress import Progress
 from simfl.runs.result import RunResult
 from simfl.scenario import Scenario
 from tests.made_runs import made_run
@@ -200,6 +204,21 @@ def test_rounds_that_a_deadline_could_have_ended_wait_for_somebody(tmp_path: Pat
     waits = explain(by_deadline(tmp_path, deadline="1 h", server_time="1 h"), what_if=False)
     assert waits.rounds_by_deadline == 0
     assert sum(rounds for _, rounds in waits.critical) == 3
+
+
+def test_how_far_the_clocks_are_is_told(tmp_path: Path) -> None:
+    class Looks(Watch):
+        def begin(self, jobs: Sequence[Job], processes: int) -> None:
+            titles.extend(job.variant for job in jobs)
+
+        def tell(self, number: int, progress: Progress) -> None:
+            if progress.ended:
+                ended.append(titles[number])
+
+    titles: list[str] = []
+    ended: list[str] = []
+    told = explain(made(tmp_path), watch=Looks())
+    assert ended == titles == ["unchanged", *known(told)]
 
 
 def test_whoever_a_deadline_cut_off_is_waited_for_without_it(tmp_path: Path) -> None:
