@@ -1,11 +1,13 @@
 """What may stand where in a scenario: its schema, walked by path."""
 
 import types
+from collections.abc import Mapping
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from simfl.core.code import is_code
 from simfl.core.registry import Registry
 from simfl.scenario.experiment import Experiment
 from simfl.scenario.fleet import Group
@@ -25,6 +27,38 @@ def is_component(path: Location) -> bool:
     return field is not None and component_registry(field) is not None
 
 
+def takes_nothing(path: Location, data: Mapping[str, Any]) -> bool:
+    """Return whether what is at `path` of a scenario with such `data` may be null or must be given.
+
+    What may do neither goes by its default where it is not written.  Of options of a user's own
+    components nothing is known.
+    """
+    start, rest = _start(path)
+    model: type[BaseModel] | None = start
+    written: Any = data
+    for key in path[: len(path) - len(rest)]:
+        written = written[key]
+    for depth, key in enumerate(rest):
+        field = None if model is None else by_name(model, str(key))
+        if field is None:
+            return True
+        if depth == len(rest) - 1:
+            optional = field.annotation is Any or type(None) in get_args(field.annotation)
+            return optional or field.is_required()
+        written = written[key]
+        model = _model_of(field, written)
+    return True
+
+
+def _model_of(field: FieldInfo, written: Any) -> type[BaseModel] | None:
+    """Return the model of what a field takes, such as the component `written` (None: not known)."""
+    if (registry := component_registry(field)) is None:
+        return _part_of(field)
+    name = written.get("name", registry.default) if isinstance(written, Mapping) else written
+    known = isinstance(name, str) and not is_code(name)
+    return registry.get(name) if known and name in registry.names() else None
+
+
 def _start(path: Location) -> tuple[type[BaseModel], Location]:
     """Return a model and the rest of the path, past the choice of one of the fleet's groups."""
     if path[:1] != ("fleet",) or len(path) == 1:
@@ -37,18 +71,22 @@ def model_within(model: type[BaseModel], path: Location) -> type[BaseModel] | No
     """Return the model of the mapping that is at `path` of `model`, if it is one known before."""
     for key in path:
         field = by_name(model, str(key))
-        options = [field.annotation] if field is not None else []
-        if options and get_origin(options[0]) in (Union, types.UnionType):
-            options = list(get_args(options[0]))
-        inner = [
-            option
-            for option in options
-            if isinstance(option, type) and issubclass(option, BaseModel)
-        ]
-        if field is None or len(inner) != 1 or component_registry(field) is not None:
+        inner = None if field is None else _part_of(field)
+        if inner is None:
             return None
-        model = inner[0]
+        model = inner
     return model
+
+
+def _part_of(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of the mapping that a field takes, if it is one known before."""
+    options: list[Any] = [field.annotation]
+    if get_origin(options[0]) in (Union, types.UnionType):
+        options = list(get_args(options[0]))
+    inner = [
+        option for option in options if isinstance(option, type) and issubclass(option, BaseModel)
+    ]
+    return inner[0] if len(inner) == 1 and component_registry(field) is None else None
 
 
 def option_names(model: type[BaseModel]) -> list[str]:

@@ -3,6 +3,7 @@
 A change replaces what is at its path.  Two shortcuts let it say only what differs: a mapping for a
 part of the scenario (`training`, `rounds`, ...) is merged into it, key by key; and a path into a
 component that is only named (``selection: fedcor``, then ``selection.warmup``) gives it options.
+Null takes away what can't be null, so that its default holds again.
 """
 
 import re
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from simfl.errors import ScenarioError, nearest
-from simfl.scenario.fields import by_name, is_component, is_part
+from simfl.scenario.fields import by_name, is_component, is_part, takes_nothing
 from simfl.scenario.fleet import Group
 from simfl.scenario.place import Key, Location, Marks, dotted
 from simfl.scenario.yaml import read_yaml
@@ -53,6 +54,8 @@ def apply(
             where = _put(data, marks, _grouped(data, path), value)
         except LookupError as error:
             raise ScenarioError(f"{mark.key}: {dotted(path)}: {error.args[0]}") from None
+        if value is None and not takes_nothing(where, data):
+            _take_away(data, where)
         for key in [key for key in marks if key[: len(where)] == where]:
             del marks[key]
         for depth in range(1, len(where)):
@@ -123,6 +126,12 @@ def _put(data: Any, marks: dict[Location, Marks], path: Location, value: Any) ->
             inner = {}
         at[key] = at = inner
     raise LookupError("names nothing")
+
+
+def _take_away(data: Any, path: Location) -> None:
+    for key in path[:-1]:
+        data = data[key]
+    del data[path[-1]]
 
 
 def _key(at: Any, here: Location, wanted: Key) -> Key:

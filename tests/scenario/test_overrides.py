@@ -1,9 +1,11 @@
+import re
 from typing import Any
 
 import pytest
 
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario, expand
+from simfl.scenario.scenario import read
 
 TEXT = """\
 data: {dataset: {name: synthetic, alpha: 1}}
@@ -121,3 +123,40 @@ def test_a_distribution_replaces_a_plain_number_and_another_distribution() -> No
     assert changed.data["fleet"]["compute"]["max"] == "40 samples/s"
     other = changed.set("fleet.compute={distribution: exponential, mean: 9 samples/s}")
     assert set(other.data["fleet"]["compute"]) == {"distribution", "mean"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "network.initial_window=null",
+        "network={initial_window: null}",
+        "selection=null",
+        "fleet[1].latency=null",
+        "fleet.tablets.latency=null",
+        "training.proximal=null",
+    ],
+)
+def test_null_takes_away_what_can_not_be_null(change: str) -> None:
+    """So a variant can leave out what the scenario has; `0 B` had to be known of each."""
+    given = DOCUMENT.set(
+        "network.initial_window=14480 B",
+        "selection=oort",
+        "fleet[1].latency=10 ms",
+        "training.proximal=0.1",
+    )
+    part = re.split(r"\W", change)[0]
+    without, plain, kept = (read(d).to_dict() for d in (given.set(change), DOCUMENT, given))
+    assert without[part] == plain[part] != kept[part]
+    assert without == kept | {part: without[part]}
+
+
+@pytest.mark.parametrize("change", ["model=null", "fleet[0].count=null", "network.buffr=null"])
+def test_null_is_no_value_of_what_must_be_given(change: str) -> None:
+    with pytest.raises(ScenarioError, match=r"expected a whole number|name of a model|'buffr'"):
+        read(DOCUMENT.set(change))
+
+
+def test_null_that_means_something_is_left() -> None:
+    """`generator_seed: null` is the run's own seed; its default is a number."""
+    dealt = "data.partition={name: power_law_two_digits, generator_seed: null}"
+    assert DOCUMENT.set(dealt).data["data"]["partition"]["generator_seed"] is None
