@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from simfl.core.registry import Registry
 from simfl.errors import listed_hint, nearest
 from simfl.scenario.fields import by_name, option_names
-from simfl.scenario.keys import Key, fits, keys
-from simfl.scenario.place import Location
+from simfl.scenario.keys import Key, fits, keys, plain, takes
+from simfl.scenario.place import Location, dotted
 
 MOST = 3
 """Paths that a hint names; a name of more places says too little."""
@@ -48,8 +48,9 @@ class Unknown:
         """Return a hint at what was meant, in a scenario with such `data`.
 
         That is how a path is written in a file, a missing key whose description has the word, one
-        beside it but for a letter, a key that is called so elsewhere, one beside it that is spelt
-        alike, or one elsewhere; or else all there are beside it.
+        beside it but for a letter, a key that is called so elsewhere and takes such a value, one
+        beside it that is spelt alike, one elsewhere, or an option of other components; or else all
+        there are beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
         if hint := _nested(self.name, beside):
@@ -60,16 +61,30 @@ class Unknown:
         if "mean" in (hint := nearest(self.name, possible, alike=0.9)):
             return hint
         elsewhere = self._elsewhere(data)
-        fitting = {path: key for path, key in elsewhere.items() if fits(key.field, self.value)}
-        if paths := _called(self.name, fitting) or _called(self.name, elsewhere):
+        fitting = {path: key for path, key in elsewhere.items() if takes(key.field, self.value)}
+        sections = {path: key for path, key in elsewhere.items() if not fits(key.field, self.value)}
+        if paths := _called(self.name, fitting) or _called(self.name, sections):
             if paths == [self.name]:  # which alone says nothing
                 return f"; did you mean {self.name!r} at the top of the scenario?"
             return listed_hint(paths)
-        hint = nearest(self.name, possible)
-        if "mean" in hint:
+        if "mean" in (hint := nearest(self.name, possible)):
             return hint
         paths = _called(_alike(self.name, {key.last for key in fitting.values()}), fitting)
-        return listed_hint(paths) if paths else nearest(self.name, beside)
+        if paths:
+            return listed_hint(paths)
+        above = plain(dotted(self.path[:-1]))
+        kinds = (key.members for path, key in elsewhere.items() if plain(path) == above)
+        return self._of_others(next(kinds, None)) or nearest(self.name, beside)
+
+    def _of_others(self, members: Registry[Any] | None) -> str:
+        """Return which of these components have such an option, or go by such a name."""
+        if members is None:
+            return ""
+        if self.value in (names := members.names()):
+            return f"; the name is written `name: {self.value}`"
+        having = [name for name in names if by_name(members.get(name), self.name) is not None]
+        listed = " or ".join(map(repr, having))
+        return f"; it is an option of {members.kind} {listed}" if 0 < len(having) <= MOST else ""
 
     def _describes(self, name: str) -> bool:
         field = None if self.owner is None else by_name(self.owner, name)

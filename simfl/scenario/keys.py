@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from simfl.core.code import is_code
 from simfl.core.registry import Registry
 from simfl.errors import InputError
 from simfl.scenario.experiment import Experiment
@@ -58,6 +59,17 @@ class Key:
 def fits(field: FieldInfo, value: Any) -> bool:
     """Return whether a field may take such a value: only a mapping or a list fills a part."""
     return _part(field.annotation)[0] is None or isinstance(value, Mapping | list)
+
+
+def takes(field: FieldInfo, value: Any) -> bool:
+    """Return whether a field may take a value: of mappings and lists what `fits` tells."""
+    if isinstance(value, Mapping | list) or is_code(value):
+        return fits(field, value)
+    try:
+        TypeAdapter(field.rebuild_annotation()).validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def plain(path: str) -> str:
