@@ -76,7 +76,7 @@ def named_class(name: str) -> object:
         file = (folder / module).resolve()
         folder, module = file.parent, file.stem
         if _folder.get() is not None and not file.is_file():  # workers have another folder
-            hint = _likely(file.name, [near.name for near in folder.glob("*.py")])
+            hint = _likely(file.name, [near.name for near in folder.glob("*.py")], alike=0.8)
             raise NotImported(f"can't be imported: there is no file {file}{hint}")
     else:
         file = (folder / Path(*module.split("."))).with_suffix(".py")
@@ -103,9 +103,9 @@ def named_class(name: str) -> object:
     return getattr(imported, attribute)
 
 
-def _likely(name: str, known: Sequence[str]) -> str:
+def _likely(name: str, known: Sequence[str], alike: float = 0.6) -> str:
     """Return a hint at which of the `known` was meant, or all of them, if that is short."""
-    hint = nearest(name, known)
+    hint = nearest(name, known, alike)
     return hint if "mean" in hint or len(known) <= MOST_LISTED else ""
 
 

@@ -231,7 +231,8 @@ class Registry(Generic[C]):
         if name in self.classes:
             return self.classes[name]
         if ":" not in name:
-            raise NameNotFound(self.kind, name, self.classes)
+            own = f"; {self.one} of your own is written '{name}:Name'"
+            raise NameNotFound(self.kind, name, self.classes, own if ".py" in name else "")
         try:
             named = named_class(name)
         except NotImported as error:

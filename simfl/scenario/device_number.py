@@ -59,6 +59,11 @@ class Drawn:
         """
         if isinstance(value, Draw):
             return value
+        if meant := [name for name in DISTRIBUTIONS if name in _words(value)]:
+            raise InputError(
+                f"a distribution is written `{{distribution: {meant[0]}, ...}}`, with its options "
+                "beside it"
+            )
         if not isinstance(value, Mapping):
             dimension = self.dimension or compute_dimension(value)
             Quantity(dimension, unlimited=self.unlimited).parse(value)
@@ -114,6 +119,15 @@ class Drawn:
                 {COMPONENT: "distributions"},
             ]
         }
+
+
+def _words(value: object) -> list[object]:
+    """Return what stands where some write the name of a distribution."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Mapping) or "distribution" in value:
+        return []
+    return [value.get("name"), value.get("type"), *(value if len(value) == 1 else ())]
 
 
 def _compute_dimension(options: Mapping[str, Any]) -> Dimension:

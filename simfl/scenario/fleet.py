@@ -58,7 +58,7 @@ class Group(Part):
     """Devices of one kind: each number is the same for all, or drawn for each."""
 
     name: Name = Field("devices", description="unique among the groups")
-    count: Count = Field(description="how many devices; omitted: one for each row of the trace")
+    count: Count = Field(description="number of devices; omitted: one for each row of the trace")
     device: Annotated[str, AfterValidator(_known)] | None = Field(
         None, description="class of devices whose numbers are the defaults; see simfl list devices"
     )

@@ -55,7 +55,7 @@ class Unknown:
         beside = [] if self.owner is None else option_names(self.owner)
         if hint := _nested(self.name, beside):
             return hint
-        if meant := [name for name in self.missing if self._describes(name)]:
+        if meant := [name for name in self.missing if describes(self.owner, name, self.name)]:
             return listed_hint(meant)
         possible = [name for name in beside if self._fits(name)]
         if "mean" in (hint := nearest(self.name, possible, alike=0.9)):
@@ -86,11 +86,6 @@ class Unknown:
         listed = " or ".join(map(repr, having))
         return f"; it is an option of {members.kind} {listed}" if 0 < len(having) <= MOST else ""
 
-    def _describes(self, name: str) -> bool:
-        field = None if self.owner is None else by_name(self.owner, name)
-        words = re.findall(r"\w+", (field and field.description) or "")
-        return self.name in words
-
     def _fits(self, name: str) -> bool:
         field = None if self.owner is None else by_name(self.owner, name)
         return field is None or fits(field, self.value)
@@ -108,6 +103,12 @@ class Unknown:
             for key in keys(chosen)
             if key.path.partition(".")[0] not in ASIDE and "*" not in key.path
         }
+
+
+def describes(owner: type[BaseModel] | None, key: str, word: str) -> bool:
+    """Return whether a word stands in the description of a key of a mapping for `owner`."""
+    field = None if owner is None else by_name(owner, key)
+    return word in re.findall(r"\w+", (field and field.description) or "")
 
 
 def _nested(name: str, beside: Sequence[str]) -> str:

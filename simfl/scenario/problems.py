@@ -1,5 +1,6 @@
 """What is wrong with a document: every problem at once, with its place and what would be right."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -9,12 +10,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from simfl.core.registry import NESTED
+from simfl.core.units.quantity import BETWEEN, NUMBERS
 from simfl.errors import nearest
 from simfl.scenario.document import Document, within
 from simfl.scenario.experiment import Experiment
 from simfl.scenario.fields import model_within, option_names
 from simfl.scenario.fleet import Group
-from simfl.scenario.hints import Unknown
+from simfl.scenario.hints import Unknown, describes
 from simfl.scenario.place import Key, Location, Place, dotted
 from simfl.scenario.yaml import MOST_PROBLEMS
 
@@ -90,7 +92,9 @@ def _unfold(
         elif error["type"] == "missing":
             *above, key = error["loc"]
             misspelt = [str(loc[-1]) for loc in unknown if list(loc[:-1]) == above]
-            if not get_close_matches(str(key), misspelt, n=1):  # told of there
+            owner = _below(model, above)
+            told_there = any(describes(owner, str(key), word) for word in misspelt)
+            if not told_there and not get_close_matches(str(key), misspelt, n=1):
                 yield Problem(path[:-1], f"missing key {str(key)!r}")
         else:
             yield Problem(path, _message(error, context, path, _below(model, error["loc"])))
@@ -152,7 +156,9 @@ def _message(
             if expected == "a mapping" and model is not None and not _open(model):
                 expected += f" with any of {', '.join(option_names(model))}"
             expected = _LISTS.get(path, expected) if expected == "a list" else expected
-            return f"expected {expected}{got}"
+            if value is None and path[:-1] == ("variants",):
+                expected = "a mapping, such as {} for the scenario as it is"
+            return f"expected {expected}{got}{_number_hint(value) if 'number' in expected else ''}"
     if kind == "string_too_long":
         return f"expected at most {context['max_length']:,} characters, got {len(str(value)):,}"
     if kind in ("literal_error", "enum"):
@@ -167,6 +173,13 @@ def _message(
     if kind == "too_long":
         return f"expected at most {context['max_length']:,} of them"
     return str(error["msg"])
+
+
+def _number_hint(value: object) -> str:
+    """Return what keeps text of digits from being a number, if that is all."""
+    if not isinstance(value, str) or not re.fullmatch(rf"\d+({BETWEEN}\d+)*", value):
+        return ""
+    return "; write it without quotes" if value.isdigit() else NUMBERS
 
 
 def _short(value: object) -> str:

@@ -80,6 +80,8 @@ def _told(error: yaml.MarkedYAMLError, text: str, lines: bool) -> str:
         return f"{what}; between braces a path with brackets stands in quotes: 'fleet[0].compute'"
     if "block" in str(error.context):
         return f"{what}; compare its indentation, and its '-' if any, with the lines before it"
+    if "simple key" in str(error.context):
+        return f"{what}; is the ': ' (a colon and a space) missing there?"
     if "mapping values" in str(error.problem):
         return f"{what}; is the ': ' (a colon and a space) missing in the line above?"
     return what

@@ -25,6 +25,9 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
 """A number as text, without words such as inf."""
 
 _QUANTITY = re.compile(rf"\s*({NUMBER}|[-+]?\.?(?:inf|nan)\b)\s*(\S.*?)?\s*", re.IGNORECASE)
+BETWEEN = "[ ,_']"
+"""What some write between digits."""
+NUMBERS = "; numbers have a decimal point, and nothing else between their digits"
 LONGEST = 100
 """Characters of a quantity, at most."""
 _PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T"}
@@ -127,6 +130,8 @@ def _bare(dimension: Dimension) -> str:
 
 def _hint(number: str, unit: str, dimension: Dimension) -> str:
     """Say what is wrong with a unit that does not fit."""
+    if re.match(rf"{BETWEEN}?\d", unit):
+        return NUMBERS
     return (
         _conversion(number, unit, dimension)
         or _of_another_kind(unit, dimension)
