@@ -2,8 +2,9 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO
 
@@ -14,6 +15,23 @@ NAMED_WRONGLY = (
     errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG,
 )  # fmt: skip
 """What an operating system says of a place that its user may not or can't have meant."""
+
+
+def similar_file(path: Path, suffixes: Sequence[str] = ()) -> str:
+    """Return a hint at a file beside `path` with a similar name ("": there is none).
+
+    Args:
+        path: of a file that is not there.
+        suffixes: which the file may have (none: that of `path`).
+    """
+    wanted = suffixes or (path.suffix,)
+    try:
+        files = [file for file in path.parent.iterdir() if file.suffix in wanted]
+    except OSError:
+        return ""
+    names = {file.stem: str(file) for file in sorted(files)}
+    close = get_close_matches(path.stem, names, n=1)
+    return f"; did you mean '{names[close[0]]}'?" if close else ""
 
 
 def failure(what: str, error: OSError) -> SimflError:

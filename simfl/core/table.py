@@ -11,6 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
+from simfl.core.files import similar_file
 from simfl.core.origins import how_to_get
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
@@ -52,7 +53,8 @@ def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
         ) from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         why = getattr(error, "strerror", None) or error
-        hint = how_to_get(path.name) if isinstance(error, FileNotFoundError) else ""
+        missing = isinstance(error, FileNotFoundError)
+        hint = (how_to_get(path.name) or similar_file(path)) if missing else ""
         raise InputError(f"can't read {named}: {why}{hint}") from None
 
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
 from simfl.core.code import is_code
+from simfl.core.files import similar_file
 from simfl.errors import ScenarioError
 from simfl.scenario.overrides import Override, apply, parse_path
 from simfl.scenario.place import Location, Marks, Place
@@ -53,7 +53,9 @@ class Document:
                 raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes")
             text = read.decode("utf-8-sig")
         except FileNotFoundError:
-            raise ScenarioError(f"{path}: no such file{_sibling(path)}") from None
+            raise ScenarioError(
+                f"{path}: no such file{similar_file(path, ('.yaml', '.yml'))}"
+            ) from None
         except IsADirectoryError:
             raise ScenarioError(f"{path}: is a folder, expected a YAML file") from None
         except OSError as error:
@@ -139,17 +141,6 @@ class Document:
             if mark := self.marks.get(path[:length]):
                 return mark.key if key and length == len(path) else mark.value
         return Place(self.source)
-
-
-def _sibling(path: Path) -> str:
-    """Return a hint at a file beside `path` with a similar name, if there is one."""
-    try:
-        files = [file for file in path.parent.iterdir() if file.suffix in (".yaml", ".yml")]
-    except OSError:
-        return ""
-    names = {file.stem: str(file) for file in sorted(files)}
-    close = get_close_matches(path.stem, names, n=1)
-    return f"; did you mean '{names[close[0]]}'?" if close else ""
 
 
 def within(whole: Any, path: Location) -> tuple[Location, Location]:

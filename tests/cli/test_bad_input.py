@@ -287,6 +287,22 @@ def test_a_key_beside_it_but_for_a_letter_comes_before_one_elsewhere(
     )
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "data.dataset={name: csv, file: tabel.csv, label: y}",
+        "fleet[0].availability={name: trace, file: tabel.csv}",
+    ],
+)
+def test_a_file_that_is_not_there_is_answered_with_one_beside_it(
+    change: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    Path("table.csv").touch()
+    told = refused(capsys, "validate", "s.yaml", "--set", change)
+    assert f"No such file or directory; did you mean '{here / 'table.csv'}'?" in told
+
+
 @pytest.mark.parametrize("change", ["fleet[0].correlate={compute~samples: 0.6}", "rounds.seed=3"])
 def test_keys_of_the_top_are_said_to_belong_there(
     change: str, here: Path, capsys: pytest.CaptureFixture[str]

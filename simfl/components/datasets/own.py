@@ -15,6 +15,7 @@ from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
 from simfl.components.targets import Targets
 from simfl.core.code import folder_beside
+from simfl.core.files import similar_file
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags
 from simfl.core.units import Percent
@@ -158,7 +159,8 @@ class OwnDataset(Dataset):
         try:
             stat = self.source().stat()
         except OSError as error:
-            raise InputError(f"can't read {self.source()}: {error.strerror}") from None
+            hint = similar_file(self.source()) if isinstance(error, FileNotFoundError) else ""
+            raise InputError(f"can't read {self.source()}: {error.strerror}{hint}") from None
         file = str(self.source().resolve())
         key = (self.name, file, stat.st_mtime_ns, stat.st_size, self.model_dump_json())
         if rows is not None or key not in _KNOWN:
