@@ -45,6 +45,8 @@ def takes_nothing(path: Location, data: Mapping[str, Any]) -> bool:
         if depth == len(rest) - 1:
             optional = field.annotation is Any or type(None) in get_args(field.annotation)
             return optional or field.is_required()
+        if get_origin(field.annotation) is dict and depth == len(rest) - 2:
+            return False  # an entry of a name of the user's own, such as a variant
         written = written[key]
         model = _model_of(field, written)
     return True

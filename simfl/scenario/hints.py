@@ -53,7 +53,7 @@ class Unknown:
         there are beside it.
         """
         beside = [] if self.owner is None else option_names(self.owner)
-        if hint := _nested(self.name, beside):
+        if hint := _rewritten(self.name, beside):
             return hint
         if meant := [name for name in self.missing if describes(self.owner, name, self.name)]:
             return listed_hint(meant)
@@ -111,9 +111,15 @@ def describes(owner: type[BaseModel] | None, key: str, word: str) -> bool:
     return word in re.findall(r"\w+", (field and field.description) or "")
 
 
-def _nested(name: str, beside: Sequence[str]) -> str:
-    """Return how a path such as ``data.partition`` is written in a file ("": it is none)."""
-    section, *inner = re.findall(r"[^.\[\]]+", name) or [""]
+def _rewritten(name: str, beside: Sequence[str]) -> str:
+    """Return how ``alpha=0.1``, or a path such as ``data.partition``, is written in a file.
+
+    ("": it is neither.)
+    """
+    key, _, value = name.partition("=")
+    if value and key.strip() in beside:
+        return f"; write it `{key.strip()}: {value.strip()}`"
+    section, *inner = re.findall(r"[^.\[\]/:]+", name) or [""]
     if not inner or section not in beside:
         return ""
     written = "..."

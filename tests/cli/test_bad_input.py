@@ -51,6 +51,8 @@ BROKEN = {
     "unknown key of a group": ("    uplink: 10", "    uplnk: 10", "12:5: fleet[0].uplnk", "mean 'uplink'"),
     "unknown key at the top": ("evaluation:", "evaluatoin:", "27:1: evaluatoin", "mean 'evaluation'"),
     "a path for a key": ("  partition: natural\n", "data.partition: natural\n", "5:1: data.partition", "write it nested, `data: {partition: ...}`;"),
+    "a path with a slash": ("training.proximal: 1", "training/proximal: 1", "30:48: training/proximal", "write it nested, `training: {proximal: ...}`"),
+    "equals for a colon": ("alpha: 1, beta: 1", "alpha: 1, beta=1", "4:40: data.dataset.beta=1", "unknown key 'beta=1'; write it `beta: 1`"),
     "a path of two dots": ("    count: 10\n", "    power.battery.capacity: 3 Wh\n    count: 10\n", "15:5: fleet[1].power.battery.capacity", "`power: {battery: {capacity: ...}}`"),
     "unknown section": ("seeds: [0, 1]", "plots: yes", "31:1: plots: unknown key 'plots'", "selection"),
     "typo in a name": ("selection: uniform", "selection: unifrom", "26:12: selection", "mean 'uniform'"),

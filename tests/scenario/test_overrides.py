@@ -156,6 +156,11 @@ def test_null_is_no_value_of_what_must_be_given(change: str) -> None:
         read(DOCUMENT.set(change))
 
 
+def test_null_takes_away_a_variant() -> None:
+    both = DOCUMENT.set("variants={a: {seed: 1}, b: {}}")
+    assert list(both.set("variants.a=null").data["variants"]) == ["b"]
+
+
 def test_null_that_means_something_is_left() -> None:
     """`generator_seed: null` is the run's own seed; its default is a number."""
     dealt = "data.partition={name: power_law_two_digits, generator_seed: null}"
