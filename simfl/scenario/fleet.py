@@ -155,6 +155,9 @@ def constant(value: str, dimension: Dimension) -> Draw:
 
 def _listed(value: Any) -> Any:
     """Let a fleet of one group be written without a list, and groups without names be numbered."""
+    if isinstance(value, dict) and value and _is_by_name(value):
+        first = f"`- name: {next(iter(value))}`"
+        raise ValueError(f"groups are a list: write {first}, with its numbers beside its name")
     groups = [value] if isinstance(value, dict) else value
     if not isinstance(groups, list) or len(groups) < 2:
         return groups
@@ -162,6 +165,12 @@ def _listed(value: Any) -> Any:
         {"name": f"group-{index}", **group} if isinstance(group, dict) else group
         for index, group in enumerate(groups)
     ]
+
+
+def _is_by_name(fleet: dict[str, Any]) -> bool:
+    """Return whether a mapping has groups under their names, and no number of one group."""
+    groups = all(isinstance(group, dict) for group in fleet.values())
+    return groups and not fleet.keys() & Group.model_fields.keys()
 
 
 Groups = Annotated[tuple[Group, ...], Field(min_length=1), BeforeValidator(_listed)]

@@ -83,7 +83,10 @@ def _told(error: yaml.MarkedYAMLError, text: str, lines: bool) -> str:
     if "simple key" in str(error.context):
         return f"{what}; is the ': ' (a colon and a space) missing there?"
     if "mapping values" in str(error.problem):
-        return f"{what}; is the ': ' (a colon and a space) missing in the line above?"
+        return (
+            f"{what}; is the ': ' (a colon and a space) missing in the line above, or does this "
+            "line begin too far to the right?"
+        )
     return what
 
 

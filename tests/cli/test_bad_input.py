@@ -115,6 +115,8 @@ BROKEN = {
     "a variant of nothing at all": ("  FedProx: {training.workload: partial_epochs, training.proximal: 1}", "  FedProx:", "30:11: variants.FedProx", "such as {} for the scenario as it is, got nothing"),
     "a file without a name in it": ("model: logistic_regression", "model: net.py", "6:8: model: unknown model 'net.py'; a model of your own is written 'net.py:Name'", ""),
     "a number of devices": ("    count: 20", "    number: 20", "9:5: fleet[0].number", "did you mean 'count'?"),
+    "groups by name": (GOOD[GOOD.index("  - name: phones") : GOOD.index("training:")], "  phones: {count: 20}\n  tablets: {count: 10}\n", "8:3: fleet: ", "groups are a list: write `- name: phones`"),
+    "indented too far": ("    count: 20", "      count: 20", "9:12: is no valid YAML", "or does this line begin too far to the right?"),
     "wrong type": ("training:\n  epochs: 10", "training: 10\nrounds:\n  epochs: 10", "23:1: ", "duplicate key 'rounds'"),
     "a number for a section": ("network: {}", "network: 10", "32:10: network", "network"),
     "name is a list": ("selection: uniform", "selection: [uniform]", "26:12: selection", "selector"),
