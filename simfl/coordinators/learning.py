@@ -1,6 +1,6 @@
 """The model that is learnt, and what becomes of updates on their way to it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,34 +24,37 @@ class UpdatePath:
         compressor: how they are compressed.
         filter: which of them count.
         owed: per client `(p,)` what compression lost so far, with error feedback.
-        last_change: `(p,)` what the last aggregation changed in the model (None: nothing yet).
+        changes: by version of the model `(p,)` what was changed last up to it (0 has none).
     """
 
     def __init__(self, compressor: Compressor, update_filter: UpdateFilter) -> None:
         self.compressor = compressor
         self.filter = update_filter
         self.owed: dict[int, Params] = {}
-        self.last_change: Params | None = None
+        self.changes: dict[int, Params] = {}
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything that a checkpoint must keep."""
         return {
             "owed": dict(self.owed),
-            "last_change": self.last_change,
+            "changes": dict(self.changes),
             "compressor": self.compressor.state_dict(),
             "filter": self.filter.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
-        self.owed, self.last_change = dict(state["owed"]), state["last_change"]
+        self.owed, self.changes = dict(state["owed"]), dict(state["changes"])
         self.compressor.load_state_dict(state["compressor"])
         self.filter.load_state_dict(state["filter"])
 
     def keeps(self, update: Params, order: WorkOrder) -> bool:
-        """Return whether a client sends its `update`, as its filter has it."""
+        """Return whether a client sends its `update`, as its filter has it.
+
+        It knows the model that it was sent, and nothing of those made since.
+        """
         with blaming(self.filter, f"judging the update of client {order.client}"):
-            kept = self.filter.keep(update, self.last_change, order.round)
+            kept = self.filter.keep(update, self.changes.get(order.base), order.round)
             expect(isinstance(kept, bool | np.bool_), "True or False", kept)
         return bool(kept)
 
@@ -74,15 +77,28 @@ class UpdatePath:
             self.owed[client] = update - received
         return received
 
-    def let_through(self, contributions: list[Contribution], round_: int) -> list[Contribution]:
-        """Return those that the server's filter keeps."""
+    def let_through(
+        self, contributions: list[Contribution], round_: int, version: int
+    ) -> list[Contribution]:
+        """Return those that the server's filter keeps while this `version` is the present one."""
         if self.filter.stage != "server":
             return contributions
         updates = [contribution.update for contribution in contributions]
         with blaming(self.filter, f"judging updates in round {round_}"):
-            chosen = self.filter.choose(updates, self.last_change, round_)
+            chosen = self.filter.choose(updates, self.changes.get(version), round_)
             kept = check_places(chosen, len(updates), ordered=True)
         return [contributions[index] for index in kept]
+
+    def moved(self, before: int, change: Params | None) -> None:
+        """Note by what `(p,)` the version after `before` differs from it (None: by nothing)."""
+        change = self.changes.get(before) if change is None else change
+        if change is not None:
+            self.changes[before + 1] = change
+
+    def forget(self, needed: Collection[int]) -> None:
+        """Forget the changes up to versions that are not `needed`; the last one always is."""
+        needed = needed if self.filter.stage == "client" else {max(needed)}
+        self.changes = {v: change for v, change in self.changes.items() if v in needed}
 
 
 @dataclass(frozen=True)

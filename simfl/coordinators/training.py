@@ -124,11 +124,12 @@ class TrainingCoordinator(BaseCoordinator):
         contributions: list[Contribution] = []
         if good:
             received = [self._contribution(r, by_key[r.order.key]) for r in good]
-            model = self.model
-            if contributions := self._path.let_through(received, round_):
+            model, change = self.model, None
+            if contributions := self._path.let_through(received, round_, self.version):
                 model = self._next_model(contributions, summed, round_)
                 self._observe(round_, selected, contributions, by_key)
-                self._path.last_change = model - self.model
+                change = model - self.model
+            self._path.moved(self.version, change)
             self.version += 1
             self._models[self.version] = model
         self._forget_old_models()
@@ -210,7 +211,7 @@ class TrainingCoordinator(BaseCoordinator):
             rules._path.compressor.load_state_dict(self._path.compressor.state_dict())
         if "filter" in same:
             rules._path.filter.load_state_dict(self._path.filter.state_dict())
-        rules._path.last_change = self._path.last_change
+        rules._path.changes = self._path.changes
         self._aggregator, self._path = rules._aggregator, rules._path
         self._nominal = rules._nominal
         self._asked.clear()  # whoever was answering has been called off
@@ -292,6 +293,7 @@ class TrainingCoordinator(BaseCoordinator):
         needed = {order.base for order in [*self.ledger.open, *self._early.orders]}
         needed |= {self.version, *self._asked.values()}
         self._models = {v: params for v, params in self._models.items() if v in needed}
+        self._path.forget(needed)
 
     def _execute(self, orders: Sequence[WorkOrder]) -> Sequence[WorkResult]:
         if not orders:
