@@ -101,13 +101,17 @@ class TrainingCoordinator(BaseCoordinator):
     def _train_aside(
         self, clients: NDArray[np.int64], view: View, version: int
     ) -> Sequence[WorkResult]:
-        """Train for a probe: real work, accounted for like any other."""
+        """Train for a probe: real work, accounted for and compressed like any other."""
         orders = []
         for client in clients.tolist():
             seed = self._seeds.number("probe", client, *moment(view))
             order = WorkOrder(client, -view.round, view.round, version, self._nominal, seed)
             orders.append(self.ledger.issue(order))
-        return self.ledger.collect(orders)
+        base = _read_only(self._models[version])
+        return [
+            self._path.received(result, base) if is_sound(result) else result
+            for result in self.ledger.collect(orders)
+        ]
 
     @override
     def aggregate(

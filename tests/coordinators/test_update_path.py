@@ -1,11 +1,20 @@
-"""What becomes of updates on their way up rests on what the sender can know."""
+"""Updates on their way up: what a client can judge them by, and what arrives."""
 
 import numpy as np
+import pytest
 
 from simfl.components.aggregators.base import aggregators
 from simfl.components.compressors.base import compressors
 from simfl.components.filters.base import UpdateFilter
-from simfl.components.selectors.base import selectors
+from simfl.components.selectors.base import (
+    History,
+    Probe,
+    Report,
+    Reports,
+    Selector,
+    View,
+    selectors,
+)
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.coordinators.training import TrainingCoordinator
@@ -15,6 +24,7 @@ from simfl.core.work import Plan, WorkOrder, WorkResult
 from simfl.sim.coordinator import Arrival
 from simfl.training.executors.base import Executor
 
+LEARNT = np.array([1, 2], dtype=np.float32)
 REFERENCES: list[list[float] | None] = []
 
 
@@ -27,26 +37,33 @@ class Listening(UpdateFilter):
 
 
 class Adding(Executor):
-    """Training adds the client's number."""
+    """Training adds the client's number, and twice that."""
 
     def train(self, batch):
         return [
-            WorkResult(o, batch.bases[o.base] + np.float32(o.client), 0.5, 1, 1)
+            WorkResult(o, batch.bases[o.base] + np.float32(o.client) * LEARNT, 0.5, 1, 1)
             for o in batch.orders
         ]
 
+    def measure(self, report, params, clients, *_):
+        return np.full(len(clients), params.sum(), dtype=np.float64)
 
-def test_a_client_compares_with_the_last_change_of_the_model_that_it_was_sent() -> None:
-    learn = TrainingCoordinator(
-        Choosing(selectors.parse("uniform"), Seeds(0)),
+
+def learner(path: UpdatePath, selector: Selector | None = None) -> TrainingCoordinator:
+    return TrainingCoordinator(
+        Choosing(selector or selectors.parse("uniform"), Seeds(0)),
         Adding(),
         aggregators.parse("fedavg"),
         GlobalModel(
-            np.zeros(1, dtype=np.float32), (1,), lambda _: Evaluation(0.5, 0.5), np.ndarray.tobytes
+            np.zeros(2, dtype=np.float32), (2,), lambda _: Evaluation(0.5, 0.5), np.ndarray.tobytes
         ),
-        UpdatePath(compressors.parse("none"), Listening()),
+        path,
         Plan(1),
     )
+
+
+def test_a_client_compares_with_the_last_change_of_the_model_that_it_was_sent() -> None:
+    learn = learner(UpdatePath(compressors.parse("none"), Listening()))
 
     def sent(client: int) -> WorkOrder:
         return learn.issue(WorkOrder(client, 0, 1, learn.version, Plan(1), 0))
@@ -63,4 +80,38 @@ def test_a_client_compares_with_the_last_change_of_the_model_that_it_was_sent() 
     learn.load_state_dict(state)
     for order in (slow, middle, sent(5)):
         learn.keeps(order)
-    assert REFERENCES == [None, [1], [4]]
+    assert REFERENCES == [None, [1, 2], [4, 8]]
+
+
+class Asking(Selector):
+    """Asks clients 1 and 2 for an update, or for a trial and what it is worth."""
+
+    report: Report
+
+    def probe(self, view, reports, rng):
+        if not reports:
+            return Probe(self.report, np.array([1, 2]))
+        worth = Probe("loss", np.array([0]), model="trial")
+        return worth if self.report == "trial" and len(reports) == 1 else None
+
+    def select(self, view, reports, k, rng):
+        return np.array([0])
+
+
+@pytest.mark.parametrize(
+    ("report", "answers"), [("update", [[[0, 2], [0, 4]]]), ("trial", [[[], []], [3]])]
+)
+def test_an_answer_that_is_an_update_is_what_its_bytes_hold(
+    report: Report, answers: list[object]
+) -> None:
+    """One of two numbers is sent; nobody is owed the other, for no model will be made of it."""
+    path = UpdatePath(compressors.parse({"name": "top_k", "share": "50%"}), Listening())
+    learn = learner(path, Asking(report=report))
+    history = History.empty(np.ones(3, dtype=np.int64))
+    view = View(1, 0.0, history, available=lambda: np.arange(3), k=1)
+    reports: tuple[Reports, ...] = ()
+    while (probe := learn.next_probe(view, reports)) is not None:
+        took = [1.0] * len(probe.clients)
+        reports += (learn.answer(probe, probe.clients.tolist(), took, view),)
+    assert [answer.values.tolist() for answer in reports] == answers
+    assert path.owed == {}
