@@ -67,5 +67,5 @@ class FedAT(Aggregator):
         mixed: Floats = np.zeros(len(model))
         for tier in range(self.tiers):
             share = self._updates.get(self.tiers - 1 - tier, 0) / total
-            mixed += share * self._models.get(tier, self._initial)
+            mixed += share * self._models.get(tier, self._initial).astype(np.float64)
         return mixed.astype(np.float32)

@@ -29,6 +29,16 @@ def test_rare_tiers_weigh_as_much_as_common_ones_are_common() -> None:
     assert fedat.aggregate(model, [sent(1.0, 1)]).tolist() == [3 / 4 + 1 / 4 + 2 * 6 / 4]
 
 
+def test_what_no_tier_has_changed_stays_to_the_last_bit() -> None:
+    """Sums are float64: rounded singly, thirds of a number would not add up to it."""
+    values = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    for value in values:
+        fedat = aggregators.parse({"name": "fedat", "tiers": 3})
+        for tier in range(3):
+            mixed = fedat.aggregate(np.array([value]), [sent(value, tier)])
+            assert mixed[0] == value
+
+
 def test_inside_a_tier_it_is_a_mean() -> None:
     two = [sent(1.0, 0, 100), sent(3.0, 0, 300, client=1)]
     start = np.zeros(1, dtype=np.float32)
