@@ -14,6 +14,7 @@ from typing_extensions import override
 from simfl.components.selectors._draws import grown, log_shares, successive
 from simfl.components.selectors._presets import WithPresets
 from simfl.components.selectors.base import Answers, RoundOutcome, View, selectors
+from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids, Rng
 
 
@@ -168,7 +169,7 @@ class Oort(WithPresets):
         assert self._sizes is not None
         weight = log_shares(self._sizes[new]) + np.log(slow[new])
         if self.sample_window is not None:
-            window = np.argsort(-weight, kind="stable")[: int(self.sample_window * k)]
+            window = np.argsort(-weight, kind="stable")[: whole_share(self.sample_window, k)]
             new, weight = new[np.sort(window)], weight[np.sort(window)]
         return new[successive(weight, k, rng)]
 
@@ -235,7 +236,7 @@ class Oort(WithPresets):
         if self.blacklist is None:
             return np.zeros(0, dtype=np.int64)
         often = view.history.participations
-        most = int(self.blacklist_share * view.clients)
+        most = whole_share(self.blacklist_share, view.clients)
         busiest = np.argsort(-often, kind="stable")[:most].astype(np.int64)
         tired: Ids = busiest[often[busiest] > self.blacklist]
         return tired

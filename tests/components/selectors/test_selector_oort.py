@@ -145,6 +145,18 @@ def test_the_blacklist_takes_the_busiest_but_not_too_many() -> None:
     assert len(server.choose(selector, 9, rng)) == 9
 
 
+def test_a_share_of_the_clients_is_blacklisted_as_people_reckon() -> None:
+    """29% of 100 are 29, whatever floats say."""
+    server = FakeServer.random(100)
+    selector = Oort(blacklist=2, blacklist_share=0.29, exploration=0, least_exploration=0)
+    rng = np.random.default_rng(0)
+    server.choose(selector, 2, rng)
+    server.finish(selector, np.arange(100))
+    server.history.participations[:] = np.arange(110, 10, -1)
+    for _ in range(50):
+        assert server.choose(selector, 71, rng).tolist() == list(range(29, 100))
+
+
 @pytest.mark.parametrize(
     ("pacer", "earned", "percentile"),
     [
