@@ -56,7 +56,8 @@ class TrainingCoordinator(BaseCoordinator):
         self._aggregator = aggregator
         self._global = model
         self._models: dict[int, Params] = {0: model.initial}
-        self._trial: Params | None = None
+        self._trial: Params | None = None  # the last one
+        self._trials: dict[_Key, Params] = {}  # by selection, while it lasts
         self._asked: dict[_Key, int] = {}  # which model a selection's question is about
         self._nominal = nominal
         self._path = path
@@ -70,8 +71,11 @@ class TrainingCoordinator(BaseCoordinator):
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         probe = super().next_probe(view, reports)
+        # Of selections that go on side by side all others wait for answers.
+        own = view.round, view.turn
+        self._trials = {at: m for at, m in self._trials.items() if at == own or at in self._asked}
         if probe is not None:
-            self._asked[view.round, view.turn] = self.version
+            self._asked[own] = self.version
         return probe
 
     @override
@@ -79,7 +83,8 @@ class TrainingCoordinator(BaseCoordinator):
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
         """Clients answer about the model that they were sent, whatever was aggregated meanwhile."""
-        version = self._asked.pop((view.round, view.turn))
+        own = view.round, view.turn
+        version = self._asked.pop(own)
         model = self._models[version]
         ids, took = np.array(clients, dtype=np.int64), np.array(durations_s)
         if not len(ids):
@@ -89,13 +94,16 @@ class TrainingCoordinator(BaseCoordinator):
             models = np.stack([result.params for result in results])
             if probe.report == "update":
                 return Reports(probe, ids, models.astype(np.float64) - model, took)
-            self._trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
+            trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
+            self._trials[own] = self._trial = trial
             return Reports(probe, ids, np.zeros((len(ids), 0)), took)
-        params = self._trial if probe.model == "trial" and self._trial is not None else model
+        if probe.model == "trial":
+            trial = self._trials.get(own, self._trial)
+            model = model if trial is None else trial
         batch = None
         if probe.samples is not None:
             batch = MiniBatch(probe.samples, self._seeds.number("minibatch", view.round))
-        values = self._executor.measure(probe.report, params, ids.tolist(), batch)
+        values = self._executor.measure(probe.report, model, ids.tolist(), batch)
         return Reports(probe, ids, values, took)
 
     def _train_aside(
@@ -219,6 +227,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._aggregator, self._path = rules._aggregator, rules._path
         self._nominal = rules._nominal
         self._asked.clear()  # whoever was answering has been called off
+        self._trials.clear()
 
     def _added_up(self, arrivals: Mapping[_Key, Arrival]) -> Sum | None:
         """Train what arrived and add it up; None: models are needed singly, or better so."""

@@ -38,9 +38,9 @@ class PlusOne(Executor):
         return np.full(len(clients), float(params[0]))
 
 
-def learner(report: Report) -> TrainingCoordinator:
+def learner(report: Report, selector: Selector | None = None) -> TrainingCoordinator:
     return TrainingCoordinator(
-        Choosing(Asking(report=report), Seeds(0)),
+        Choosing(selector or Asking(report=report), Seeds(0)),
         PlusOne(),
         aggregators.parse("fedavg"),
         GlobalModel(
@@ -90,3 +90,37 @@ def test_an_update_starts_from_the_model_sent() -> None:
     reports = learn.answer(probe, [0], [1.0], asked)
     assert reports.values.tolist() == [[1.0]]
     learn.ledger.check()
+
+
+class Trying(Asking):
+    """Asks a client for a trial, then what it is worth."""
+
+    def probe(self, view, reports, rng):
+        if not reports:
+            return Probe("trial", np.array([0]))
+        return Probe("loss", np.array([1]), model="trial") if len(reports) == 1 else None
+
+
+def test_a_trial_is_that_of_its_own_selection() -> None:
+    """Tiers choose side by side: their questions cross."""
+    learn = learner("loss", Trying())
+    early, late = view(1, 0), view(1, 1)
+    first = learn.next_probe(early, ())
+    work(learn, 0)
+    second = learn.next_probe(late, ())
+    assert first is not None
+    assert second is not None
+    tried = learn.answer(first, [0], [1.0], early)
+    worth = learn.next_probe(early, (tried,))
+    tried_too = learn.answer(second, [0], [1.0], late)
+    worth_too = learn.next_probe(late, (tried_too,))
+    assert worth is not None
+    assert worth_too is not None
+    losses = learn.answer(worth, [1], [1.0], early)
+    assert losses.values.tolist() == [1]  # one beyond version 0
+    assert learn.answer(worth_too, [1], [1.0], late).values.tolist() == [2]
+    # Whoever asks in a later selection is told of the last one.
+    assert learn.next_probe(early, (tried, losses)) is None
+    again = view(2, 0)
+    learn.next_probe(again, (tried,))
+    assert learn.answer(worth, [1], [1.0], again).values.tolist() == [2]

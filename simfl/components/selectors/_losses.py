@@ -33,8 +33,9 @@ class LossTracker(Selector, ABC):
         """Return `(n,)` ``sqrt(n_k) * loss_k``, the median of the known ones where unknown."""
         if self._loss is None:
             self._loss = view.history.loss.copy()
-            for report in reports:
-                self._loss = spread(report.values, report.clients, view.clients)
+        for report in reports:  # several selections may have asked before the first was made
+            told = spread(report.values, report.clients, view.clients)
+            self._loss = np.where(np.isfinite(told), told, self._loss)
         return known_or_median(np.sqrt(view.history.samples) * self._loss)
 
     def losses(self) -> Floats:

@@ -32,7 +32,8 @@ class Probe:
     Attributes:
         report: what each client answers.
         clients: `(m,)` distinct ids.
-        model: at which model: the present `global` one or the last `trial` one.
+        model: at which model: the present `global` one or the last `trial` one, that of the same
+            selection if it has asked for one.
         samples: on at most so many of each client's samples, drawn at random (None: on all).
     """
 

@@ -72,3 +72,19 @@ def test_everybody_is_asked_once_and_participants_refresh_their_value() -> None:
     loss = selector.state_dict()["_loss"]
     assert np.array_equal(loss[~participants], server.loss[~participants])
     assert np.array_equal(loss[participants], server.history.loss[participants])
+
+
+def test_what_several_selections_asked_at_first_is_all_remembered() -> None:
+    """Tiers ask their own clients side by side, before any of them has chosen."""
+    server, rng = fleet([10, 20, 30, 40]), np.random.default_rng(0)
+    selector = Afl(discarded=0, uniform_share=0, sharpness=1e6)
+    asked = []
+    for tier in ([0, 1], [2, 3]):
+        server.available = np.array(tier)
+        view = server.view(1)
+        probe = selector.probe(view, (), rng)
+        assert probe is not None
+        asked.append((view, (server.answer(probe),)))
+    assert [selector.select(*question, 1, rng).tolist() for question in asked] == [[1], [3]]
+    server.available = np.arange(4)
+    assert server.choose(selector, 2, rng).tolist() == [2, 3]
