@@ -26,6 +26,7 @@ class Clustered(Selector):
 
     A client is drawn ``k p_k`` times in expectation, and possibly twice in a round: with uniform
     aggregation (`weighting: uniform`) that is unbiased, with less variance than independent draws.
+    Where no more are available than asked for, each is taken once, which is not.
     A client that never took part counts as a zero update.
 
     Cost: nothing beyond the round itself.  Server, with U clients whose updates are known: O(k U p)
