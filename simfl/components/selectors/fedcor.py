@@ -15,7 +15,7 @@ from simfl.components.selectors._draws import grown, spread
 from simfl.components.selectors._gaussian_process import Posterior, choose, train
 from simfl.components.selectors._presets import WithPresets
 from simfl.components.selectors._schedule import is_due
-from simfl.components.selectors.base import Answers, Probe, RoundOutcome, View, selectors
+from simfl.components.selectors.base import Answers, Probe, View, selectors
 from simfl.core.types import Floats, Ids, Rng
 
 
@@ -26,7 +26,8 @@ class FedCor(WithPresets):
     Rounds are counted from 0 here: rounds 0 to `warmup` choose uniformly, and after each of them,
     from `samples_from` on, everybody's loss at the new model gives one sample of loss changes.
     Later, every `interval` rounds, a throw-away round of randomly chosen clients gives another.
-    Who was chosen counts less and less (`beta`) until the next such sample.
+    Who was chosen counts less and less (`beta`) until the next such sample, whether or not an
+    update came of it.
 
     Cost: each warm-up round one loss of every client (a download, a forward pass, 4 bytes up); each
     update round two of these and k trainings and uploads beside.  Server: O(steps N d^2) to learn,
@@ -112,24 +113,26 @@ class FedCor(WithPresets):
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
         self._grow(view.clients, rng)
         self._learn(view, reports)
-        ids = view.available
-        if len(ids) <= k:
-            return ids
-        if view.round - 1 <= self.warmup:
+        ids, warm_up = view.available, view.round - 1 <= self.warmup
+        if warm_up and len(ids) > k:
             return np.sort(rng.choice(ids, size=k, replace=False))
+        chosen = ids if len(ids) <= k else self._choose(view, k)
+        if not warm_up:
+            assert self._annealing is not None
+            self._annealing = self._annealing.copy()
+            self._annealing[chosen] *= self.beta
+        return chosen
+
+    def _choose(self, view: View, k: int) -> Ids:
+        """Return `k` of those available, by the embeddings (Algorithm 1)."""
         assert self._embeddings is not None
         assert self._annealing is not None
         p = view.history.samples / view.history.samples.sum()
         on_diagonal = self.noise_in == "diagonal"
         noise, observed = (self.noise, 0.0) if on_diagonal else (0.0, self.noise)
         posterior = Posterior(self._embeddings, noise, p, observed)
-        return np.sort(np.array(choose(posterior, self._annealing, ids, k), dtype=np.int64))
-
-    @override
-    def observe(self, outcome: RoundOutcome) -> None:
-        if outcome.round - 1 > self.warmup and self._annealing is not None:
-            self._annealing = self._annealing.copy()
-            self._annealing[np.unique(outcome.selected)] *= self.beta
+        chosen = choose(posterior, self._annealing, view.available, k)
+        return np.sort(np.array(chosen, dtype=np.int64))
 
     def diagnostics(self) -> dict[str, NDArray[Any]]:
         """Return the `embeddings` `(N, d)` and the `annealing` factors `(N,)`."""

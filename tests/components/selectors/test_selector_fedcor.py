@@ -114,11 +114,23 @@ def test_who_was_chosen_counts_less_until_the_next_sample() -> None:
         chosen = server.choose(selector, 3, rng)
         if t in (4, 8):
             expected[:] = 1
-        assert selector.state_dict()["_annealing"] == pytest.approx(expected)
-        server.finish(selector, chosen)
         if t > 1:
             expected[chosen] *= 0.5
         assert selector.state_dict()["_annealing"] == pytest.approx(expected)
+        server.finish(selector, chosen)
+        assert selector.state_dict()["_annealing"] == pytest.approx(expected)
+
+
+def test_who_never_delivers_is_not_chosen_for_ever() -> None:
+    """Rounds in which nobody arrives, as before a deadline that the chosen can't meet."""
+    server, selector = FakeServer.random(6), FedCor(warmup=0, interval=None, beta=0.5, **QUICK)
+    rng = np.random.default_rng(0)
+    server.play(selector, 2, 1, rng)
+    chosen = set()
+    for _ in range(20):
+        chosen |= set(server.choose(selector, 1, rng).tolist())
+        server.rounds += 1
+    assert len(chosen) > 1
 
 
 def test_silent_clients_are_left_out_of_the_likelihood() -> None:
