@@ -109,6 +109,7 @@ class Builder:
 
     def _trainer(self, choosing: Choosing) -> BaseCoordinator:
         scenario, training = self.scenario, self.scenario.training
+        facts = self.model  # refuses what has no room, before any is taken
         aggregator = scenario.aggregation.fresh()
         aggregator.prepare(training.local(), scenario.devices)
         self._start_executor()
@@ -117,8 +118,8 @@ class Builder:
             judged_on = clients.everybodys()
         model = GlobalModel(
             initial_model(scenario, self.seeds),
-            self.model.tensors,
-            judge(self.executor, judged_on, self.model, scenario, self.seeds),
+            facts.tensors,
+            judge(self.executor, judged_on, facts, scenario, self.seeds),
             partial(model_file, scenario),
         )
         path = UpdatePath(training.compression.fresh(), training.filter.fresh())

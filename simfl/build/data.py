@@ -1,5 +1,6 @@
 """Who holds which samples: a data set, dealt to the devices and split into local parts."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.apportion import whole_share
 from simfl.core.blame import blaming
+from simfl.core.memory import require_memory
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -62,6 +64,7 @@ def federate(
         return lazy, _sound_test(dataset, lazy)
     try:
         with blaming(dataset, "being loaded", told_as=InputError):
+            require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
             corpus = dataset.load(folder, seeds)
             expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
             require_sound(dataset, corpus)
@@ -79,6 +82,11 @@ def federate(
     train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
     validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
     return _client_by_client(corpus, train, validation), corpus.test
+
+
+def _least_bytes(dataset: Dataset) -> int:
+    """Return how much memory the training samples take at least (0: not known before)."""
+    return 4 * (dataset.samples_known or 0) * math.prod(dataset.shape()[0])
 
 
 def _sound_test(dataset: Dataset, lazy: OnDemand) -> Samples:

@@ -9,6 +9,7 @@ import numpy as np
 from simfl.components.datasets.clients import Samples
 from simfl.core.blame import blaming, blaming_code_of
 from simfl.core.evaluation import Evaluation
+from simfl.core.memory import require_memory
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
@@ -16,6 +17,9 @@ from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import Objection, placed
 from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor
+
+LEAST_COPIES = 2
+"""Vectors of a model's size that there are at once at least: the model, and its gradient."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,33 @@ def model_facts(scenario: Scenario) -> ModelFacts:
 
     Raises:
         InputError: the model's own code raises.
+        ScenarioError: it does not fit into memory.
     """
+    _require_room(scenario)
     with blaming(scenario.model, "being measured", told_as=InputError):
         return _model_facts(scenario)
+
+
+def _require_room(scenario: Scenario) -> None:
+    """Refuse a model that can't fit into memory: Linux would end the run without a word.
+
+    Raises:
+        ScenarioError: it can't.
+    """
+    import torch
+
+    from simfl.training.flat import Layout, build
+
+    try:
+        with torch.device("meta"):  # takes no memory for numbers
+            parameters = Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
+    except Exception:  # not all that a module may do goes without numbers
+        return
+    what = f"model {scenario.model.name!r} with {parameters:,} parameters"
+    try:
+        require_memory(LEAST_COPIES * 4 * parameters, what)
+    except InputError as error:
+        raise ScenarioError("\n".join(placed(scenario, [(("model",), str(error))]))) from error
 
 
 def _model_facts(scenario: Scenario) -> ModelFacts:
