@@ -9,7 +9,7 @@ import numpy as np
 from simfl.components.datasets.clients import Samples
 from simfl.core.blame import blaming, blaming_code_of
 from simfl.core.evaluation import Evaluation
-from simfl.core.memory import require_memory
+from simfl.core.memory import is_out_of_memory, require_memory
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Params
@@ -71,14 +71,16 @@ def _require_room(scenario: Scenario) -> None:
 
     from simfl.training.flat import Layout, build
 
+    what = f"model {scenario.model.name!r}"
     try:
-        with torch.device("meta"):  # takes no memory for numbers
-            parameters = Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
-    except Exception:  # not all that a module may do goes without numbers
-        return
-    what = f"model {scenario.model.name!r} with {parameters:,} parameters"
-    try:
-        require_memory(LEAST_COPIES * 4 * parameters, what)
+        try:
+            with torch.device("meta"):  # takes no memory for numbers
+                parameters = Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
+        except Exception as error:  # not all that a module may do goes without numbers
+            if not is_out_of_memory(error):
+                return
+            raise InputError(f"{what} is larger than any memory") from error
+        require_memory(LEAST_COPIES * 4 * parameters, f"{what} with {parameters:,} parameters")
     except InputError as error:
         raise ScenarioError("\n".join(placed(scenario, [(("model",), str(error))]))) from error
 

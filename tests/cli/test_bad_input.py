@@ -433,9 +433,10 @@ def test_what_is_too_large_for_memory(
 ) -> None:
     path = tmp_path / "good.yaml"
     path.write_text(GOOD)
-    assert main(["run", str(path), "--set", large, "--out", str(tmp_path / "out")]) == 1
+    assert main(["run", str(path), "--set", large, "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith("error: what the scenario asks for does not fit into memory")
+    assert said.startswith((f"error: --set {large}: ", f"error: {path}:6:8: model: "))
+    assert "GiB of memory, and" in said or said.endswith(" is larger than any memory")
     assert not (tmp_path / "out").exists()
 
 
