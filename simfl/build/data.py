@@ -86,7 +86,8 @@ def federate(
 
 def _least_bytes(dataset: Dataset) -> int:
     """Return how much memory the training samples take at least (0: not known before)."""
-    return 4 * (dataset.samples_known or 0) * math.prod(dataset.shape()[0])
+    samples = dataset.samples_known
+    return 4 * samples * math.prod(dataset.shape()[0]) if samples else 0
 
 
 def _sound_test(dataset: Dataset, lazy: OnDemand) -> Samples:
