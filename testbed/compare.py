@@ -36,7 +36,17 @@ from testbed.orders import (
     updates,
 )
 from testbed.simulated import shaken, simulate
-from testbed.wire import FLOWER, GRPC, INITIAL_WINDOW, NOTHING, Overhead, composition, wire_errors
+from testbed.wire import (
+    FLOWER,
+    GRPC,
+    INITIAL_WINDOW,
+    MEMORY,
+    NOTHING,
+    SEGMENT,
+    Overhead,
+    composition,
+    wire_errors,
+)
 
 VARIANTS = ("", "deep-queue", "fair-queue", "cpu-quota", "flower")
 """The testbed's own federation; with queues that never overflow; with one for each client at the
@@ -123,7 +133,8 @@ def _phase(both: pd.DataFrame, phase: str) -> float:
 
 def _with_tcp(scenario: Scenario, queue: str) -> Scenario:
     """Return the scenario with its queues, what a socket can have under way, and how TCP begins."""
-    known = {"buffer": SEND_BYTES, "initial_window": INITIAL_WINDOW}
+    buffer = SEND_BYTES * SEGMENT / MEMORY
+    known = {"buffer": buffer, "initial_window": INITIAL_WINDOW}
     network = scenario.network.model_copy(update={**known, "queue": queue})
     return scenario.model_copy(update={"network": network})
 

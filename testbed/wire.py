@@ -7,6 +7,9 @@ from testbed.namespaces import LARGE, SEND_BYTES
 
 SEGMENT, HEADERS = 1448, 66
 """Bytes of payload in a full packet, and of Ethernet, IP and TCP (with timestamps) before them."""
+MEMORY = 2280
+"""Bytes of memory that Linux counts for a full packet (`python -m testbed.under_way`): it counts
+them, not those of payload, against the size of a send buffer."""
 INITIAL_WINDOW = 10 * SEGMENT
 """What TCP sends before it waits for an answer (RFC 6928), on a connection that is new or idle."""
 PER_BYTE = (1 + HEADERS / SEGMENT) * (1 + 9 / 16384) - 1

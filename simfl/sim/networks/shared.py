@@ -98,7 +98,7 @@ class Shared(Network):
         0.0,
         ge=0,
         description="what each upload can have waiting before the link that it shares, having "
-        "passed the device's own, such as a socket's send buffer of 32 kB; 0: nothing",
+        "passed the device's own, such as 20.8 kB (a socket's send buffer of 32 KiB); 0: nothing",
     )
     initial_window: DataSize = Field(
         0.0,
