@@ -151,9 +151,9 @@ class FifoLink:
         self._soonest = [(self._now, next(self._numbers), flow) for flow in self._flows]
 
     def _soonest_s(self, flow: Flow) -> float:
-        """Return an instant before which `flow` does not end, whoever comes or leaves.
+        """Return an instant before which `flow` does not end, whoever else comes.
 
-        Behind its last chunk in the queue come the bits that have not joined it; a packet less, for
+        Behind its last chunk in the queue come its bits that have not joined it; a packet less, for
         sums of so many bits are rounded.
         """
         if not self._fastest:

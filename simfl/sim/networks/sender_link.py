@@ -20,9 +20,9 @@ HELD_S = 1e-3 * 1448 / 2280
 """For so long a connection's packets may queue at the rate that its window promises: 1 ms, in which
 the kernel counts the memory of a full packet (2,280 B of it on Linux 6.18), not its 1,448 bytes."""
 PROMISE = 2.0
-"""Windows in a way there and back, the rate that slow start is counted on to reach."""
+"""Windows in a round trip: the rate that slow start is counted on to reach."""
 SMOOTHING = 8
-"""One in so many is the share of a new way there and back in their mean (RFC 6298, 2.3)."""
+"""One in so many is the share of a new round trip in their mean (RFC 6298, 2.3)."""
 
 
 class HeldFlow(Flow):
@@ -36,8 +36,8 @@ class HeldFlow(Flow):
         super().__init__(now, bits, limit, latency_s, owner)
         self.sent_s = deque[float]()  # when each chunk joined the queue that is not answered
         self.round_trip_s = 0.0 if alone else math.inf  # until an answer tells
-        self.most_flying = 0.0  # within this round trip
-        self.round_left = 0.0  # bits of it that are to be answered
+        self.most_flying = 0.0  # of this round trip
+        self.round_left = 0.0  # bits of it that are not answered yet
 
 
 class SenderLink(FifoLink):
