@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 
 from simfl.core.code import is_code
 from simfl.core.registry import Registry
+from simfl.core.units.fields import Quantity, Share
 from simfl.scenario.experiment import Experiment
 from simfl.scenario.fleet import Group
 from simfl.scenario.place import Location
@@ -102,6 +103,18 @@ def by_name(model: type[BaseModel], key: str) -> FieldInfo | None:
         if key == (field.alias or name):
             return field
     return None
+
+
+def as_written(field: FieldInfo | None, number: float) -> str:
+    """Return how scenarios write a value of `field`, such as ``30%`` or ``10 min``."""
+    marks: list[Any] = []
+    if field is not None:
+        options = get_args(field.annotation)
+        marks += [*field.metadata, *(m for o in options for m in getattr(o, "__metadata__", ()))]
+    for mark in marks:
+        if isinstance(mark, Quantity | Share):
+            return mark.dump(number)
+    return f"{number:,}"
 
 
 def component_registry(field: FieldInfo) -> Registry[Any] | None:

@@ -1,5 +1,6 @@
 """What is wrong with a document: every problem at once, with its place and what would be right."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +9,14 @@ from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from simfl.core.registry import NESTED
 from simfl.core.units.quantity import BETWEEN, NUMBERS
 from simfl.errors import nearest
 from simfl.scenario.document import Document, within
 from simfl.scenario.experiment import Experiment
-from simfl.scenario.fields import model_within, option_names
+from simfl.scenario.fields import as_written, by_name, model_within, option_names
 from simfl.scenario.fleet import Group
 from simfl.scenario.hints import Unknown, describes
 from simfl.scenario.place import Key, Location, Place, dotted
@@ -53,7 +55,7 @@ def explained(document: Document, error: ValidationError) -> list[Problem]:
 def first_message(error: ValidationError) -> str:
     """Return the first thing that pydantic found wrong with a value that stands in no document."""
     told = error.errors(include_url=False)[0]
-    return _message(told, told.get("ctx") or {}, told["loc"], None)
+    return _message(told, told.get("ctx") or {}, told["loc"], None, None)
 
 
 def report(document: Document, problems: Sequence[Problem]) -> str:
@@ -97,7 +99,10 @@ def _unfold(
             if not told_there and not get_close_matches(str(key), misspelt, n=1):
                 yield Problem(path[:-1], f"missing key {str(key)!r}")
         else:
-            yield Problem(path, _message(error, context, path, _below(model, error["loc"])))
+            owner = _below(model, error["loc"][:-1])
+            field = None if owner is None or not path else by_name(owner, str(path[-1]))
+            message = _message(error, context, path, _below(model, error["loc"]), field)
+            yield Problem(path, message)
 
 
 def _below(model: type[BaseModel] | None, path: Sequence[Key]) -> type[BaseModel] | None:
@@ -145,8 +150,12 @@ def _message(
     context: Mapping[str, Any],
     path: Location,
     model: type[BaseModel] | None,
+    field: FieldInfo | None,
 ) -> str:
-    """Return what was expected at `path`, a mapping for `model` if any, and what was found."""
+    """Return what was expected at `path`, a mapping for `model` if any, and what was found.
+
+    The value is of `field`, where that is known.
+    """
     kind, value = str(error["type"]), error.get("input")
     got = f", got {_short(value)}"
     if kind in ("value_error", "assertion_error"):
@@ -167,7 +176,10 @@ def _message(
         return f"expected {context['expected']}{got}{hint}"
     if kind in _BOUNDS:
         word, limit = _BOUNDS[kind]
-        return f"must be {word} {context[limit]:,}, but got {_short(value)}"
+        least_or_most = as_written(field, context[limit])
+        if isinstance(value, float) and math.isfinite(value):
+            return f"must be {word} {least_or_most}, but got {as_written(field, value)}"
+        return f"must be {word} {least_or_most}, but got {_short(value)}"
     if kind == "too_short":
         return f"expected at least {context['min_length']} of them{got}"
     if kind == "too_long":

@@ -47,6 +47,8 @@ network: {}
 
 # What to replace, by what, and the line, column and words that the message must have.
 BROKEN = {
+    "too small a share": ("policy: {name: synchronous, deadline: {stragglers: 30%}}", "policy: {name: synchronous, over_select: 0.3}", "23:44: rounds.policy.over_select", "must be at least 100%, but got 30%"),
+    "too long a plateau": ("    count: 10\n", "    count: 10\n    availability: {name: diurnal, length: 30 h}\n", "", "availability.length: must be at most 1 d, but got 30 h"),
     "unknown key": ("  batch_size: 8", "  batch_sise: 8", "19:3: training.batch_sise", "mean 'batch_size'"),
     "unknown key of a group": ("    uplink: 10", "    uplnk: 10", "12:5: fleet[0].uplnk", "mean 'uplink'"),
     "unknown key at the top": ("evaluation:", "evaluatoin:", "27:1: evaluatoin", "mean 'evaluation'"),
