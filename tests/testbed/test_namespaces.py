@@ -16,6 +16,7 @@ from testbed.commands import Refused
 from testbed.latency import latencies
 from testbed.messages import Floats
 from testbed.namespaces import PREFIX, Namespaces
+from tests.testbed.marks import needs_namespaces
 
 ROOT = Path(__file__).parents[2]
 RATE = (8e6, 4e6)
@@ -65,12 +66,6 @@ def links() -> list[str]:
     return [" ".join(line.split()[:2]) for line in ip("-o", "link").splitlines()]
 
 
-needs_root = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None,
-    reason="makes network namespaces: needs root, ip and tc",
-)
-
-
 needs_quotas = pytest.mark.skipif(
     not os.access(quotas.CPU / "tasks", os.W_OK), reason="needs the cpu controller of cgroup v1"
 )
@@ -98,7 +93,7 @@ def runs(process: int) -> bool:
 
 
 @pytest.mark.slow
-@needs_root
+@needs_namespaces
 @needs_quotas
 def test_a_training_thread_is_kept_to_its_share_and_leaves_the_group() -> None:
     with Namespaces((1e7, 1e7), [RATE], shares=[0.2]) as network:
@@ -113,7 +108,7 @@ def test_a_training_thread_is_kept_to_its_share_and_leaves_the_group() -> None:
 
 
 @pytest.mark.slow
-@needs_root
+@needs_namespaces
 @needs_quotas
 def test_a_share_is_what_training_needs_of_a_core_and_its_seconds_are_told_apart() -> None:
     def train(model: Floats, _: int) -> Floats:
@@ -140,7 +135,7 @@ def test_a_share_is_what_training_needs_of_a_core_and_its_seconds_are_told_apart
 
 
 @pytest.mark.slow
-@needs_root
+@needs_namespaces
 def test_nothing_is_left_and_nothing_else_is_touched() -> None:
     before = links()
     with Namespaces((1e7, 1e7), [RATE, RATE]) as network:
@@ -155,7 +150,7 @@ def test_nothing_is_left_and_nothing_else_is_touched() -> None:
 
 
 @pytest.mark.slow
-@needs_root
+@needs_namespaces
 def test_packets_take_as_long_as_they_are_told_to_and_only_theirs() -> None:
     with Namespaces((1e7, 1e7), [RATE, RATE, RATE], latencies=[0.0, 0.02, 0.08]) as network:
         near_s, far_s, farther_s = latencies(network, 3)
@@ -165,7 +160,7 @@ def test_packets_take_as_long_as_they_are_told_to_and_only_theirs() -> None:
 
 
 @pytest.mark.slow
-@needs_root
+@needs_namespaces
 @needs_quotas
 def test_who_is_terminated_cleans_up_and_who_is_killed_is_cleaned_up_after() -> None:
     process, inside = hold()

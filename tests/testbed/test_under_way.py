@@ -1,7 +1,5 @@
 """What a sender's own kernel lets queue, looked at over a real interface."""
 
-import os
-import shutil
 import statistics
 
 import pytest
@@ -9,13 +7,11 @@ import pytest
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
 from testbed.under_way import measure
+from tests.testbed.marks import needs_namespaces
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None,
-    reason="makes network namespaces: needs root, ip and tc",
-)
+@needs_namespaces
 def test_a_senders_connections_queue_far_less_than_their_windows_allow() -> None:
     sent = [one for message in measure(40e6) for one in sorted(message)[1:]]
     assert statistics.mean(one.under_way for one in sent) < 5
