@@ -85,7 +85,7 @@ class Builder:
     @cached_property
     def model(self) -> ModelFacts:
         """What virtual time must know of the model."""
-        return model_facts(self.scenario)
+        return model_facts(self.scenario, trains=not self.time_only)
 
     @cached_property
     def fleet(self) -> Fleet:

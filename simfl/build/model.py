@@ -18,8 +18,8 @@ from simfl.scenario.checks import Objection, placed
 from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor
 
-LEAST_COPIES = 2
-"""Vectors of a model's size that there are at once at least: the model, and its gradient."""
+TRAINED_COPIES = 2
+"""Vectors of a model's size that training takes at least: the model, and its gradient."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +49,30 @@ class ModelFacts:
     batch_norm: bool = False
 
 
-def model_facts(scenario: Scenario) -> ModelFacts:
-    """Return what virtual time must know of the model of `scenario`.
+def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
+    """Return what virtual time must know of a scenario's model.
+
+    Args:
+        scenario: the scenario.
+        trains: whether it is to be trained, too, for which there must be room.
 
     Raises:
         InputError: the model's own code raises.
         ScenarioError: it does not fit into memory.
     """
-    _require_room(scenario)
+    try:
+        _require_room(scenario, TRAINED_COPIES if trains else 1)
+    except InputError as error:
+        raise ScenarioError("\n".join(placed(scenario, [(("model",), str(error))]))) from error
     with blaming(scenario.model, "being measured", told_as=InputError):
         return _model_facts(scenario)
 
 
-def _require_room(scenario: Scenario) -> None:
-    """Refuse a model that can't fit into memory: Linux would end the run without a word.
+def _require_room(scenario: Scenario, copies: int) -> None:
+    """Refuse a model of which so many copies can't fit: Linux would end the run without a word.
 
     Raises:
-        ScenarioError: it can't.
+        InputError: they can't.
     """
     import torch
 
@@ -73,16 +80,13 @@ def _require_room(scenario: Scenario) -> None:
 
     what = f"model {scenario.model.name!r}"
     try:
-        try:
-            with torch.device("meta"):  # takes no memory for numbers
-                parameters = Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
-        except Exception as error:  # not all that a module may do goes without numbers
-            if not is_out_of_memory(error):
-                return
+        with torch.device("meta"):  # takes no memory for numbers
+            parameters = Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
+    except Exception as error:  # not all that a module may do goes without numbers
+        if is_out_of_memory(error):
             raise InputError(f"{what} is larger than any memory") from error
-        require_memory(LEAST_COPIES * 4 * parameters, f"{what} with {parameters:,} parameters")
-    except InputError as error:
-        raise ScenarioError("\n".join(placed(scenario, [(("model",), str(error))]))) from error
+    else:
+        require_memory(4 * copies * parameters, f"{what} with {parameters:,} parameters")
 
 
 def _model_facts(scenario: Scenario) -> ModelFacts:

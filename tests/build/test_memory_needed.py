@@ -2,9 +2,11 @@
 
 import pytest
 
+from simfl import Scenario
+from simfl.build.model import model_facts
 from simfl.core import memory
 from simfl.errors import ScenarioError
-from tests.tiny import RunTiny
+from tests.tiny import TINY, RunTiny
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,14 @@ def test_what_does_not_fit_is_refused_with_its_place(
     monkeypatch.setattr(memory, "free_memory", lambda: float(2**30))
     with pytest.raises(ScenarioError, match=told):
         run_tiny(changes)
+
+
+def test_who_only_asks_for_the_time_needs_no_room_for_a_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scenario = Scenario.from_dict({**TINY, "model": {"name": "mlp", "hidden": [100]}})
+    one = 4 * model_facts(scenario).parameters
+    monkeypatch.setattr(memory, "free_memory", lambda: 1.5 * one)
+    assert 4 * model_facts(scenario).parameters == one
+    with pytest.raises(ScenarioError, match="of memory"):
+        model_facts(scenario, trains=True)
