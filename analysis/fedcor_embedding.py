@@ -16,7 +16,7 @@ import numpy as np
 
 from simfl.build.builder import Builder
 from simfl.coordinators.base import DIAGNOSTICS
-from simfl.runs.folder import SCENARIO
+from simfl.runs.folder.folder import SCENARIO
 from simfl.scenario import Scenario
 from simfl.training.executors.base import executors
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from simfl.papers.item import items
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 METHODS = ("FedAvg", "FedAvg-DS", "FedProx", "FedCore")
 STRAGGLERS = ("10", "30")

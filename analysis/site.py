@@ -25,8 +25,8 @@ from analysis.markdown import LINK, anchors
 from simfl import __version__
 from simfl.cli.app import app, load_commands
 from simfl.core import rows
-from simfl.runs.columns import texts as column_texts
-from simfl.runs.summary import MEANINGS
+from simfl.runs.folder.columns import texts as column_texts
+from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.catalogue import DEVICES, catalogue
 from simfl.scenario.describe import Description, Option, options
 from simfl.scenario.distributions import DISTRIBUTIONS

@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # `as` says that they are exported
     from simfl.components.selectors.base import Selector as Selector
     from simfl.components.workloads.base import Workload as Workload
     from simfl.report.notebook import run as run
-    from simfl.runs.compare import compare as compare
-    from simfl.runs.find import load as load
     from simfl.runs.flower import run_flower as run_flower
     from simfl.runs.options import Options as Options
-    from simfl.runs.result import RunResult as RunResult
+    from simfl.runs.results.compare import compare as compare
+    from simfl.runs.results.find import load as load
+    from simfl.runs.results.result import RunResult as RunResult
     from simfl.runs.run import resume as resume
     from simfl.scenario import Scenario as Scenario
     from simfl.sim.networks.base import Network as Network
@@ -44,13 +44,13 @@ _HOMES = {
     "Options": "simfl.runs.options",
     "Partition": "simfl.components.partitions.base",
     "RoundPolicy": "simfl.sim.policies.base",
-    "RunResult": "simfl.runs.result",
+    "RunResult": "simfl.runs.results.result",
     "Scenario": "simfl.scenario",
     "Selector": "simfl.components.selectors.base",
     "UpdateFilter": "simfl.components.filters.base",
     "Workload": "simfl.components.workloads.base",
-    "compare": "simfl.runs.compare",
-    "load": "simfl.runs.find",
+    "compare": "simfl.runs.results.compare",
+    "load": "simfl.runs.results.find",
     "resume": "simfl.runs.run",
     "run": "simfl.report.notebook",
     "run_flower": "simfl.runs.flower",

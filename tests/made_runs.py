@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.core.rows import ClientRow, RoundRow, header
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 
 def made_run(

@@ -9,8 +9,8 @@ from analysis.markdown import anchors, links
 from analysis.site import write_pages
 from simfl.core import rows
 from simfl.core.rows import ClientRow, RoundRow, header
-from simfl.runs.columns import texts as column_texts
-from simfl.runs.summary import MEANINGS
+from simfl.runs.folder.columns import texts as column_texts
+from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.catalogue import DEVICES
 from simfl.scenario.describe import overview
 from simfl.scenario.kinds import KINDS

@@ -16,7 +16,7 @@ def check_command(
     Nothing is run and no code is imported: only the folder is read.
     """
     from simfl.runs.check import check
-    from simfl.runs.find import find_runs
+    from simfl.runs.results.find import find_runs
 
     runs, broken = find_runs(folders), dict[str, None]()
     for run in runs:

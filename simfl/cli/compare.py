@@ -42,8 +42,8 @@ def compare_command(
     from simfl.core.units import parse_share
     from simfl.errors import InputError, nearest
     from simfl.report.comparison_forms import render
-    from simfl.runs.compare import compare
-    from simfl.runs.find import find_runs
+    from simfl.runs.results.compare import compare
+    from simfl.runs.results.find import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

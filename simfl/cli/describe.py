@@ -36,7 +36,7 @@ def describe(
 
     from simfl.cli.list_ import list_
     from simfl.errors import NameNotFound
-    from simfl.runs import columns
+    from simfl.runs.folder import columns
     from simfl.scenario.describe import Description, is_kind
     from simfl.scenario.describe_key import KeyDescription, also, described
 

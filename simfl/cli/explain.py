@@ -30,8 +30,8 @@ def explain_command(
 
     from simfl.report.explanation import as_text
     from simfl.runs.explain import explain
-    from simfl.runs.find import load
     from simfl.runs.options import Options
+    from simfl.runs.results.find import load
 
     progress = shared.progress(as_json, "--no-what-if leaves out what takes long", passing=True)
     with shared.importing(allow_code), progress as board:

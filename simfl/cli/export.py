@@ -25,8 +25,8 @@ def export_command(
 ) -> None:
     """Write rounds and participations of many runs as two tables."""
     from simfl.errors import InputError, nearest
-    from simfl.runs.export import export
-    from simfl.runs.find import find_runs
+    from simfl.runs.results.export import export
+    from simfl.runs.results.find import find_runs
 
     if form not in FORMATS:
         raise InputError(f"--format: unknown format {form!r}{nearest(form, FORMATS)}")

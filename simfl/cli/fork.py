@@ -42,9 +42,9 @@ def fork_command(
     Who is at work then is called off, unless only rounds.stop is changed:
     so a run goes on that is over (--at end --set rounds.stop.rounds=200).
     """
-    from simfl.runs.find import find_runs
-    from simfl.runs.folder import resuming
+    from simfl.runs.folder.folder import resuming
     from simfl.runs.forks import fork_all
+    from simfl.runs.results.find import find_runs
     from simfl.runs.run import resume_all
 
     at_s = math.inf if at == "end" else shared.seconds("--at", at)

@@ -24,7 +24,7 @@ def partition_command(
     from simfl.components.partitions.describe import picture, skew, summary
     from simfl.errors import InputError
     from simfl.report.savefig import check_picture, save
-    from simfl.runs.eventlog import finite
+    from simfl.runs.folder.eventlog import finite
 
     if out is not None:
         check_picture(out)

@@ -51,7 +51,7 @@ def plot_command(
 
     from simfl.report.plot import WIDTHS, Band, plot
     from simfl.report.savefig import check_picture, save
-    from simfl.runs.find import find_runs
+    from simfl.runs.results.find import find_runs
 
     check_picture(out)
     width_mm = WIDTHS.get(width) or _millimetres("--width", width)

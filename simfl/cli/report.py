@@ -30,7 +30,7 @@ def report_command(
     from simfl.core.files import require_folder_of
     from simfl.errors import InputError
     from simfl.report import write_report, write_reports
-    from simfl.runs.find import find_runs
+    from simfl.runs.results.find import find_runs
 
     runs = find_runs(folders)
     if out is None:

@@ -28,7 +28,7 @@ def resume_command(
     Nothing is lost, and finished ones are left alone.
     Each goes on with the kind of device that it was begun on.
     """
-    from simfl.runs.find import find_runs, unbegun
+    from simfl.runs.results.find import find_runs, unbegun
     from simfl.runs.run import resume_all
 
     how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)

@@ -13,7 +13,7 @@ from simfl.cli.app import app
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simfl.runs.result import RunResult
+    from simfl.runs.results.result import RunResult
 
 LISTED = 20
 """Run folders that have a line each."""
@@ -116,7 +116,7 @@ def show(
 def _tell(results: "Sequence[RunResult]", top: Path, quiet: bool, as_json: bool) -> None:
     """Print what came of some runs."""
     from simfl.report.comparison_forms import render
-    from simfl.runs.compare import compare
+    from simfl.runs.results.compare import compare
 
     if as_json:
         import json

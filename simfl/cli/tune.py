@@ -10,7 +10,7 @@ from simfl.cli import _options as shared
 from simfl.cli.app import app
 
 if TYPE_CHECKING:
-    from simfl.runs.trials import Tuning
+    from simfl.runs.results.trials import Tuning
     from simfl.scenario import Document
 
 
@@ -157,7 +157,7 @@ def _print_json(tuning: "Tuning") -> None:
     import json
     from dataclasses import asdict
 
-    from simfl.runs.eventlog import finite
+    from simfl.runs.folder.eventlog import finite
 
     rows = [{**asdict(trial), "value": tuning.value(trial)} for trial in tuning.trials]
     for row in rows:

@@ -23,7 +23,7 @@ def verify_command(
     Exit code 0 if events and model are the same, else 1.
     """
     from simfl.errors import RunError
-    from simfl.runs.result import RunResult
+    from simfl.runs.results.result import RunResult
     from simfl.runs.verify import verify
 
     how = shared.options(executor, workers, data_dir, ray_address)

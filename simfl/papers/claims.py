@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from simfl.papers.measures import Record
-from simfl.runs.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
+from simfl.runs.results.statistics import Figure, Ratio, Times, paired_difference, paired_ratio
 
 _TERM = re.compile(r"(?:(?P<times>[\d.]+) \* )?(?P<row>[^\s,*<]+)(?: (?P<plus>[+-] [\d.]+))?")
 

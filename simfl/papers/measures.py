@@ -13,7 +13,7 @@ import numpy as np
 
 from simfl.core.files import write_output
 from simfl.errors import InputError
-from simfl.runs.compare import (
+from simfl.runs.results.compare import (
     ACCURACY,
     BYTES,
     ENERGY,
@@ -24,8 +24,8 @@ from simfl.runs.compare import (
     Metric,
     Unit,
 )
-from simfl.runs.grouping import by_variant
-from simfl.runs.result import RunResult
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.result import RunResult
 
 GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))
 BEST = Metric("best_accuracy", "share", lambda run: run.best_accuracy)

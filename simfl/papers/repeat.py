@@ -6,11 +6,11 @@ from pathlib import Path
 
 from simfl.papers.item import Item
 from simfl.papers.measures import Record, records
-from simfl.runs.find import run_folders
 from simfl.runs.job import jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.find import run_folders
+from simfl.runs.results.result import RunResult
 from simfl.runs.run import run_jobs
 from simfl.scenario.experiment import parse_seeds
 

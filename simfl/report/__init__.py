@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simfl.runs.result import RunResult
+    from simfl.runs.results.result import RunResult
 
 __all__ = ["write_report", "write_reports"]
 
@@ -46,7 +46,7 @@ def write_reports(results: "Sequence[RunResult]", top: Path) -> Path:
     """
     from simfl.report.page import write_page
     from simfl.report.timeline import write_trace
-    from simfl.runs.folder import REPORT
+    from simfl.runs.folder.folder import REPORT
 
     runs = _read(results)
     for run in runs:

@@ -7,7 +7,7 @@ import numpy as np
 from simfl.core.rows import COUNTED
 from simfl.report import formats
 from simfl.report.charts.base import Groups
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 
 def diverged(groups: Groups) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
-from simfl.runs.compare import NORMALISED, TERMINAL, Cell, Column, Comparison, target_text
-from simfl.runs.measures import TERMINAL_ROUNDS
-from simfl.runs.statistics import Figure, Interval, Ratio
+from simfl.runs.folder.measures import TERMINAL_ROUNDS
+from simfl.runs.results.compare import NORMALISED, TERMINAL, Cell, Column, Comparison, target_text
+from simfl.runs.results.statistics import Figure, Interval, Ratio
 
 TEXT: Mapping[str, Callable[[float], str]] = {
     "share": lambda value: formats.percent(value, 2),

@@ -11,10 +11,10 @@ from typing import Any
 from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
-from simfl.runs.compare import Cell, Column, Comparison
-from simfl.runs.eventlog import finite
-from simfl.runs.several import untrained
-from simfl.runs.statistics import Ratio
+from simfl.runs.folder.eventlog import finite
+from simfl.runs.results.compare import Cell, Column, Comparison
+from simfl.runs.results.several import untrained
+from simfl.runs.results.statistics import Ratio
 
 
 def render(comparison: Comparison, form: str) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 
 @dataclass(frozen=True, eq=False)

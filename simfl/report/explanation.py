@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from simfl.report import formats
 from simfl.report.width import text_width
 from simfl.runs.explain import Explanation
-from simfl.runs.folder import CLIENTS
-from simfl.runs.participations import Participation
+from simfl.runs.folder.folder import CLIENTS
+from simfl.runs.results.participations import Participation
 
 LEAST = 16
 """Columns of a last cell, however narrow the text is."""

@@ -10,7 +10,7 @@ from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import NAMES, cell_text
 from simfl.report.tables import Cell, Table, in_two, magnitude
-from simfl.runs.compare import (
+from simfl.runs.results.compare import (
     ACCURACY,
     BYTES,
     ENERGY,
@@ -20,8 +20,8 @@ from simfl.runs.compare import (
     compare,
     target_text,
 )
-from simfl.runs.result import RunResult
-from simfl.runs.several import have_accuracy
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import have_accuracy
 from simfl.scenario.place import as_written
 
 

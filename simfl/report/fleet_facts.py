@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Floats, Ids
-from simfl.runs.eventlog import finite
+from simfl.runs.folder.eventlog import finite
 
 
 @dataclass(frozen=True)

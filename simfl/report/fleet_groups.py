@@ -4,7 +4,7 @@ import numpy as np
 
 from simfl.report import formats
 from simfl.report.tables import Cell, Table
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 LATE = 0.95
 """The quantile of times that is told beside the median."""

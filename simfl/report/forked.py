@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simfl.report import formats
-from simfl.runs.grouping import only_longer
-from simfl.runs.result import RunResult
+from simfl.runs.results.grouping import only_longer
+from simfl.runs.results.result import RunResult
 
 LINES = 4
 """Forks that are told each by itself."""

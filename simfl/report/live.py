@@ -9,11 +9,11 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.page import asset, page, render
-from simfl.runs.find import load, study_order
-from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SCENARIO, SUMMARY
-from simfl.runs.growing_file import PACKED
-from simfl.runs.lock import is_locked
-from simfl.runs.result import RunResult
+from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SCENARIO, SUMMARY
+from simfl.runs.folder.growing_file import PACKED
+from simfl.runs.folder.lock import is_locked
+from simfl.runs.results.find import load, study_order
+from simfl.runs.results.result import RunResult
 
 READ = (SCENARIO, PROVENANCE, SUMMARY, ROUNDS, CLIENTS, EVENTS, EVENTS + PACKED)
 """The files of a run that a page is made of."""

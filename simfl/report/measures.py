@@ -9,7 +9,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS, Unit
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 Kind = Literal["share", "count", "number"]
 GRID = 160

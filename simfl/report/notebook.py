@@ -12,11 +12,11 @@ from simfl.report.comparison import sections
 from simfl.report.comparison_forms import numbers
 from simfl.report.plot import Band, plot
 from simfl.report.progress import display, is_watched
-from simfl.runs.compare import compare
 from simfl.runs.job import Job, jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.compare import compare
+from simfl.runs.results.result import RunResult
 from simfl.runs.run import run_jobs
 from simfl.scenario import Document, Scenario
 from simfl.sim.timeline import Listener

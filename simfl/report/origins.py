@@ -8,8 +8,8 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.tables import Cell, Table
-from simfl.runs.grouping import contents_of
-from simfl.runs.result import RunResult
+from simfl.runs.results.grouping import contents_of
+from simfl.runs.results.result import RunResult
 from simfl.scenario.place import flat
 
 SCENARIOS = 12

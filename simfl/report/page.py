@@ -27,10 +27,10 @@ from simfl.report.origins import origins
 from simfl.report.results import results
 from simfl.report.tables import Cell, Table, mean_cell
 from simfl.report.words import headline
-from simfl.runs.compare import target_text
-from simfl.runs.grouping import by_variant
-from simfl.runs.result import RunResult
-from simfl.runs.several import all_metrics, all_targets
+from simfl.runs.results.compare import target_text
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import all_metrics, all_targets
 
 if TYPE_CHECKING:
     from jinja2 import Environment

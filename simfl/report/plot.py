@@ -23,10 +23,10 @@ from simfl.report.measures import (
     of_metric,
     on_grid,
 )
-from simfl.runs.grouping import by_variant
-from simfl.runs.result import RunResult
-from simfl.runs.several import all_metrics
-from simfl.runs.statistics import ANY, Range, mean_interval
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import all_metrics
+from simfl.runs.results.statistics import ANY, Range, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

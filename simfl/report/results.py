@@ -7,7 +7,7 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs, colour
 from simfl.report.comparison import cell_text, legend, name_of
 from simfl.report.tables import Cell, Table, in_two
-from simfl.runs.compare import (
+from simfl.runs.results.compare import (
     ACCURACY,
     BYTES,
     ENERGY,
@@ -21,7 +21,7 @@ from simfl.runs.compare import (
     compare,
     target_text,
 )
-from simfl.runs.several import have_accuracy
+from simfl.runs.results.several import have_accuracy
 
 FITTING = 9
 """Columns that fit a page's width beside each other."""

@@ -17,10 +17,10 @@ from simfl.core.files import write_output
 from simfl.core.rows import COUNTED, MOVED
 from simfl.errors import InputError, RunError
 from simfl.report.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
-from simfl.runs.compare import target_text
-from simfl.runs.eventlog import decode
-from simfl.runs.folder import TRACE, event_lines
-from simfl.runs.result import RunResult
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import TRACE, event_lines
+from simfl.runs.results.compare import target_text
+from simfl.runs.results.result import RunResult
 
 SLICES = 100_000
 """So many slices load in a moment; a longer run's timeline ends with the round that exceeds it."""

@@ -17,7 +17,7 @@ from simfl.report.comparison import TEXT
 from simfl.report.page import asset, render
 from simfl.report.svg import Plot
 from simfl.report.tables import Cell, Table, leading_number, magnitude
-from simfl.runs.trials import METRICS, Trial, Tuning
+from simfl.runs.results.trials import METRICS, Trial, Tuning
 from simfl.scenario.place import as_written
 from simfl.scenario.tune import Range
 

@@ -10,10 +10,10 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import interval_text
 from simfl.report.measures import DURATION
-from simfl.runs.compare import BYTES, ROUNDS, TIME, figure, target_text, times
-from simfl.runs.result import RunResult
-from simfl.runs.several import all_targets, have_accuracy
-from simfl.runs.statistics import Figure, Ratio, Times, paired_ratio
+from simfl.runs.results.compare import BYTES, ROUNDS, TIME, figure, target_text, times
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import all_targets, have_accuracy
+from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
 
 FEW = 4
 """Variants that a sentence names; the table below it has all."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simfl.errors import RunError
-from simfl.runs.folder import require_run
+from simfl.runs.folder.folder import require_run
+from simfl.runs.folder.records import Records
 from simfl.runs.laws import LAWS, Law
-from simfl.runs.records import Records
 
 READABLE = "readable"
 """The law that the others rest on: every file says something."""

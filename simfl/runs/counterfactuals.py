@@ -23,7 +23,7 @@ from simfl.runs.job import jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.runs.run import run_jobs
 from simfl.scenario import Document
 from simfl.scenario.place import as_written

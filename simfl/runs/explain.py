@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from simfl.errors import InputError
-from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.counterfactuals import CHEAP, Counterfactual, WhatIf, counterfactuals
-from simfl.runs.eventlog import finite
+from simfl.runs.folder.eventlog import finite
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
-from simfl.runs.participations import Participation, participations_of
-from simfl.runs.result import RunResult
+from simfl.runs.results.anatomy import NOBODY, PHASES, Anatomy
+from simfl.runs.results.participations import Participation, participations_of
+from simfl.runs.results.result import RunResult
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from simfl.core.types import Ids
 from simfl.errors import InputError
 from simfl.runs.job import jobs
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.runs.reuse import refuse_foreign, refuse_run
 from simfl.runs.run import run_one
 from simfl.scenario import Document, Scenario

@@ -18,10 +18,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from simfl.errors import InputError
-from simfl.runs import checkpoint
-from simfl.runs.eventlog import decode
-from simfl.runs.files import RunFiles
-from simfl.runs.folder import (
+from simfl.runs.folder import checkpoint
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.files import RunFiles
+from simfl.runs.folder.folder import (
     EVENTS,
     SCENARIO,
     event_lines,
@@ -30,11 +30,11 @@ from simfl.runs.folder import (
     require_run,
     resuming,
 )
+from simfl.runs.folder.lock import locked
+from simfl.runs.folder.stages import stages
 from simfl.runs.fork_rules import refuse_another_past
 from simfl.runs.inputs import contents
-from simfl.runs.lock import locked
 from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
-from simfl.runs.stages import stages
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.part import FolderName

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simfl.runs.folder import usual_place
+from simfl.runs.folder.folder import usual_place
 from simfl.scenario import Document, Scenario, expand
 
 

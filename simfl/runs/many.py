@@ -10,7 +10,7 @@ from simfl.core.processes import can_travel
 from simfl.core.seeds import Seeds
 from simfl.errors import RunError, SimflError
 from simfl.runs.estimate import Estimate, estimate
-from simfl.runs.folder import resuming
+from simfl.runs.folder.folder import resuming
 from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.runs.pool import Call, Died, call_all

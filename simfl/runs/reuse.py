@@ -10,7 +10,7 @@ from typing import Any
 from simfl.coordinators.base import DIAGNOSTICS, MODEL
 from simfl.core.files import failure, write_output
 from simfl.errors import InputError
-from simfl.runs.folder import (
+from simfl.runs.folder.folder import (
     CHECKPOINT,
     CLIENTS,
     EVENTS,
@@ -28,10 +28,10 @@ from simfl.runs.folder import (
     resuming,
     write_json,
 )
-from simfl.runs.growing_file import PACKED
+from simfl.runs.folder.growing_file import PACKED
+from simfl.runs.folder.lock import LOCK, locked
 from simfl.runs.inputs import changed
 from simfl.runs.job import Job
-from simfl.runs.lock import LOCK, locked
 from simfl.scenario.place import flat
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.yaml import read_yaml

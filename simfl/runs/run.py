@@ -11,7 +11,7 @@ from typing import Any
 from simfl.build.builder import Builder
 from simfl.core.blame import told_of_owner
 from simfl.errors import ComponentError, InputError, SimflError
-from simfl.runs.folder import (
+from simfl.runs.folder.folder import (
     PROVENANCE,
     SCENARIO,
     is_finished,
@@ -21,18 +21,18 @@ from simfl.runs.folder import (
     require_run,
     write_json,
 )
+from simfl.runs.folder.lock import locked, refuse_locked
+from simfl.runs.folder.stages import stages
 from simfl.runs.inputs import changed, contents
 from simfl.runs.job import Job
-from simfl.runs.lock import locked, refuse_locked
 from simfl.runs.many import Watch, do_all
 from simfl.runs.options import Options
 from simfl.runs.pool import Call
 from simfl.runs.progress import Progress, Tell, reporting
 from simfl.runs.provenance import provenance
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.runs.reuse import keeps, prepare, refuse_foreign
 from simfl.runs.simulate import simulate
-from simfl.runs.stages import stages
 from simfl.runs.tracking import tracking
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse

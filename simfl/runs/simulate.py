@@ -14,9 +14,9 @@ from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.core.files import write_output
 from simfl.errors import RunError
-from simfl.runs import checkpoint as checkpoints
-from simfl.runs.eventlog import decode
-from simfl.runs.folder import (
+from simfl.runs.folder import checkpoint as checkpoints
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import (
     PROVENANCE,
     SUMMARY,
     event_lines,
@@ -24,11 +24,11 @@ from simfl.runs.folder import (
     resuming,
     write_json,
 )
+from simfl.runs.folder.recorder import Recorder
+from simfl.runs.folder.stages import rule_changes
+from simfl.runs.folder.summary import Summary
 from simfl.runs.progress import Reporter
-from simfl.runs.recorder import Recorder
-from simfl.runs.result import RunResult
-from simfl.runs.stages import rule_changes
-from simfl.runs.summary import Summary
+from simfl.runs.results.result import RunResult
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import main
 from simfl.sim.server.server import Server

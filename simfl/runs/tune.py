@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 from simfl.core.extras import extra
 from simfl.core.files import write_output
 from simfl.errors import InputError, ScenarioError
-from simfl.runs.compare import ACCURACY
+from simfl.runs.folder.lock import locked
 from simfl.runs.job import Job, jobs
-from simfl.runs.lock import locked
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.compare import ACCURACY
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.runs.run import run_jobs
-from simfl.runs.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.scenario import read

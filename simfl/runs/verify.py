@@ -11,8 +11,8 @@ from typing import Any
 
 from simfl.coordinators.base import MODEL
 from simfl.errors import InputError, RunError
-from simfl.runs.eventlog import decode
-from simfl.runs.folder import (
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import (
     CLIENTS,
     PROVENANCE,
     ROUNDS,
@@ -22,7 +22,7 @@ from simfl.runs.folder import (
     read_provenance,
     require_run,
 )
-from simfl.runs.growing_file import lines_of
+from simfl.runs.folder.growing_file import lines_of
 from simfl.runs.options import Options
 from simfl.runs.run import resume
 

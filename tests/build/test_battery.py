@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from simfl import run
 from simfl.errors import ScenarioError
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.scenario import Document, Scenario
 from simfl.sim.battery import Batteries
 from simfl.testing.virtual import make_fleet

@@ -8,8 +8,8 @@ import pytest
 
 from simfl import run
 from simfl.report.comparison_forms import render
-from simfl.runs.compare import compare
-from simfl.runs.statistics import Figure
+from simfl.runs.results.compare import compare
+from simfl.runs.results.statistics import Figure
 from simfl.scenario import Scenario
 from tests.tiny import TINY
 

@@ -14,7 +14,7 @@ from simfl.components.optimizers.adam import Adam
 from simfl.components.optimizers.base import Optimizer
 from simfl.components.optimizers.sgd import Sgd
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from simfl.training.flat import Layout
 from simfl.training.memory import saved_bytes, training_bytes

@@ -13,7 +13,7 @@ from simfl.cli import main
 from simfl.cli.errors import guarded
 from simfl.core.rows import RoundRow, header
 from simfl.errors import InputError, RunError, SimflError
-from simfl.runs.summary import MEANINGS
+from simfl.runs.folder.summary import MEANINGS
 from simfl.scenario.catalogue import catalogue
 from simfl.scenario.kinds import KINDS, registry
 

@@ -193,7 +193,7 @@ class TestSweeps:
     SWEEP = "sweep: {rounds.clients: [4, 6], training.epochs: [1, 2]}\n"
 
     def test_folders_and_factors(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        from simfl.runs.find import load
+        from simfl.runs.results.find import load
 
         file.write_text(SCENARIO + self.SWEEP)
         run(file, "-q", "--out", "o", "--variant", "clients=6_epochs=1", "--seeds", "0-1")

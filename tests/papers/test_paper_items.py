@@ -15,9 +15,9 @@ from simfl.papers.claims import Claim, median, paired
 from simfl.papers.item import Item, items, papers
 from simfl.papers.measures import Measure, Record, read, records, write
 from simfl.papers.repeat import collect
-from simfl.runs.find import find_runs
-from simfl.runs.result import RunResult
-from simfl.runs.statistics import Figure, Ratio
+from simfl.runs.results.find import find_runs
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.statistics import Figure, Ratio
 from tests.made_runs import made_run, reaches
 from tests.reliability.disks import Disk, full
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from simfl import Options, Scenario
 from simfl.cli.errors import guarded
-from simfl.runs.checkpoint import FILE
-from simfl.runs.folder import is_finished, is_run
+from simfl.runs.folder.checkpoint import FILE
+from simfl.runs.folder.folder import is_finished, is_run
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one
 from tests.reliability.disks import die_writing

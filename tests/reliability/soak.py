@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from simfl import Options, Scenario
 from simfl.runs.check import check
+from simfl.runs.folder.lock import LOCK
 from simfl.runs.job import Job
-from simfl.runs.lock import LOCK
 from simfl.runs.run import resume, run_one
 
 SOAKS = "SIMFL_SOAK" in os.environ

@@ -13,7 +13,7 @@ from _pytest.mark import ParameterSet
 
 from simfl import Scenario, resume
 from simfl.cli import main
-from simfl.runs.folder import is_finished, is_run
+from simfl.runs.folder.folder import is_finished, is_run
 from tests.reliability.disks import WRITING, Disk, full
 from tests.reliability.soak import SOAKS, broken, ended
 from tests.tiny import PILOT, TINY

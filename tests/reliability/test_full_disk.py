@@ -6,8 +6,8 @@ import pytest
 
 from simfl import Options, Scenario
 from simfl.cli import main
-from simfl.runs import checkpoint
-from simfl.runs.folder import is_run
+from simfl.runs.folder import checkpoint
+from simfl.runs.folder.folder import is_run
 from simfl.runs.job import Job
 from simfl.runs.run import run_one
 from tests.reliability.disks import Disk

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from simfl.runs.folder import is_run
+from simfl.runs.folder.folder import is_run
 from tests.reliability.kills import SCENARIOS, blows, go_on, killed, lasting
 from tests.reliability.soak import broken, cases, ended
 

@@ -6,7 +6,7 @@ import pytest
 
 from simfl import run
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 
 SCENARIO = {

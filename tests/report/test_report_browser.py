@@ -18,8 +18,8 @@ import pytest
 
 from simfl.report import write_report
 from simfl.report.live import LiveRuns
-from simfl.runs.find import find_runs
-from simfl.runs.result import RunResult
+from simfl.runs.results.find import find_runs
+from simfl.runs.results.result import RunResult
 from tests.made_runs import made_run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -9,7 +9,7 @@ from simfl.report import write_report
 from simfl.report.devices import Devices
 from simfl.report.fleet_groups import by_group
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from tests.tiny import TINY
 

@@ -10,10 +10,10 @@ from simfl import run
 from simfl.report import write_report
 from simfl.report.factors import factors
 from simfl.report.tables import magnitude
-from simfl.runs.find import find_runs
-from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.find import find_runs
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
 

@@ -15,9 +15,9 @@ from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.notes import notes
-from simfl.runs.anatomy import PHASES, Anatomy
-from simfl.runs.grouping import by_variant
-from simfl.runs.result import RunResult
+from simfl.runs.results.anatomy import PHASES, Anatomy
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.result import RunResult
 from tests.made_runs import made_run
 
 STUDY_BYTES = 8_000_000

@@ -23,11 +23,11 @@ from simfl.report.plot import COLOURS
 from simfl.report.results import results
 from simfl.report.svg import Plot
 from simfl.report.words import Standing
-from simfl.runs.compare import compare
-from simfl.runs.find import find_runs
-from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
-from simfl.runs.statistics import Figure, Times, paired_ratio
+from simfl.runs.results.compare import compare
+from simfl.runs.results.find import find_runs
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.statistics import Figure, Times, paired_ratio
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
 from tests.tiny import TINY

@@ -12,8 +12,8 @@ from simfl.cli import main
 from simfl.cli import plot as offered
 from simfl.errors import InputError
 from simfl.report.plot import BANDS, STYLES, XS, YS, Band, plot
-from simfl.runs.result import RunResult
-from simfl.runs.statistics import mean_interval
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.statistics import mean_interval
 from tests.made_runs import made_run
 
 CURVES = {0: [0.2, 0.4, 0.8], 1: [0.2, 0.6, 0.8], 2: [0.5, 0.5, 0.2]}

@@ -10,7 +10,7 @@ import pytest
 
 from simfl.core.rows import MOVED
 from simfl.report.timeline import SERVER, trace
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 COUNTERS = ("accuracy", "bytes moved")
 

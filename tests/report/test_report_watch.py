@@ -18,7 +18,7 @@ import pytest
 from simfl.cli import main
 from simfl.report.live import LiveRuns
 from simfl.report.serve import HEADERS, server
-from simfl.runs.lock import is_locked, locked
+from simfl.runs.folder.lock import is_locked, locked
 from tests.made_runs import made_run
 
 EVIL = "<img src=x onerror=alert(1)>"

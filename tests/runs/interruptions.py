@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from simfl import Options, Scenario
-from simfl.runs.folder import CHECKPOINT, CLIENTS, EVENTS, ROUNDS
+from simfl.runs.folder.folder import CHECKPOINT, CLIENTS, EVENTS, ROUNDS
+from simfl.runs.folder.lock import LOCK
 from simfl.runs.job import Job
-from simfl.runs.lock import LOCK
 from simfl.runs.run import resume, run_one
 
 GROWING = (EVENTS, ROUNDS, CLIENTS)

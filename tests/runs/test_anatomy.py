@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from simfl import run
 from simfl.errors import InputError
 from simfl.report.charts.anatomy import anatomy
-from simfl.runs.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.options import Options
-from simfl.runs.result import RunResult
+from simfl.runs.results.anatomy import NOBODY, PHASES, Anatomy
+from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from simfl.testing.scenarios import scenarios
 from tests.made_runs import made_run

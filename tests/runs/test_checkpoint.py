@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simfl.errors import RunError
-from simfl.runs.checkpoint import FILE, load, run_name, save
-from simfl.runs.folder import CHECKPOINT, PROVENANCE, SCENARIO
+from simfl.runs.folder.checkpoint import FILE, load, run_name, save
+from simfl.runs.folder.folder import CHECKPOINT, PROVENANCE, SCENARIO
 from simfl.testing.contract import same
 
 

@@ -18,10 +18,10 @@ from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
 from simfl.report.width import PIPED
 from simfl.report.words import headline
-from simfl.runs.compare import Cell, Comparison, compare
-from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
-from simfl.runs.statistics import Figure, Ratio
+from simfl.runs.results.compare import Cell, Comparison, compare
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.statistics import Figure, Ratio
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
 from tests.tiny import TINY
@@ -36,7 +36,7 @@ def three(tmp_path: Path) -> Comparison:
 
 
 def _runs(top: Path):
-    from simfl.runs.find import find_runs
+    from simfl.runs.results.find import find_runs
 
     return find_runs([top])
 

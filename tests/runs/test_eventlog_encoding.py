@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simfl.core.rows import ClientRow, RoundRow
-from simfl.runs.eventlog import decode, encode, encode_row
+from simfl.runs.folder.eventlog import decode, encode, encode_row
 
 CLIENT = ClientRow(
     1, 2, 'a "low-end" é', 0.1, None, 1e22, 5e-324, "late", 3, 4, 0, 0, 10**12, 2, 1.5

@@ -17,7 +17,7 @@ from simfl.runs.job import Job
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from tests.made_runs import made_run
 from tests.tiny import TINY

@@ -13,9 +13,9 @@ from simfl import Options, Scenario, run
 from simfl.cli import main
 from simfl.core.work import OrderBatch, WorkResult
 from simfl.errors import InputError, RunError
-from simfl.runs import checkpoint
 from simfl.runs.check import check
-from simfl.runs.folder import read_json
+from simfl.runs.folder import checkpoint
+from simfl.runs.folder.folder import read_json
 from simfl.runs.forks import fork
 from simfl.runs.job import Job
 from simfl.runs.run import resume, run_one

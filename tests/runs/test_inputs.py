@@ -11,11 +11,11 @@ import pytest
 from simfl import Scenario, load, run
 from simfl.errors import InputError
 from simfl.report import write_report
-from simfl.runs.find import find_runs
-from simfl.runs.folder import PROVENANCE, SUMMARY
+from simfl.runs.folder.folder import PROVENANCE, SUMMARY
 from simfl.runs.forks import fork
-from simfl.runs.grouping import by_variant
 from simfl.runs.options import Options
+from simfl.runs.results.find import find_runs
+from simfl.runs.results.grouping import by_variant
 from simfl.runs.run import resume
 from tests.tiny import TINY
 

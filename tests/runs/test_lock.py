@@ -9,15 +9,15 @@ import pytest
 
 from simfl import Options, Scenario, run
 from simfl.errors import InputError
+from simfl.runs.folder.lock import LOCK, locked
 from simfl.runs.job import jobs
-from simfl.runs.lock import LOCK, locked
 from simfl.runs.run import resume, run_one
 from tests.tiny import TINY
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from simfl.runs.lock import locked
+from simfl.runs.folder.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

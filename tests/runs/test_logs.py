@@ -15,8 +15,8 @@ from simfl.report.notes import notes
 from simfl.report.page import page
 from simfl.report.timeline import trace
 from simfl.runs.check import check
-from simfl.runs.folder import event_lines
-from simfl.runs.growing_file import GrowingFile, lines_of
+from simfl.runs.folder.folder import event_lines
+from simfl.runs.folder.growing_file import GrowingFile, lines_of
 from simfl.runs.run import resume
 from simfl.runs.verify import Difference, verify
 from tests.tiny import TINY

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.runs.measures import RoundTimes, gini, normalised_times, terminal_accuracy
+from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, terminal_accuracy
 
 
 def test_terminal_accuracy_is_the_mean_of_the_last_fifty_rounds() -> None:

@@ -13,9 +13,9 @@ from simfl.report import write_report
 from simfl.report.comparison_forms import render
 from simfl.report.plot import plot
 from simfl.runs.check import check
-from simfl.runs.eventlog import decode
-from simfl.runs.folder import event_lines
-from simfl.runs.summary import Summary
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import event_lines
+from simfl.runs.folder.summary import Summary
 from simfl.runs.verify import verify
 from tests.tiny import RunTiny
 

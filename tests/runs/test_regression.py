@@ -8,7 +8,7 @@ import pytest
 from simfl import Scenario, compare
 from simfl.errors import InputError, ScenarioError
 from simfl.report.comparison_forms import render
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 from tests.tiny import TINY, RunTiny
 
 REGRESSION = {

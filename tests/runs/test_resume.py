@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from simfl import Options
-from simfl.runs.checkpoint import FILE
-from simfl.runs.folder import CHECKPOINT
+from simfl.runs.folder.checkpoint import FILE
+from simfl.runs.folder.folder import CHECKPOINT
 from simfl.runs.forks import fork
 from simfl.runs.job import jobs
 from simfl.runs.run import resume, run_one

@@ -8,8 +8,8 @@ import pytest
 
 from simfl import Options
 from simfl.errors import RunError
-from simfl.runs.checkpoint import FILE, PREVIOUS, load, save
-from simfl.runs.folder import CHECKPOINT
+from simfl.runs.folder.checkpoint import FILE, PREVIOUS, load, save
+from simfl.runs.folder.folder import CHECKPOINT
 from simfl.runs.job import jobs
 from simfl.runs.run import resume, run_one
 from tests.runs.resuming import EAGER, Stopped, contents, scenario, stop_after

@@ -61,7 +61,7 @@ def test_no_room_for_a_checkpoint_is_a_clear_error(
         raise RunError(f"can't write {path}: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("simfl.runs.checkpoint.write_output", full)
+        patch.setattr("simfl.runs.folder.checkpoint.write_output", full)
         with pytest.raises(RunError, match=r"state\.pt: No space left.*\n.*`simfl resume "):
             run_one(job, EAGER)
     assert resume(job.folder).summary["rounds"] == 4

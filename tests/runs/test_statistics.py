@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from simfl.runs.compare import ACCURACY, TIME
-from simfl.runs.statistics import (
+from simfl.runs.results.compare import ACCURACY, TIME
+from simfl.runs.results.statistics import (
     FEW,
     Figure,
     Ratio,

@@ -17,9 +17,9 @@ from simfl import run
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
 from simfl.report.tuning import answer, over_limits, page
-from simfl.runs.find import find_runs
 from simfl.runs.options import Options
-from simfl.runs.trials import Tuning
+from simfl.runs.results.find import find_runs
+from simfl.runs.results.trials import Tuning
 from simfl.runs.tune import TRIALS, tune
 from simfl.scenario import Document, Scenario
 from simfl.scenario.tune import Range, parse_objective

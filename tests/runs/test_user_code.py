@@ -12,7 +12,7 @@ from simfl import Options, Scenario, load, run
 from simfl.cli import main
 from simfl.errors import ComponentError, InputError, RunError
 from simfl.runs import progress
-from simfl.runs.folder import is_run
+from simfl.runs.folder.folder import is_run
 from simfl.runs.job import Job
 from simfl.runs.progress import Progress
 from simfl.runs.run import resume, run_one

@@ -9,8 +9,8 @@ from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
 from simfl.report.charts.base import Drawing, Groups, all_runs, bars, mean
 from simfl.report.svg import Plot
-from simfl.runs.anatomy import NANOSECONDS_END_S, NOBODY, PHASES, Anatomy
-from simfl.runs.result import RunResult
+from simfl.runs.results.anatomy import NANOSECONDS_END_S, NOBODY, PHASES, Anatomy
+from simfl.runs.results.result import RunResult
 
 CSS = ("p-idle", "p-probe", "p-model", "p-compute", "p-update", "p-wait")
 COLUMNS = 160

@@ -12,7 +12,7 @@ from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import Axis, Unit, linear, logarithmic
 from simfl.report.svg import LEFT, WIDTH, Plot
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 Groups = Mapping[str, Sequence[RunResult]]
 """Runs by variant."""

@@ -21,7 +21,7 @@ from simfl.report.charts.base import (
     styled_runs,
 )
 from simfl.report.svg import Plot
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 BINS = 36
 LONG = 4.0

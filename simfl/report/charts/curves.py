@@ -21,7 +21,7 @@ from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
 from simfl.report.measures import TIME, Measure, on_grid
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 POINTS = 400
 """A single run has at most about as many points: the least and the most of every stretch."""

@@ -9,7 +9,7 @@ from simfl.report import formats
 from simfl.report.axes import linear
 from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars
 from simfl.report.svg import Plot
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 
 def outcomes(groups: Groups) -> Drawing | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from simfl.runs.records import Records
+from simfl.runs.folder.records import Records
 
 PHASES = {
     "downloaded": ("download_end_s", "download_bytes"),

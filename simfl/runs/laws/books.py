@@ -7,10 +7,10 @@ from itertools import zip_longest
 from typing import Any
 
 from simfl.core.rows import COUNTED, JOULES
-from simfl.runs.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SUMMARY
+from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SUMMARY
+from simfl.runs.folder.records import Records, Row, of_kind, value_of
 from simfl.runs.laws.base import Violation, Violations
 from simfl.runs.laws.clock import duration
-from simfl.runs.records import Records, Row, of_kind, value_of
 
 ENDS_WITH_AN_EVENT = ("rounds", "accuracy", "bytes", "energy")
 """Stopping rules that are met when a round ends."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from simfl.core.units import DURATION, parse_quantity
 from simfl.errors import UnitError
-from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS
+from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS
+from simfl.runs.folder.records import Records
 from simfl.runs.laws.base import DELIVERED, ENDS, PHASES, Violation, Violations
-from simfl.runs.records import Records
 
 
 def clock(records: Records) -> Violations:

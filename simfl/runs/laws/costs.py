@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from simfl.core.rows import MOVED
 from simfl.core.units import POWER, parse_quantity
 from simfl.errors import UnitError
-from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
+from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS, SUMMARY
+from simfl.runs.folder.records import Records, Row, of_kind
 from simfl.runs.laws.base import ENDS, PHASES, Violation, Violations
-from simfl.runs.records import Records, Row, of_kind
 
 BYTES = (*MOVED, "wasted_bytes")
 

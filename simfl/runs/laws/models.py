@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from simfl.runs.folder import EVENTS, ROUNDS, SUMMARY
+from simfl.runs.folder.folder import EVENTS, ROUNDS, SUMMARY
+from simfl.runs.folder.records import Records, of_kind
 from simfl.runs.laws.base import Violation, Violations
-from simfl.runs.records import Records, of_kind
 
 
 def accuracy(records: Records) -> Violations:

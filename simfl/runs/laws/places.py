@@ -3,10 +3,10 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from simfl.runs.folder import EVENTS
+from simfl.runs.folder.folder import EVENTS
+from simfl.runs.folder.records import Records
 from simfl.runs.laws.base import Violation, Violations
-from simfl.runs.questions import answers
-from simfl.runs.records import Records
+from simfl.runs.results.questions import answers
 
 
 def one_place(records: Records) -> Violations:

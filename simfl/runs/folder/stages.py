@@ -7,7 +7,7 @@ from typing import Any
 
 from simfl.build.builder import Builder
 from simfl.coordinators.replaying import ReplayingCoordinator
-from simfl.runs.folder import SCENARIO, past_name, read_provenance
+from simfl.runs.folder.folder import SCENARIO, past_name, read_provenance
 from simfl.scenario import Scenario
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import RuleChange

@@ -9,11 +9,19 @@ from typing_extensions import override
 
 from simfl.core.units import parse_share
 from simfl.errors import InputError, NameNotFound, nearest
-from simfl.runs.grouping import by_variant
-from simfl.runs.measures import TERMINAL_ROUNDS
-from simfl.runs.result import RunResult
-from simfl.runs.several import all_metrics, all_targets, have_accuracy, untrained
-from simfl.runs.statistics import ANY, Figure, Range, Ratio, Times, paired_difference, paired_ratio
+from simfl.runs.folder.measures import TERMINAL_ROUNDS
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import all_metrics, all_targets, have_accuracy, untrained
+from simfl.runs.results.statistics import (
+    ANY,
+    Figure,
+    Range,
+    Ratio,
+    Times,
+    paired_difference,
+    paired_ratio,
+)
 
 Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
 """What a number is of: says how it is written."""

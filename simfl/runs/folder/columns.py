@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simfl.core import rows
-from simfl.runs.folder import CLIENTS, ROUNDS, SUMMARY
-from simfl.runs.summary import MEANINGS
+from simfl.runs.folder.folder import CLIENTS, ROUNDS, SUMMARY
+from simfl.runs.folder.summary import MEANINGS
 
 WIDTH = 96
 

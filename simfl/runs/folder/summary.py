@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from simfl.core.rows import MOVED, ClientRow, RoundRow
-from simfl.runs.eventlog import finite
-from simfl.runs.measures import (
+from simfl.runs.folder.eventlog import finite
+from simfl.runs.folder.measures import (
     TERMINAL_ROUNDS,
     RoundTimes,
     gini,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simfl.runs.folder import usual_place
-from simfl.runs.result import RunResult
+from simfl.runs.folder.folder import usual_place
+from simfl.runs.results.result import RunResult
 from simfl.scenario.place import as_written, flat
 
 _STEP = re.compile(r"[.\[]")

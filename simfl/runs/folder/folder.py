@@ -10,7 +10,7 @@ from typing import Any
 
 from simfl.core.files import write_output
 from simfl.errors import InputError
-from simfl.runs.growing_file import PACKED, lines_of
+from simfl.runs.folder.growing_file import PACKED, lines_of
 
 EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 
 def have_accuracy(runs: Iterable[RunResult]) -> bool:

@@ -6,8 +6,15 @@ from itertools import product
 from pathlib import Path
 
 from simfl.errors import InputError
-from simfl.runs.folder import PROVENANCE, is_run, read_json, refuse_torn, require_run, usual_place
-from simfl.runs.result import RunResult
+from simfl.runs.folder.folder import (
+    PROVENANCE,
+    is_run,
+    read_json,
+    refuse_torn,
+    require_run,
+    usual_place,
+)
+from simfl.runs.results.result import RunResult
 
 
 def load(folder: str | Path) -> RunResult:

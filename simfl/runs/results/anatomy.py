@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import DURATION, parse_quantity
 from simfl.errors import InputError
-from simfl.runs.eventlog import decode
-from simfl.runs.folder import event_lines
-from simfl.runs.questions import answers
-from simfl.runs.result import RunResult
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import event_lines
+from simfl.runs.results.questions import answers
+from simfl.runs.results.result import RunResult
 
 PHASES = ("idle", "poll", "download", "compute", "upload", "wait")
 """idle: nobody was at work for it yet; poll: the selector's questions were out; wait: for a

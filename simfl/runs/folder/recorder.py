@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from simfl.core.rows import COLUMNS, ClientRow, RoundRow
-from simfl.runs.eventlog import encode, encode_row
-from simfl.runs.files import RunFiles
-from simfl.runs.folder import CLIENTS, EVENTS, ROUNDS
-from simfl.runs.growing_file import PACKED, GrowingFile
+from simfl.runs.folder.eventlog import encode, encode_row
+from simfl.runs.folder.files import RunFiles
+from simfl.runs.folder.folder import CLIENTS, EVENTS, ROUNDS
+from simfl.runs.folder.growing_file import PACKED, GrowingFile
 
 LOGS = {
     "full": None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from simfl.core.extras import extra
 from simfl.core.files import failure, whole
-from simfl.runs.result import RunResult
+from simfl.runs.results.result import RunResult
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from simfl.core.rows import ClientRow, RoundRow
 from simfl.core.types import Flags
 from simfl.errors import InputError
-from simfl.runs.folder import (
+from simfl.runs.folder.folder import (
     CLIENTS,
     PROVENANCE,
     ROUNDS,
@@ -19,7 +19,7 @@ from simfl.runs.folder import (
     read_json,
     resuming,
 )
-from simfl.runs.tables import filled, read_table
+from simfl.runs.folder.tables import filled, read_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from simfl.core.rows import MOVED, RoundRow, header
 from simfl.core.types import Floats, Ids
 from simfl.core.units import parse_share
-from simfl.runs.files import RunFiles
-from simfl.runs.measures import RoundTimes, gini, normalised_times, terminal_accuracy
+from simfl.runs.folder.files import RunFiles
+from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, terminal_accuracy
 
 
 @dataclass(frozen=True)

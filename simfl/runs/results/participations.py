@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simfl.core.types import Ids
-from simfl.runs.eventlog import decode
-from simfl.runs.folder import event_lines
-from simfl.runs.result import RunResult
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import event_lines
+from simfl.runs.results.result import RunResult
 
 
 @dataclass(frozen=True)

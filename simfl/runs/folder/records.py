@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simfl.errors import RunError
-from simfl.runs.eventlog import decode
-from simfl.runs.folder import (
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import (
     CLIENTS,
     EVENTS,
     ROUNDS,
@@ -22,7 +22,7 @@ from simfl.runs.folder import (
     read_json,
     read_provenance,
 )
-from simfl.runs.growing_file import lines_of
+from simfl.runs.folder.growing_file import lines_of
 from simfl.scenario.yaml import read_yaml
 
 Row = Mapping[str, Any]

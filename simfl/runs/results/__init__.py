@@ -1,0 +1,1 @@
+"""What came of runs, read from their folders: tables, comparisons, statistics."""
