@@ -19,7 +19,7 @@ from simfl.report import formats
 from simfl.report.comparison import TEXT, difference_text, figure_text, interval_text, ratio_text
 from simfl.runs.results.compare import Unit
 from simfl.runs.results.statistics import Figure, Ratio
-from simfl.scenario.experiment import parse_seeds
+from simfl.scenario.parts.experiment import parse_seeds
 
 DOCS = Path(__file__).parents[1] / "docs"
 Results = Mapping[str, Sequence[Record]]

@@ -15,7 +15,7 @@ from pathlib import Path
 from simfl import run
 from simfl.report import write_reports
 from simfl.scenario import Scenario
-from simfl.scenario.experiment import parse_seeds
+from simfl.scenario.parts.experiment import parse_seeds
 
 QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
 FLAGS = (

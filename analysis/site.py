@@ -27,13 +27,13 @@ from simfl.cli.app import app, load_commands
 from simfl.core import rows
 from simfl.runs.folder.columns import texts as column_texts
 from simfl.runs.folder.summary import MEANINGS
-from simfl.scenario.catalogue import DEVICES, catalogue
-from simfl.scenario.describe import Description, Option, options
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.keys import keys
-from simfl.scenario.kinds import KINDS, registry
-from simfl.scenario.part import Part
-from simfl.scenario.references import references
+from simfl.scenario.parts.catalogue import DEVICES, catalogue
+from simfl.scenario.parts.part import Part
+from simfl.scenario.reference.describe import Description, Option, options
+from simfl.scenario.reference.kinds import KINDS, registry
+from simfl.scenario.reference.references import references
 from simfl.scenario.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]

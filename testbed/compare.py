@@ -17,7 +17,7 @@ from simfl.build.calibrate import Device, calibrated
 from simfl.build.calibrated_fleet import fleet
 from simfl.core.units import DURATION
 from simfl.errors import InputError
-from simfl.scenario.fleet import Group, constant
+from simfl.scenario.parts.fleet import Group, constant
 from simfl.sim.networks.shared import Shared
 from testbed import quotas
 from testbed.flower import federation as flower

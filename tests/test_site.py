@@ -11,9 +11,9 @@ from simfl.core import rows
 from simfl.core.rows import ClientRow, RoundRow, header
 from simfl.runs.folder.columns import texts as column_texts
 from simfl.runs.folder.summary import MEANINGS
-from simfl.scenario.catalogue import DEVICES
-from simfl.scenario.describe import overview
-from simfl.scenario.kinds import KINDS
+from simfl.scenario.parts.catalogue import DEVICES
+from simfl.scenario.reference.describe import overview
+from simfl.scenario.reference.kinds import KINDS
 from tests.tiny import RunTiny
 
 ROOT = Path(__file__).parents[1]

@@ -18,7 +18,7 @@ from simfl.core.types import Floats
 from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, format_quantity
 from simfl.errors import InputError
 from simfl.scenario.document import safe_name
-from simfl.scenario.part import NAME
+from simfl.scenario.parts.part import NAME
 
 MANY = 8
 """So many devices of a group are taken for a sample of a distribution; fewer stand for themselves.

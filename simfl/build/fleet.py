@@ -15,11 +15,11 @@ from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
 from simfl.errors import InputError, ScenarioError
-from simfl.scenario.battery import Spread
 from simfl.scenario.checks import placed
-from simfl.scenario.correlation import SAMPLES, Correlations, sample_ranks
 from simfl.scenario.distributions import Draw
-from simfl.scenario.fleet import Group
+from simfl.scenario.parts.battery import Spread
+from simfl.scenario.parts.correlation import SAMPLES, Correlations, sample_ranks
+from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import DeviceGroup, Fleet, Power

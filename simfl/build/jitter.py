@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from simfl.core.seeds import Seeds
-from simfl.scenario.fleet import Group, RateJitter
+from simfl.scenario.parts.fleet import Group, RateJitter
 from simfl.sim.fleet import DeviceGroup
 from simfl.sim.jitter import Jitter, JitterGroup
 

@@ -27,8 +27,8 @@ def examples() -> "dict[str, Traversable]":
 
 def kinds(incomplete: str) -> list[str]:
     """Return kinds of components."""
-    from simfl.scenario.catalogue import DEVICES
-    from simfl.scenario.kinds import KINDS
+    from simfl.scenario.parts.catalogue import DEVICES
+    from simfl.scenario.reference.kinds import KINDS
 
     return _beginning(incomplete, [*KINDS, DEVICES])
 
@@ -45,7 +45,7 @@ def describable(incomplete: str) -> list[str]:
 def members(context: typer.Context, incomplete: str) -> list[str]:
     """Return the names of the kind that was given before."""
     from simfl.errors import InputError
-    from simfl.scenario.describe import overview
+    from simfl.scenario.reference.describe import overview
 
     try:
         return _beginning(incomplete, overview(str(context.params.get("kind"))))
@@ -67,7 +67,7 @@ def shipped(incomplete: str) -> list[str]:
 
 def executors(incomplete: str) -> list[str]:
     """Return where to train."""
-    from simfl.scenario.kinds import registry
+    from simfl.scenario.reference.kinds import registry
 
     return _beginning(incomplete, registry("executors").names())
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Unit
-from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
+from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.report.width import text_width
 
 _RATES: tuple[Unit, ...] = (

@@ -132,7 +132,7 @@ def parse_seeds(text: str | None) -> list[int] | None:
     Raises:
         InputError: it lists none.
     """
-    from simfl.scenario import experiment
+    from simfl.scenario.parts import experiment
 
     with naming("--seeds"):
         return None if text is None else experiment.parse_seeds(text)

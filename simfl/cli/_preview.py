@@ -50,7 +50,7 @@ def load(
 def tell_assumptions(scenario: "Scenario") -> None:
     """Print what `scenario` leaves to defaults that decide its result, alike groups in one line."""
     from simfl.scenario.assumptions import assumptions
-    from simfl.scenario.place import dotted
+    from simfl.scenario.language.place import dotted
 
     groups: dict[str, list[int]] = {}
     for path, value in assumptions(scenario):

@@ -37,8 +37,8 @@ def describe(
     from simfl.cli.list_ import list_
     from simfl.errors import NameNotFound
     from simfl.runs.folder import columns
-    from simfl.scenario.describe import Description, is_kind
-    from simfl.scenario.describe_key import KeyDescription, also, described
+    from simfl.scenario.reference.describe import Description, is_kind
+    from simfl.scenario.reference.describe_key import KeyDescription, also, described
 
     if name is None and is_kind(kind):
         list_(kind, as_json)

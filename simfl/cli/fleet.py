@@ -21,8 +21,8 @@ def fleet_command(
     """Show a scenario's fleet: speeds, links, who is late, a round."""
     import json
 
-    from simfl.report.fleet_picture import picture
-    from simfl.report.fleet_survey import survey
+    from simfl.report.fleet.picture import picture
+    from simfl.report.fleet.survey import survey
     from simfl.report.savefig import check_picture, save
 
     if out is not None:

@@ -20,9 +20,9 @@ def list_(
     """List every component and class of devices, one line each."""
     import json
 
-    from simfl.scenario.catalogue import DEVICES
-    from simfl.scenario.describe import overview
-    from simfl.scenario.kinds import KINDS
+    from simfl.scenario.parts.catalogue import DEVICES
+    from simfl.scenario.reference.describe import overview
+    from simfl.scenario.reference.kinds import KINDS
 
     kinds = [kind] if kind is not None else [*KINDS, DEVICES]
     overviews = {listed: overview(listed) for listed in kinds}

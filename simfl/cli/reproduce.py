@@ -81,7 +81,7 @@ def _list(chosen: "Sequence[Item]", seeds: Sequence[int] | None) -> None:
     """Print a line per item: what it is, costs and needs."""
     from simfl.report import formats
     from simfl.runs.estimate import estimate
-    from simfl.scenario.experiment import parse_seeds
+    from simfl.scenario.parts.experiment import parse_seeds
 
     for item in chosen:
         wanted = seeds or parse_seeds(item.seeds)

@@ -34,6 +34,6 @@ def text() -> str:
     """Return the schema as strict JSON."""
     import json
 
-    from simfl.scenario.schema import scenario_schema
+    from simfl.scenario.reference.schema import scenario_schema
 
     return json.dumps(scenario_schema(), indent=2, ensure_ascii=False, allow_nan=False)

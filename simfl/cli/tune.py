@@ -65,7 +65,7 @@ def tune_command(
     What the scenario's `tune` section says, or these options.
     The same command goes on where it stopped; with more --trials it looks further.
     """
-    from simfl.report.tuning import write_page
+    from simfl.report.page.tuning import write_page
     from simfl.runs.tune import tune
     from simfl.scenario import Document
 
@@ -104,8 +104,8 @@ def _with_options(
 ) -> "Document":
     """Return the document with what the command line says of its `tune` section."""
     from simfl.errors import InputError
+    from simfl.scenario.language.place import Marks, Place
     from simfl.scenario.overrides import Override
-    from simfl.scenario.place import Marks, Place
 
     for key, given in (("objective", objective), ("trials", trials)):
         if given is not None:
@@ -127,8 +127,8 @@ def _with_options(
 
 def _tell_last(tuning: "Tuning") -> None:
     """Print a line about the last trial."""
-    from simfl.report.tuning import over_limits, value_text
-    from simfl.scenario.place import as_written
+    from simfl.report.page.tuning import over_limits, value_text
+    from simfl.scenario.language.place import as_written
 
     trial = tuning.trials[-1]
     chosen = ", ".join(f"{path} {as_written(v)}" for path, v in trial.parameters.items())
@@ -141,8 +141,8 @@ def _tell_last(tuning: "Tuning") -> None:
 
 def _tell(tuning: "Tuning") -> None:
     """Print what came of it, and how to have it again."""
-    from simfl.report.tuning import answer
-    from simfl.scenario.place import as_written
+    from simfl.report.page.tuning import answer
+    from simfl.scenario.language.place import as_written
 
     typer.echo(" ".join(answer(tuning)))
     if (best := tuning.best) is not None:

@@ -20,8 +20,8 @@ def watch_command(
 
     It reads only, and only this machine can reach it.  Ctrl-C ends it.
     """
-    from simfl.report.live import LiveRuns
-    from simfl.report.serve import LOOPBACK, server
+    from simfl.report.page.live import LiveRuns
+    from simfl.report.page.serve import LOOPBACK, server
 
     with server(LiveRuns(folder), port) as serving:
         address = f"http://{LOOPBACK}:{serving.server_port}/"

@@ -12,9 +12,9 @@ from simfl.papers.claims import Claim
 from simfl.papers.measures import Measure, Record
 from simfl.runs.job import Job, jobs
 from simfl.scenario import Document
-from simfl.scenario.experiment import parse_seeds
-from simfl.scenario.part import Part
-from simfl.scenario.yaml import read_yaml
+from simfl.scenario.language.yaml import read_yaml
+from simfl.scenario.parts.experiment import parse_seeds
+from simfl.scenario.parts.part import Part
 
 PAPER = "paper"
 """Stem of a paper's own file."""

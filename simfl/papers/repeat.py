@@ -12,7 +12,7 @@ from simfl.runs.options import Options
 from simfl.runs.results.find import run_folders
 from simfl.runs.results.result import RunResult
 from simfl.runs.run import run_jobs
-from simfl.scenario.experiment import parse_seeds
+from simfl.scenario.parts.experiment import parse_seeds
 
 
 def repeat(

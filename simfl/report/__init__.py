@@ -24,7 +24,7 @@ def write_report(results: "Sequence[RunResult]", path: str | Path) -> Path:
         InputError: there is no run, or a run folder is damaged.
         RunError: the page can't be written.
     """
-    from simfl.report.page import write_page
+    from simfl.report.page.page import write_page
 
     write_page(_read(results), Path(path))
     return Path(path)
@@ -44,7 +44,7 @@ def write_reports(results: "Sequence[RunResult]", top: Path) -> Path:
         InputError: there is no run, or a run folder is damaged.
         RunError: a file can't be written.
     """
-    from simfl.report.page import write_page
+    from simfl.report.page.page import write_page
     from simfl.report.timeline import write_trace
     from simfl.runs.folder.folder import REPORT
 

@@ -9,8 +9,8 @@ from scipy.special import ndtr
 
 from simfl.build.calibrate import Device
 from simfl.build.calibrated_fleet import compute_noise, distributed, lognormal
-from simfl.report.fleet_picture import COLOURS, finish
-from simfl.report.fleet_survey import PHASES
+from simfl.report.fleet.picture import COLOURS, finish
+from simfl.report.fleet.survey import PHASES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,8 +26,8 @@ from simfl.runs.progress import Progress
 from simfl.runs.results.result import RunResult
 from simfl.runs.run import run_jobs
 from simfl.scenario import Document
-from simfl.scenario.place import as_written
-from simfl.scenario.rounds import Stop
+from simfl.scenario.language.place import as_written
+from simfl.scenario.parts.rounds import Stop
 from simfl.sim.policies.base import policies
 
 CHEAP = 10_000

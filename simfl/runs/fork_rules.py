@@ -7,7 +7,7 @@ from typing import Any
 from simfl.core.rows import MOVED
 from simfl.errors import InputError
 from simfl.scenario import Scenario
-from simfl.scenario.place import flat
+from simfl.scenario.language.place import flat
 
 RULES = ("training", "rounds", "selection", "aggregation")
 """Parts of a scenario that a fork may change: what the server and its clients do.  All others say

@@ -37,7 +37,7 @@ from simfl.runs.inputs import contents
 from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
-from simfl.scenario.part import FolderName
+from simfl.scenario.parts.part import FolderName
 
 _LOG = logging.getLogger(__name__)
 

@@ -32,9 +32,9 @@ from simfl.runs.folder.growing_file import PACKED
 from simfl.runs.folder.lock import LOCK, locked
 from simfl.runs.inputs import changed
 from simfl.runs.job import Job
-from simfl.scenario.place import flat
+from simfl.scenario.language.place import flat
+from simfl.scenario.language.yaml import read_yaml
 from simfl.scenario.scenario import Scenario
-from simfl.scenario.yaml import read_yaml
 
 _RESULTS = (SUMMARY, EVENTS, EVENTS + PACKED, ROUNDS, CLIENTS, MODEL, DIAGNOSTICS, REPORT, TRACE)
 _PAST = re.compile(r"past-\d+\.yaml")

@@ -11,7 +11,7 @@ from typing import Any
 from simfl.components.trackers.base import Record, Step, TrackedRun, Tracker
 from simfl.core.rows import MOVED, RoundRow, header
 from simfl.runs.results.result import RunResult
-from simfl.scenario.place import flat
+from simfl.scenario.language.place import flat
 from simfl.sim.timeline import Listener
 
 _LOG = logging.getLogger(__name__)

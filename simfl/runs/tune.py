@@ -30,8 +30,8 @@ from simfl.runs.results.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.runs.run import run_jobs
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
+from simfl.scenario.parts.tune import Range, Tune
 from simfl.scenario.scenario import read
-from simfl.scenario.tune import Range, Tune
 from simfl.scenario.variants import try_out
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from simfl.scenario.distributions import Draw
 from simfl.scenario.document import Document
-from simfl.scenario.fleet import Group
+from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
 from simfl.scenario.variants import Run, expand
 

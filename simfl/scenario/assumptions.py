@@ -8,10 +8,10 @@ from pydantic import BaseModel
 
 from simfl.errors import InputError
 from simfl.scenario.checks import OWN_MODELS
-from simfl.scenario.correlation import SAMPLES
 from simfl.scenario.distributions import Constant
-from simfl.scenario.fleet import Group
-from simfl.scenario.place import Location, dotted
+from simfl.scenario.language.place import Location, dotted
+from simfl.scenario.parts.correlation import SAMPLES
+from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
 
 

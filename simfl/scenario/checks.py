@@ -15,10 +15,10 @@ from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.registry import Component, overrides
 from simfl.errors import InputError, ScenarioError, nearest
-from simfl.scenario.correlation import Correlations
 from simfl.scenario.document import Document
-from simfl.scenario.experiment import Experiment
-from simfl.scenario.place import Location
+from simfl.scenario.language.place import Location
+from simfl.scenario.parts.correlation import Correlations
+from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.problems import Problem, report
 
 Objection = tuple[Location, str]

@@ -10,9 +10,9 @@ from typing import Any, cast
 from simfl.core.code import is_code
 from simfl.core.files import similar_file
 from simfl.errors import ScenarioError
+from simfl.scenario.language.place import Location, Marks, Place
+from simfl.scenario.language.yaml import MOST_BYTES, read_yaml
 from simfl.scenario.overrides import Override, apply, parse_path
-from simfl.scenario.place import Location, Marks, Place
-from simfl.scenario.yaml import MOST_BYTES, read_yaml
 
 
 @dataclass(frozen=True)

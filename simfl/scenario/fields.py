@@ -10,9 +10,9 @@ from pydantic.fields import FieldInfo
 from simfl.core.code import is_code
 from simfl.core.registry import Registry
 from simfl.core.units.fields import Quantity, Share
-from simfl.scenario.experiment import Experiment
-from simfl.scenario.fleet import Group
-from simfl.scenario.place import Location
+from simfl.scenario.language.place import Location
+from simfl.scenario.parts.experiment import Experiment
+from simfl.scenario.parts.fleet import Group
 
 
 def is_part(path: Location) -> bool:

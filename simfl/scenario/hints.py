@@ -11,7 +11,7 @@ from simfl.core.registry import Registry
 from simfl.errors import listed_hint, nearest
 from simfl.scenario.fields import by_name, option_names
 from simfl.scenario.keys import Key, fits, keys, plain, takes
-from simfl.scenario.place import Location, dotted
+from simfl.scenario.language.place import Location, dotted
 
 MOST = 3
 """Paths that a hint names; a name of more places says too little."""

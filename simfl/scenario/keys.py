@@ -15,9 +15,9 @@ from pydantic.fields import FieldInfo
 from simfl.core.code import is_code
 from simfl.core.registry import Registry
 from simfl.errors import InputError
-from simfl.scenario.experiment import Experiment
 from simfl.scenario.fields import component_registry
-from simfl.scenario.part import Part
+from simfl.scenario.parts.experiment import Experiment
+from simfl.scenario.parts.part import Part
 
 Chosen = Callable[[str, Registry[Any]], list[str]]
 """The path of a component, and what there is -> the names of those whose options count."""

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from simfl.errors import ScenarioError, nearest
 from simfl.scenario.fields import by_name, is_component, is_part, takes_nothing
-from simfl.scenario.fleet import Group
-from simfl.scenario.place import Key, Location, Marks, dotted
-from simfl.scenario.yaml import read_yaml
+from simfl.scenario.language.place import Key, Location, Marks, dotted
+from simfl.scenario.language.yaml import read_yaml
+from simfl.scenario.parts.fleet import Group
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from simfl.core.registry import NESTED
 from simfl.core.units.quantity import BETWEEN, NUMBERS
 from simfl.errors import nearest
 from simfl.scenario.document import Document, within
-from simfl.scenario.experiment import Experiment
 from simfl.scenario.fields import as_written, by_name, model_within, option_names
-from simfl.scenario.fleet import Group
 from simfl.scenario.hints import Unknown, describes
-from simfl.scenario.place import Key, Location, Place, dotted
-from simfl.scenario.yaml import MOST_PROBLEMS
+from simfl.scenario.language.place import Key, Location, Place, dotted
+from simfl.scenario.language.yaml import MOST_PROBLEMS
+from simfl.scenario.parts.experiment import Experiment
+from simfl.scenario.parts.fleet import Group
 
 
 @dataclass(frozen=True)

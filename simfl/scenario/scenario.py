@@ -10,7 +10,7 @@ from simfl.core.code import beside
 from simfl.errors import ScenarioError
 from simfl.scenario.checks import objections
 from simfl.scenario.document import Document, file_names, safe_name
-from simfl.scenario.experiment import Experiment
+from simfl.scenario.parts.experiment import Experiment
 from simfl.scenario.problems import Problem, explained, report, truths_for_numbers
 
 

@@ -9,13 +9,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
-from simfl.scenario.experiment import SeedList
+from simfl.scenario.language.place import Location, dotted
 from simfl.scenario.overrides import Override
-from simfl.scenario.place import Location, dotted
+from simfl.scenario.parts.experiment import SeedList
+from simfl.scenario.parts.sweep import Point, names, points
+from simfl.scenario.parts.tune import Range, Tune
 from simfl.scenario.problems import first_message, report
 from simfl.scenario.scenario import Scenario, check, read
-from simfl.scenario.sweep import Point, names, points
-from simfl.scenario.tune import Range, Tune
 
 DEFAULT = "default"
 """What the only variant of a scenario without variants is called."""

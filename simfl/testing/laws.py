@@ -9,7 +9,7 @@ import numpy as np
 from simfl.components.availability.base import availabilities
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats
-from simfl.scenario.correlation import Correlations
+from simfl.scenario.parts.correlation import Correlations
 from simfl.sim.battery import Batteries
 from simfl.sim.fleet import Power
 from simfl.sim.networks.fair_link import FairLink

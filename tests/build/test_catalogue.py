@@ -12,8 +12,8 @@ from simfl.cli import main
 from simfl.core.units import FLOP_RATE, parse_quantity
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
-from simfl.scenario.catalogue import catalogue, device_class
-from simfl.scenario.fleet import Group
+from simfl.scenario.parts.catalogue import catalogue, device_class
+from simfl.scenario.parts.fleet import Group
 
 
 def load(**group: Any) -> Scenario:

@@ -10,7 +10,7 @@ from simfl.build.fleet import draw_fleet
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.scenario import Scenario
-from simfl.scenario.correlation import Correlations, sample_ranks
+from simfl.scenario.parts.correlation import Correlations, sample_ranks
 from simfl.sim.fleet import Fleet
 
 N = 4000

@@ -14,8 +14,8 @@ from simfl.cli.errors import guarded
 from simfl.core.rows import RoundRow, header
 from simfl.errors import InputError, RunError, SimflError
 from simfl.runs.folder.summary import MEANINGS
-from simfl.scenario.catalogue import catalogue
-from simfl.scenario.kinds import KINDS, registry
+from simfl.scenario.parts.catalogue import catalogue
+from simfl.scenario.reference.kinds import KINDS, registry
 
 RUN = "import sys; from simfl.cli import main; sys.exit(main())"
 ALL = [(kind, name) for kind in KINDS for name in registry(kind).names()]

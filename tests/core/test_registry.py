@@ -97,7 +97,7 @@ def test_a_module_with_a_mistake_is_told_of(mine: str, tmp_path: Path) -> None:
 
 
 def test_what_is_experimental_is_said_so() -> None:
-    from simfl.scenario.describe import Description, summary
+    from simfl.scenario.reference.describe import Description, summary
 
     class Steady(Component):
         """Does something."""

@@ -6,7 +6,7 @@ from simfl import Scenario, load, run
 from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison_forms import render
-from simfl.report.notes import notes
+from simfl.report.page.notes import notes
 from simfl.runs.results.compare import compare
 from tests.tiny import TINY, RunTiny
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from simfl.report import write_report
-from simfl.report.live import LiveRuns
+from simfl.report.page.live import LiveRuns
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.result import RunResult
 from tests.made_runs import made_run
@@ -434,6 +434,6 @@ def test_a_page_that_its_reader_is_leaving_is_not_loaded_again(
 
 
 def test_the_script_is_small() -> None:
-    folder = files("simfl.report")
+    folder = files("simfl.report.page")
     size = sum(len(folder.joinpath(name).read_bytes()) for name in ("page.js", "live.js"))
     assert size <= 60_000

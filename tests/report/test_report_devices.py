@@ -6,8 +6,8 @@ import pytest
 
 from simfl import run
 from simfl.report import write_report
-from simfl.report.devices import Devices
-from simfl.report.fleet_groups import by_group
+from simfl.report.page.devices import Devices
+from simfl.report.page.fleet_groups import by_group
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario

@@ -8,8 +8,8 @@ import pytest
 
 from simfl import run
 from simfl.report import write_report
-from simfl.report.factors import factors
-from simfl.report.tables import magnitude
+from simfl.report.page.factors import factors
+from simfl.report.page.tables import magnitude
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.grouping import by_variant

@@ -14,7 +14,7 @@ import pytest
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.report.charts.anatomy import anatomy
-from simfl.report.notes import notes
+from simfl.report.page.notes import notes
 from simfl.runs.results.anatomy import PHASES, Anatomy
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
@@ -96,7 +96,7 @@ def test_landmarks_heads_and_charts_have_words(compared: list[RunResult], tmp_pa
 
 
 def test_the_script_is_small() -> None:
-    script = files("simfl.report").joinpath("page.js").read_bytes()
+    script = files("simfl.report.page").joinpath("page.js").read_bytes()
     assert len(script) <= 60_000
 
 

@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 
 from simfl import run
 from simfl.core.rows import OUTCOMES
-from simfl.report import formats, measures, words
+from simfl.report import formats, measures
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.charts.anatomy import CSS as ANATOMY_CSS
 from simfl.report.charts.base import by_name
 from simfl.report.charts.costs import BYTE_CSS, ENERGY_CSS, bytes_by_purpose
 from simfl.report.comparison_forms import as_table
+from simfl.report.page import words
+from simfl.report.page.results import results
+from simfl.report.page.words import Standing
 from simfl.report.plot import COLOURS
-from simfl.report.results import results
 from simfl.report.svg import Plot
-from simfl.report.words import Standing
 from simfl.runs.options import Options
 from simfl.runs.results.compare import compare
 from simfl.runs.results.find import find_runs
@@ -34,7 +35,7 @@ from tests.tiny import TINY
 
 
 def test_every_outcome_is_told_and_has_a_colour() -> None:
-    style = files("simfl.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = files("simfl.report.page").joinpath("style.css").read_text(encoding="utf-8")
     for outcome in OUTCOMES:
         assert f".o-{outcome} " in style
         assert style.count(f"--{outcome}: ") == 2  # on light and on dark
@@ -413,7 +414,7 @@ def _luminance(colour: str) -> float:
 
 def test_what_is_drawn_is_seen_on_its_paper() -> None:
     """Contrast of shapes, 3 to 1 or more (WCAG 2.2, 1.4.11); the palest two have an edge."""
-    style = files("simfl.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = files("simfl.report.page").joinpath("style.css").read_text(encoding="utf-8")
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#\w{6})\b", part)) for part in style.split("@media")[:2]
     )
@@ -432,6 +433,6 @@ def test_what_is_drawn_is_seen_on_its_paper() -> None:
 
 def test_dark_colours_are_for_screens() -> None:
     """Dark screens printed black pages."""
-    style = files("simfl.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = files("simfl.report.page").joinpath("style.css").read_text(encoding="utf-8")
     schemes = [line for line in style.splitlines() if "prefers-color-scheme" in line]
     assert schemes == ["@media screen and (prefers-color-scheme: dark) {"]

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from simfl.cli import main
-from simfl.report.live import LiveRuns
-from simfl.report.serve import HEADERS, server
+from simfl.report.page.live import LiveRuns
+from simfl.report.page.serve import HEADERS, server
 from simfl.runs.folder.lock import is_locked, locked
 from tests.made_runs import made_run
 

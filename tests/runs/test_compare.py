@@ -16,8 +16,8 @@ from simfl.errors import InputError
 from simfl.report import forked
 from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
+from simfl.report.page.words import headline
 from simfl.report.width import PIPED
-from simfl.report.words import headline
 from simfl.runs.options import Options
 from simfl.runs.results.compare import Cell, Comparison, compare
 from simfl.runs.results.grouping import by_variant

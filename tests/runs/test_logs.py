@@ -11,8 +11,8 @@ import pytest
 from simfl import Options, Scenario, load, run
 from simfl.cli import main
 from simfl.errors import InputError, RunError
-from simfl.report.notes import notes
-from simfl.report.page import page
+from simfl.report.page.notes import notes
+from simfl.report.page.page import page
 from simfl.report.timeline import trace
 from simfl.runs.check import check
 from simfl.runs.folder.folder import event_lines

@@ -16,13 +16,13 @@ import pytest
 from simfl import run
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
-from simfl.report.tuning import answer, over_limits, page
+from simfl.report.page.tuning import answer, over_limits, page
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.trials import Tuning
 from simfl.runs.tune import TRIALS, tune
 from simfl.scenario import Document, Scenario
-from simfl.scenario.tune import Range, parse_objective
+from simfl.scenario.parts.tune import Range, parse_objective
 from tests.tiny import TINY
 
 LEARNS: dict[str, Any] = {

@@ -9,9 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from scipy import stats
 
 from simfl.errors import InputError
-from simfl.scenario.device_number import ComputeDraw, DataSizeDraw, DurationDraw, LinkDraw
 from simfl.scenario.distributions import Draw
 from simfl.scenario.distributions.normal import truncated_normal
+from simfl.scenario.parts.device_number import ComputeDraw, DataSizeDraw, DurationDraw, LinkDraw
 
 COMPUTE: TypeAdapter[Draw] = TypeAdapter(ComputeDraw)
 LATENCY: TypeAdapter[Draw] = TypeAdapter(DurationDraw)

@@ -10,7 +10,7 @@ from simfl.core.registry import Component
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario import Document, expand
 from simfl.scenario.checks import components, refuse
-from simfl.scenario.kinds import KINDS, registry
+from simfl.scenario.reference.kinds import KINDS, registry
 from simfl.testing.circumstances import circumstances
 
 PICTURES = "data: {dataset: {name: synthetic_images, samples: 240, size: 6}}"

@@ -6,9 +6,9 @@ from importlib.resources import files
 import pytest
 
 from simfl.cli import main
-from simfl.scenario.describe import Description, overview
-from simfl.scenario.kinds import KINDS
-from simfl.scenario.references import bibtex, references
+from simfl.scenario.reference.describe import Description, overview
+from simfl.scenario.reference.kinds import KINDS
+from simfl.scenario.reference.references import bibtex, references
 
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 COMPONENTS = [(kind, name) for kind in KINDS for name in overview(kind)]
@@ -31,7 +31,7 @@ def test_entries_are_of_components_that_there_are() -> None:
 
 
 def test_entries_are_whole() -> None:
-    text = files("simfl.scenario").joinpath("references.bib").read_text(encoding="utf-8")
+    text = files("simfl.scenario.reference").joinpath("references.bib").read_text(encoding="utf-8")
     entries = [entry for _, entry in references()]
     assert len(entries) == text.count("@") > 30
     keys = [re.match(r"@\w+\{(\w+),\n", entry) for entry in entries]

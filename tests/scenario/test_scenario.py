@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from simfl.components.optimizers.sgd import Sgd
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
-from simfl.scenario.experiment import parse_seeds
+from simfl.scenario.parts.experiment import parse_seeds
 
 MINIMAL: dict[str, Any] = {
     "data": {"dataset": "synthetic"},

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from simfl.scenario import Document, Scenario
-from simfl.scenario.catalogue import catalogue
-from simfl.scenario.kinds import KINDS, registry
-from simfl.scenario.schema import scenario_schema
+from simfl.scenario.parts.catalogue import catalogue
+from simfl.scenario.reference.kinds import KINDS, registry
+from simfl.scenario.reference.schema import scenario_schema
 from tests.scenario.test_scenario import FULL, MINIMAL
 
 SCHEMA = scenario_schema()

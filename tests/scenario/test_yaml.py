@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import simfl.scenario.yaml as language
+import simfl.scenario.language.yaml as language
 from simfl.errors import ScenarioError
-from simfl.scenario.yaml import read_yaml
-from simfl.scenario.yaml_writer import to_yaml
+from simfl.scenario.language.yaml import read_yaml
+from simfl.scenario.language.yaml_writer import to_yaml
 
 PARSERS = {"pure": yaml.BaseLoader, "c": getattr(yaml, "CBaseLoader", None)}
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").rglob("*.yaml"))

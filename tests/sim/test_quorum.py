@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.scenario.rounds import Rounds
+from simfl.scenario.parts.rounds import Rounds
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
 

@@ -49,7 +49,7 @@ class RunFiles:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario, as plain data."""
-        from simfl.scenario.yaml import read_yaml
+        from simfl.scenario.language.yaml import read_yaml
 
         path = self.folder / SCENARIO
         scenario, _ = read_yaml(self.scenario_text, str(path), lines=False)

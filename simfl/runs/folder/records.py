@@ -23,7 +23,7 @@ from simfl.runs.folder.folder import (
     read_provenance,
 )
 from simfl.runs.folder.growing_file import lines_of
-from simfl.scenario.yaml import read_yaml
+from simfl.scenario.language.yaml import read_yaml
 
 Row = Mapping[str, Any]
 _INTEGER = re.compile(r"-?\d{1,30}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from simfl.runs.folder.folder import usual_place
 from simfl.runs.results.result import RunResult
-from simfl.scenario.place import as_written, flat
+from simfl.scenario.language.place import as_written, flat
 
 _STEP = re.compile(r"[.\[]")
 _SEED = re.compile(r"^seed: .*$", re.MULTILINE)

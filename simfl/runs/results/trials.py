@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from simfl.runs.results.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
-from simfl.scenario.tune import Tune
+from simfl.scenario.parts.tune import Tune
 
 State = Literal["done", "given up", "never", "over a limit", "refused"]
 """given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""

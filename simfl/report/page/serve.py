@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 from typing_extensions import override
 
 from simfl.errors import InputError, SimflError
-from simfl.report.live import LiveRuns
-from simfl.report.page import asset
+from simfl.report.page.live import LiveRuns
+from simfl.report.page.page import asset
 
 LOOPBACK = "127.0.0.1"
 

@@ -19,14 +19,14 @@ from simfl.report import forked, formats, measures
 from simfl.report.charts import clients, costs, curves, rounds
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
-from simfl.report.devices import Devices
-from simfl.report.factors import factors
-from simfl.report.fleet_groups import by_group
-from simfl.report.notes import notes
-from simfl.report.origins import origins
-from simfl.report.results import results
-from simfl.report.tables import Cell, Table, mean_cell
-from simfl.report.words import headline
+from simfl.report.page.devices import Devices
+from simfl.report.page.factors import factors
+from simfl.report.page.fleet_groups import by_group
+from simfl.report.page.notes import notes
+from simfl.report.page.origins import origins
+from simfl.report.page.results import results
+from simfl.report.page.tables import Cell, Table, mean_cell
+from simfl.report.page.words import headline
 from simfl.runs.results.compare import target_text
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
@@ -106,7 +106,7 @@ def render(template: str, **values: Any) -> str:
 def _templates() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("simfl.report")
+    loader = PackageLoader(__package__)
     templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     templates.filters["with_code"] = _with_code
     return templates
@@ -121,7 +121,7 @@ def _with_code(text: str) -> "Markup":
 
 def asset(name: str) -> str:
     """Return a file of this room."""
-    return files("simfl.report").joinpath(name).read_text(encoding="utf-8")
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _title(runs: Sequence[RunResult]) -> str:

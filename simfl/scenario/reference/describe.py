@@ -15,11 +15,11 @@ from pydantic_core import PydanticUndefined
 from simfl.core.registry import Component
 from simfl.core.units import Quantity, Share
 from simfl.errors import InputError, NameNotFound
-from simfl.scenario.catalogue import DEVICES, DeviceClass, catalogue, device_class
-from simfl.scenario.device_number import Drawn
 from simfl.scenario.fields import component_registry
-from simfl.scenario.kinds import KINDS, plural, registry
-from simfl.scenario.references import bibtex
+from simfl.scenario.parts.catalogue import DEVICES, DeviceClass, catalogue, device_class
+from simfl.scenario.parts.device_number import Drawn
+from simfl.scenario.reference.kinds import KINDS, plural, registry
+from simfl.scenario.reference.references import bibtex
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Description:
         text = f"{device.description[0].upper()}{device.description[1:]}."
         if device.battery is not None:
             text += f"\n\nIts battery holds {device.battery} ({device.source['battery']})."
-        return cls("device class", name, text, "", "", "simfl.scenario.catalogue", options)
+        return cls("device class", name, text, "", "", "simfl.scenario.parts.catalogue", options)
 
     def __str__(self) -> str:
         blocks = [f"{self.name} ({self.kind})", self.text]

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from simfl.errors import NameNotFound
-from simfl.scenario.part import Part
+from simfl.scenario.parts.part import Part
 
 DEVICES = "devices"
 """What `simfl list` and `simfl describe` call the catalogue."""
@@ -35,10 +35,10 @@ class DeviceClass(Part):
 @cache
 def catalogue() -> Mapping[str, DeviceClass]:
     """Return every class of devices by its name."""
-    from simfl.scenario.yaml import read_yaml
+    from simfl.scenario.language.yaml import read_yaml
 
     name = "catalogue.yaml"
-    text = files("simfl.scenario").joinpath(name).read_text(encoding="utf-8")
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     data, _ = read_yaml(text, name)
     return {name: DeviceClass.model_validate(numbers) for name, numbers in data.items()}
 

@@ -13,8 +13,8 @@ import yaml
 from yaml import events
 
 from simfl.errors import ScenarioError
-from simfl.scenario.place import Location, Marks, Place, dotted
-from simfl.scenario.yaml_schema import CORE, TAG, VALUE
+from simfl.scenario.language.place import Location, Marks, Place, dotted
+from simfl.scenario.language.yaml_schema import CORE, TAG, VALUE
 
 PARSER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Turns text into events; both parsers find the same."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs, colour
 from simfl.report.comparison import cell_text, legend, name_of
-from simfl.report.tables import Cell, Table, in_two
+from simfl.report.page.tables import Cell, Table, in_two
 from simfl.runs.results.compare import (
     ACCURACY,
     BYTES,

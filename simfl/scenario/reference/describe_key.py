@@ -7,10 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from simfl.errors import NameNotFound
-from simfl.scenario.catalogue import DEVICES
-from simfl.scenario.describe import Description, Option, kind_of, option_lines, option_of, overview
 from simfl.scenario.keys import Key, all_keys, find, plain
-from simfl.scenario.kinds import KINDS
+from simfl.scenario.parts.catalogue import DEVICES
+from simfl.scenario.reference.describe import (
+    Description,
+    Option,
+    kind_of,
+    option_lines,
+    option_of,
+    overview,
+)
+from simfl.scenario.reference.kinds import KINDS
 
 
 @dataclass(frozen=True)

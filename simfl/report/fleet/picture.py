@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.fleet_facts import FleetFacts
-from simfl.report.fleet_survey import INSTANTS, PHASES, WEEK_S
+from simfl.report.fleet.facts import FleetFacts
+from simfl.report.fleet.survey import INSTANTS, PHASES, WEEK_S
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

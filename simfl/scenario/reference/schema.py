@@ -9,11 +9,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from simfl.core.registry import COMPONENT
-from simfl.scenario.catalogue import catalogue
-from simfl.scenario.describe import summary
 from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.fields import component_registry
-from simfl.scenario.kinds import KINDS, registry
+from simfl.scenario.parts.catalogue import catalogue
+from simfl.scenario.reference.describe import summary
+from simfl.scenario.reference.kinds import KINDS, registry
 from simfl.scenario.scenario import Scenario
 
 _NOISE = ("title", "gt", "ge", "lt", "le")

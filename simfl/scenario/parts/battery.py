@@ -6,9 +6,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import Percent, Power
-from simfl.scenario.device_number import CapacityDraw
 from simfl.scenario.distributions.base import check_order
-from simfl.scenario.part import Part
+from simfl.scenario.parts.device_number import CapacityDraw
+from simfl.scenario.parts.part import Part
 
 
 class Spread(Part):

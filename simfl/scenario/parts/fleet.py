@@ -15,12 +15,18 @@ from pydantic import (
 
 from simfl.components.availability.base import Availability, availabilities
 from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
-from simfl.scenario.battery import BatteryField
-from simfl.scenario.catalogue import catalogue, device_class
-from simfl.scenario.device_number import ComputeDraw, DataSizeDraw, Drawn, DurationDraw, LinkDraw
-from simfl.scenario.device_trace import DeviceTrace
 from simfl.scenario.distributions import Draw
-from simfl.scenario.part import Count, Name, Part
+from simfl.scenario.parts.battery import BatteryField
+from simfl.scenario.parts.catalogue import catalogue, device_class
+from simfl.scenario.parts.device_number import (
+    ComputeDraw,
+    DataSizeDraw,
+    Drawn,
+    DurationDraw,
+    LinkDraw,
+)
+from simfl.scenario.parts.device_trace import DeviceTrace
+from simfl.scenario.parts.part import Count, Name, Part
 
 
 class PowerDraw(Part):

@@ -3,7 +3,7 @@
 from simfl.report import formats
 from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
 from simfl.report.charts.base import Groups, all_runs, with_clients
-from simfl.report.devices import Devices
+from simfl.report.page.devices import Devices
 from simfl.runs.results.result import RunResult
 
 BIASED = 0.05

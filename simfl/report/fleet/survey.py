@@ -21,8 +21,8 @@ from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.core.registry import overrides
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
-from simfl.report.fleet_facts import FleetFacts, GroupFacts, Spread
-from simfl.scenario.fleet import Group
+from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
+from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
 from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.server.server import Server

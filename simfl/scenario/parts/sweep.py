@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Field, field_validator
 
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
-from simfl.scenario.part import Count, Part
-from simfl.scenario.place import Location, Place
+from simfl.scenario.language.place import Location, Place
+from simfl.scenario.parts.part import Count, Part
 
 Values = Annotated[list[Any], Field(min_length=1, max_length=1000)]
 MOST_POINTS = 10_000

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simfl.report import formats
-from simfl.report.tables import Cell, Table
+from simfl.report.page.tables import Cell, Table
 from simfl.runs.results.result import RunResult
 
 LATE = 0.95

@@ -24,7 +24,7 @@ from simfl.core.units import (
 )
 from simfl.errors import InputError, UnitError
 from simfl.scenario.distributions.base import pick
-from simfl.scenario.part import Part
+from simfl.scenario.parts.part import Part
 
 TracedNumber = Literal["compute", "downlink", "uplink", "latency", "memory"]
 

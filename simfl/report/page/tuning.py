@@ -14,12 +14,12 @@ from simfl.report.axes import UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.charts.base import Drawing, Rows, scale
 from simfl.report.comparison import TEXT
-from simfl.report.page import asset, render
+from simfl.report.page.page import asset, render
+from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot
-from simfl.report.tables import Cell, Table, leading_number, magnitude
 from simfl.runs.results.trials import METRICS, Trial, Tuning
-from simfl.scenario.place import as_written
-from simfl.scenario.tune import Range
+from simfl.scenario.language.place import as_written
+from simfl.scenario.parts.tune import Range
 
 PAGE = "tuning.html"
 NAMED = 3

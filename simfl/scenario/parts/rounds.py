@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from simfl.core.units import DataSize, Duration, Energy, Percent, parse_share
 from simfl.errors import InputError
-from simfl.scenario.part import Count, Part
+from simfl.scenario.parts.part import Count, Part
 from simfl.sim.policies.base import RoundPolicy, policies
 
 

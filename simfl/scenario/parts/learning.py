@@ -17,7 +17,7 @@ from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.workloads.base import Workload, workloads
 from simfl.core.rows import RoundRow, header
 from simfl.core.units import Percent
-from simfl.scenario.part import Count, Part
+from simfl.scenario.parts.part import Count, Part
 
 
 class Data(Part):

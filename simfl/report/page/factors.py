@@ -9,7 +9,7 @@ from simfl.report import formats
 from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import NAMES, cell_text
-from simfl.report.tables import Cell, Table, in_two, magnitude
+from simfl.report.page.tables import Cell, Table, in_two, magnitude
 from simfl.runs.results.compare import (
     ACCURACY,
     BYTES,
@@ -22,7 +22,7 @@ from simfl.runs.results.compare import (
 )
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import have_accuracy
-from simfl.scenario.place import as_written
+from simfl.scenario.language.place import as_written
 
 
 @dataclass(frozen=True)

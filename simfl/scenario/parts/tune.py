@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field, model_validator
 from simfl.core.units import DataSize, Duration, Energy, Share
 from simfl.core.units.quantity import NUMBER
 from simfl.core.units.share import parse_share
-from simfl.scenario.part import Count, Part
-from simfl.scenario.sweep import Values
+from simfl.scenario.parts.part import Count, Part
+from simfl.scenario.parts.sweep import Values
 
 Number = int | float | str
 _MEASURED = re.compile(rf"({NUMBER})\s*(\S.*)?")

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from simfl.scenario.yaml_schema import CORE, TAG
+from simfl.scenario.language.yaml_schema import CORE, TAG
 
 
 class _Dumper(yaml.SafeDumper):

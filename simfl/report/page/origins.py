@@ -7,10 +7,10 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups
-from simfl.report.tables import Cell, Table
+from simfl.report.page.tables import Cell, Table
 from simfl.runs.results.grouping import contents_of
 from simfl.runs.results.result import RunResult
-from simfl.scenario.place import flat
+from simfl.scenario.language.place import flat
 
 SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""

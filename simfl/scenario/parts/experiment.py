@@ -11,14 +11,14 @@ from simfl.components.models.base import Model, models
 from simfl.components.selectors.base import Selector, selectors
 from simfl.components.trackers.base import Tracker, trackers
 from simfl.errors import nearest
-from simfl.scenario.correlation import Correlations
-from simfl.scenario.fleet import Groups
-from simfl.scenario.learning import Data, Evaluation, Training
-from simfl.scenario.part import FolderName, Part, distinct_folders
-from simfl.scenario.rounds import Rounds
-from simfl.scenario.sweep import Sweep
-from simfl.scenario.tune import Tune
-from simfl.scenario.yaml_writer import to_yaml
+from simfl.scenario.language.yaml_writer import to_yaml
+from simfl.scenario.parts.correlation import Correlations
+from simfl.scenario.parts.fleet import Groups
+from simfl.scenario.parts.learning import Data, Evaluation, Training
+from simfl.scenario.parts.part import FolderName, Part, distinct_folders
+from simfl.scenario.parts.rounds import Rounds
+from simfl.scenario.parts.sweep import Sweep
+from simfl.scenario.parts.tune import Tune
 from simfl.sim.networks.base import Network, networks
 
 CORRELATED = ("compute", "downlink", "uplink", "latency", "memory", "battery", "samples")

@@ -11,7 +11,7 @@ _OF = re.compile(r"^  simfl = \{(.*?)\},\n", re.MULTILINE | re.DOTALL)
 @cache
 def references() -> tuple[tuple[frozenset[str], str], ...]:
     """Return each entry, and of which components, as ``kind/name``, it is the source."""
-    text = files("simfl.scenario").joinpath("references.bib").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("references.bib").read_text(encoding="utf-8")
     entries = []
     for entry in _ENTRY.findall(text):
         [listed] = _OF.findall(entry)

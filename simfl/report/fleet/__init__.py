@@ -1,0 +1,1 @@
+"""A fleet before anything is trained: what is known of it, in words and drawn."""

@@ -1,0 +1,1 @@
+"""What a scenario says, part by part, as plain typed data."""

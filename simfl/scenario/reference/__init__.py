@@ -1,0 +1,1 @@
+"""What the language has, told to people and to editors."""
