@@ -159,6 +159,15 @@ def test_server_time_delays_aggregations_one_after_the_other():
     assert [row.last_arrival_s for row in world.rounds] == [10, 10, 10]
 
 
+def test_between_two_aggregations_clients_are_replaced():
+    """Together or one a moment after the other: nobody waits for more than one aggregation."""
+    policy = {"name": "fedasync", "server_time": "4 s"}
+    for rate in ([1, 1, 1], [1, 1 / 1.01, 1 / 1.02]):
+        world = make(make_fleet(3, rate), policy, stop=Stop(rounds=3))
+        assert world.selections == [(0, [0, 1, 2]), (14, [0, 1, 2])]
+        assert [row.end_s for row in world.rounds] == [14, 18, 22]
+
+
 def test_a_full_crew_in_lockstep_is_a_synchronous_round():
     """Equal devices, a buffer as large as the crew: the same rounds as without asynchrony."""
     fleet = make_fleet(4, 2.0, 8000, 8000, 0.1)

@@ -20,10 +20,14 @@ class Stop(Part):
     time: Duration | None = Field(None, gt=0, description="virtual time")
     accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
     bytes: DataSize | None = Field(
-        None, gt=0, description="moved in all, in both directions, by participations that are over"
+        None,
+        gt=0,
+        description="moved in all by the end of a round, both ways, in transfers that are over",
     )
     energy: Energy | None = Field(
-        None, gt=0, description="spent in all by devices at work, whose participations are over"
+        None,
+        gt=0,
+        description="spent in all by the end of a round, at work, in phases that are over",
     )
 
     @model_validator(mode="after")

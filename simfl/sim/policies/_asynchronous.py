@@ -65,3 +65,5 @@ class Asynchronous(RoundPolicy, ABC):
                         return
                     buffer = []
                     server.open_round()
+                    if self.server_time:  # or the next aggregation would keep them waiting
+                        active.hire()
