@@ -181,11 +181,6 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
     Raises:
         InputError: no fork can begin then.
     """
-    if not at_s > 0:  # nor is it after or before any number that is none
-        raise InputError(
-            f"a fork begins after 0 s, not at {at_s:g} s; for other rules from the start, run the "
-            "scenario"
-        )
     if (log := RunFiles(folder).log) != "full":
         raise InputError(f"{folder} was recorded with --log {log}: its past is not known")
     lines = list(event_lines(folder))
@@ -193,6 +188,11 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
     last_s = times_s[-1] if times_s else 0.0
     if at_s == math.inf:
         at_s = max((time_s for time_s in times_s if time_s < last_s), default=0.0)
+    if not at_s > 0:  # nor is it after or before any number that is none
+        raise InputError(
+            f"a fork begins after 0 s, not at {at_s:g} s; for other rules from the start, run the "
+            "scenario"
+        )
     shared = sum(time_s <= at_s for time_s in times_s)
     if shared == len(lines):
         raise InputError(

@@ -219,6 +219,13 @@ def test_a_fork_begins_at_an_instant(tmp_path: Path, ran: Ran, at_s: float) -> N
         fork(ran(tmp_path), at_s, FEDBUFF)
 
 
+def test_a_run_of_one_instant_has_no_past_to_share(tmp_path: Path, ran: Ran) -> None:
+    """It was told to be a fork itself."""
+    whole = ran(tmp_path, "rounds.stop.time=1 us", options=Options(time_only=True))
+    with pytest.raises(InputError, match="begins after 0 s, not at 0 s"):
+        fork(whole, math.inf, ["rounds.stop.time=9 s"])
+
+
 def test_a_fork_of_a_fork(tmp_path: Path, ran: Ran) -> None:
     whole = ran(tmp_path)
     once = fork(whole, instant(whole, 0.3), FEDBUFF)
