@@ -10,10 +10,13 @@ from simpy.events import EventPriority
 from simfl.core.units.dimensions import LATEST_S
 from simfl.errors import RunError
 
-LATE = EventPriority(2)
-"""Runs after everything else due at the same instant (SimPy: 0 urgent, 1 normal)."""
+AFTER = EventPriority(2)
+"""Sees what has ended at the same instant, and is seen by deadlines (SimPy: 0 urgent, 1 normal)."""
 
-LAST = EventPriority(3)
+LATE = EventPriority(3)
+"""Runs after everything else due at the same instant."""
+
+LAST = EventPriority(4)
 """The end of virtual time: what happens at that very instant has happened."""
 
 NORMAL = EventPriority(1)

@@ -1,6 +1,7 @@
 """Behind polling: what waiting costs, and who may leave while the server has not looked yet."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,10 @@ SPEC: dict[str, Any] = {
 }
 
 
-def simulated(folder: Path, **fleet: Any) -> Any:
+def simulated(folder: Path, changes: Sequence[str] = (), **fleet: Any) -> Any:
     file = folder / "s.yaml"
     file.write_text(json.dumps({**SPEC, "fleet": {**SPEC["fleet"], **fleet}}))
-    [result] = run(Scenario.load(file), folder / "runs", Options(time_only=True))
+    [result] = run(Scenario.load(file, changes), folder / "runs", Options(time_only=True))
     assert broken(result.folder) == []
     return result
 
@@ -39,6 +40,15 @@ def test_waiting_to_be_asked_or_looked_for_is_idling(tmp_path: Path) -> None:
     assert result.clients.upload_end_s.tolist() == pytest.approx([30, 60])
     at_work_j = 1 * 10 + 2 * 2 + 0.1 * 20
     assert result.clients.energy_j.tolist() == pytest.approx([at_work_j + 26.9] * 2)
+
+
+def test_an_update_that_is_asked_for_again_on_the_very_deadline_counts(tmp_path: Path) -> None:
+    """It is on its way from 29 s to 32 s: the look at 30 s asks again after 1 s and after 3 s."""
+    policy = "rounds.policy={name: synchronous, deadline: 33 s}"
+    rates = {"downlink": "24384 bit/s", "compute": "0.7142857142857143 samples/s"}
+    result = simulated(tmp_path, [policy], uplink="8128 bit/s", **rates)
+    first = result.clients.iloc[0]
+    assert (first.outcome, first.upload_end_s) == ("arrived", 33)
 
 
 @pytest.mark.parametrize("on_offline", ["abort", "pause", "salvage"])

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from simfl.core.types import Floats
 from simfl.sim.networks.base import Direction, Links, Transfer
-from simfl.sim.timeline import Timeline
+from simfl.sim.timeline import AFTER, Timeline
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _AGAIN_S, _AGAIN_CAP_S = 1.0, 10.0
@@ -101,7 +101,7 @@ class PolledLinks(Links):
             for upload in found:
                 again_s = _AGAIN_S
                 while upload.under_way:
-                    yield timeline.deadline(timeline.now + again_s)  # after what lands right then
+                    yield timeline.at(timeline.now + again_s, AFTER)  # what lands right then
                     again_s = min(2 * again_s, _AGAIN_CAP_S)
             self._look_s = timeline.now + self._every_s
             for upload in found:
