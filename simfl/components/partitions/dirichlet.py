@@ -17,6 +17,7 @@ from simfl.components.partitions.dealing import (
     require_enough,
     rows_of_classes,
 )
+from simfl.core.apportion import apportion
 from simfl.core.types import Ids, Rng
 
 
@@ -47,9 +48,9 @@ class Dirichlet(Partition):
         rows, owners = [], []
         for members in rows_of_classes(source.labels, source.classes):
             share = rng.dirichlet(np.full(clients, self.alpha))
-            cuts = np.floor(np.cumsum(share)[:-1] * len(members)).astype(np.int64)
             rows.append(rng.permutation(members))
-            owners.append(np.searchsorted(cuts, np.arange(len(members)), side="right"))
+            # Cumulated shares rounded down would give the last client some of every class.
+            owners.append(np.repeat(np.arange(clients), apportion(len(members), share)))
         dealt = by_owner(np.concatenate(rows), np.concatenate(owners), clients, rng)
         return self._topped_up(dealt)
 

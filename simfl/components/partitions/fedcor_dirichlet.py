@@ -15,6 +15,7 @@ from simfl.components.partitions.dealing import (
     require_enough,
     rows_of_classes,
 )
+from simfl.core.apportion import apportion
 from simfl.core.types import Floats, Ids, Rng
 
 DRAWS = 20
@@ -55,14 +56,13 @@ class FedcorDirichlet(Partition):
             if (sizes := even_sizes(mixtures, demand)) is not None:
                 break
         if sizes is None:
-            from scipy.optimize import nnls
-
-            sizes = nnls(mixtures, demand)[0]
+            sizes = _nearest_sizes(mixtures, demand)
         whole = np.floor(mixtures * sizes + 1e-9).astype(np.int64)  # (present classes, clients)
         rows, owners = [], []
         for label, amounts in zip(present, whole, strict=True):
-            ends = np.minimum(np.cumsum(amounts), available[label])
-            own = np.repeat(np.arange(clients), np.diff(ends, prepend=0))
+            if amounts.sum() > available[label]:  # of mixtures that fit nearly: all get less
+                amounts = apportion(available[label], amounts)
+            own = np.repeat(np.arange(clients), amounts)
             left = rng.integers(clients, size=available[label] - len(own))
             rows.append(rng.permutation(members[label]))
             owners.append(np.concatenate([own, left]))
@@ -89,6 +89,15 @@ def even_sizes(mixtures: Floats, demand: Floats) -> Floats | None:
         sizes = _bounded(mixtures, demand, y)
     wrong = np.abs(mixtures @ sizes - demand).max() > 1e-6 * demand.max()
     return None if wrong else sizes
+
+
+def _nearest_sizes(mixtures: Floats, demand: Floats) -> Floats:
+    """Return the sizes x >= 1 that come nearest to ``mixtures @ x = demand``, even if many do."""
+    from scipy.optimize import nnls
+
+    even = 1e-3 * np.eye(mixtures.shape[1])  # else the first of like clients would get everything
+    beyond = np.concatenate([demand - mixtures.sum(axis=1), np.zeros(len(even))])
+    return np.asarray(1.0 + nnls(np.vstack([mixtures, even]), beyond)[0], dtype=np.float64)
 
 
 def _bounded(mixtures: Floats, demand: Floats, y: Floats) -> Floats:

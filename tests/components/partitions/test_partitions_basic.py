@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from scipy import stats
 
 from simfl.components.partitions.base import Source, partitions
 from simfl.components.partitions.dealing import by_owner
@@ -105,6 +106,18 @@ def test_dirichlet_shares_have_the_variance_of_their_distribution(alpha, balance
         squares.extend(((share - 1 / clients) ** 2).mean(axis=0))
     expected = (1 / clients) * (1 - 1 / clients) / (clients * alpha + 1)
     assert abs(np.mean(squares) - expected) < 4 * np.std(squares) / np.sqrt(len(squares))
+
+
+def test_dirichlet_deals_alike_to_whoever_comes_last(deal):
+    """Rounding cumulated shares down gave the last client some of every class."""
+    labels, clients = np.repeat(np.arange(20), 50), 25
+    held, sizes = [], []
+    for seed in range(100):
+        dealt = deal("dirichlet", Source(labels, 20), clients, seed, alpha=0.1, min_samples=0)
+        held.append((label_counts(dealt, labels, 20) > 0).sum(axis=1))
+        sizes.append([len(rows) for rows in dealt])
+    assert stats.friedmanchisquare(*np.transpose(held)).pvalue > 1e-3
+    assert stats.friedmanchisquare(*np.transpose(sizes)).pvalue > 1e-3
 
 
 def test_dirichlet_limits(balanced, deal):

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from scipy import stats
 
 from simfl.components.partitions.base import Source, partitions
 from simfl.components.partitions.describe import label_counts
@@ -103,6 +104,16 @@ def test_fedcor_dirichlet_uses_every_sample_once(balanced, deal):
     dealt = deal("fedcor_dirichlet", balanced, 100)
     assert sorted(np.concatenate(dealt)) == list(range(60_000))
     assert label_counts(dealt, balanced.labels, 10).sum(axis=0).tolist() == [6000] * 10
+
+
+def test_fedcor_dirichlet_deals_alike_where_no_sizes_fit(deal):
+    """Of clients who want the same class alone, the first got all of it."""
+    labels = np.repeat(np.arange(10), np.arange(20, 220, 20))
+    sizes = []
+    for seed in range(60):
+        dealt = deal("fedcor_dirichlet", Source(labels, 10), 13, seed, alpha=1e-3)
+        sizes.append([len(rows) for rows in dealt])
+    assert stats.friedmanchisquare(*np.transpose(sizes)).pvalue > 1e-3
 
 
 def test_fedcor_dirichlet_published_statistics(balanced, deal):
