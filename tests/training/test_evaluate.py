@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from simfl.components.losses.binary_cross_entropy import BinaryCrossEntropy
 from simfl.components.metrics.macro_f1 import MacroF1
 from simfl.training.evaluate import BATCH, evaluate, judge
 from simfl.training.flat import build, load
@@ -41,6 +42,15 @@ def test_nothing_to_evaluate_on():
     result = evaluate(task, initial(task), task.data.x[:0], task.data.y[:0])
     assert result.accuracy is not None
     assert np.isnan([result.accuracy, result.loss]).all()
+
+
+@pytest.mark.parametrize("n", [10, 41])
+def test_answers_that_are_right_in_part_add_up_as_people_reckon(n):
+    """Else a target of 60% is missed by whoever has three labels of five right everywhere."""
+    task = make_task(Perceptron(), [5])
+    labels = replace(task, training=replace(task.training, loss=BinaryCrossEntropy()))
+    outputs = torch.tensor([[1.0, 1.0, 1.0, -1.0, -1.0]]).repeat(n, 1)
+    assert judge(labels, outputs, torch.ones(n, 5)).accuracy == 0.6
 
 
 def test_an_answer_that_is_no_number_is_not_right():
