@@ -20,6 +20,8 @@ from simfl.core.types import Floats, Ids, Rng
 
 DRAWS = 20
 """Mixtures drawn before settling for one that uses the data only nearly."""
+SLACK = 1e-3
+"""Then sizes count this much of their squares beside the squared errors of the equations."""
 
 
 @partitions.register("fedcor_dirichlet")
@@ -56,7 +58,7 @@ class FedcorDirichlet(Partition):
             if (sizes := even_sizes(mixtures, demand)) is not None:
                 break
         if sizes is None:
-            sizes = _nearest_sizes(mixtures, demand)
+            sizes = _bounded(mixtures, demand, np.zeros(len(demand)), SLACK)
         whole = np.floor(mixtures * sizes + 1e-9).astype(np.int64)  # (present classes, clients)
         rows, owners = [], []
         for label, amounts in zip(present, whole, strict=True):
@@ -91,26 +93,20 @@ def even_sizes(mixtures: Floats, demand: Floats) -> Floats | None:
     return None if wrong else sizes
 
 
-def _nearest_sizes(mixtures: Floats, demand: Floats) -> Floats:
-    """Return the sizes x >= 1 that come nearest to ``mixtures @ x = demand``, even if many do."""
-    from scipy.optimize import nnls
+def _bounded(mixtures: Floats, demand: Floats, y: Floats, slack: float = 0.0) -> Floats:
+    """Return the sizes that fit, from a first `y` on; with `slack` those that nearly do."""
 
-    even = 1e-3 * np.eye(mixtures.shape[1])  # else the first of like clients would get everything
-    beyond = np.concatenate([demand - mixtures.sum(axis=1), np.zeros(len(even))])
-    return np.asarray(1.0 + nnls(np.vstack([mixtures, even]), beyond)[0], dtype=np.float64)
-
-
-def _bounded(mixtures: Floats, demand: Floats, y: Floats) -> Floats:
     def dual(point: Floats) -> float:  # to be minimised; its gradient is the equations' error
         t = mixtures.T @ point
-        return float(np.where(t > 1, (t**2 + 1) / 2, t).sum() - demand @ point)
+        free = np.where(t > 1, (t**2 + 1) / 2, t).sum()
+        return float(free + slack / 2 * point @ point - demand @ point)
 
     for _ in range(100):
         sizes = np.maximum(1.0, mixtures.T @ y)
-        error = mixtures @ sizes - demand
+        error = mixtures @ sizes + slack * y - demand
         if np.abs(error).max() <= 1e-9 * demand.max():
             break
-        step = _newton_step(mixtures[:, mixtures.T @ y > 1], error)
+        step = _newton_step(mixtures[:, mixtures.T @ y > 1], error, slack)
         length, before, slope = 1.0, dual(y), float(error @ step)
         while dual(y - length * step) > before - 1e-4 * length * slope and length > 1e-12:
             length /= 2
@@ -118,8 +114,8 @@ def _bounded(mixtures: Floats, demand: Floats, y: Floats) -> Floats:
     return np.maximum(1.0, mixtures.T @ y)
 
 
-def _newton_step(free: Floats, error: Floats) -> Floats:
+def _newton_step(free: Floats, error: Floats, slack: float) -> Floats:
     curvature = free @ free.T
-    damping = 1e-10 * max(float(np.trace(curvature)), 1e-6)
+    damping = slack + 1e-10 * max(float(np.trace(curvature)), 1e-6)
     damped = curvature + damping * np.eye(len(error))
     return np.asarray(np.linalg.solve(damped, error), dtype=np.float64)
