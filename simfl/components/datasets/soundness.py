@@ -13,6 +13,7 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
 
     Raises:
         InputError: there are no training samples, or samples that nothing could be learned from.
+        Unexpected: samples are no arrays of numbers, labels no whole ones.
     """
     name = f"data set {dataset.name!r}"
     if not len(corpus.train):
@@ -22,6 +23,7 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
     expect(isinstance(told, tuple) and len(told) == 2 and np.iterable(told[0]), expected, told)
     shape, classes = told
     for part, samples in (("training", corpus.train), ("test", corpus.test)):
+        _expect_arrays(part, samples, dataset)
         if len(samples.x) != len(samples.y):
             raise InputError(
                 f"{name} has {len(samples.x)} {part} samples, but {len(samples.y)} labels of them"
@@ -33,6 +35,19 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
             )
         if len(samples):
             _check_values(f"{name}: {part} samples", samples, dataset, classes)
+
+
+def _expect_arrays(part: str, samples: Samples, dataset: Dataset) -> None:
+    labelled = dataset.targets == "classes"
+    targets = "labels, `(n,)` whole numbers" if labelled else "targets, an array of numbers"
+    for values, kinds, what, axes in (
+        (samples.x, "biuf", "inputs, an array of numbers", None),
+        (samples.y, "biu" if labelled else "biuf", targets, 1 if labelled else None),
+    ):
+        array = isinstance(values, np.ndarray)
+        got = f"{values.dtype} of shape {values.shape}" if array else type(values).__name__
+        fits = array and values.dtype.kind in kinds and axes in (None, values.ndim)
+        expect(fits, f"{part} samples' {what}", got)
 
 
 def _check_values(what: str, samples: Samples, dataset: Dataset, classes: int) -> None:

@@ -37,6 +37,12 @@ class Mine(Dataset):
             y = y[:-1]
         if self.odd == "shape":
             x = x[:, :2]
+        if self.odd == "float labels":
+            y = y.astype(float)
+        if self.odd == "column":
+            ty = ty[:, None]
+        if self.odd == "list":
+            x = x.tolist()
         if self.odd == "raises":
             raise KeyError("no such column")
         return Corpus(Samples(x, y), Samples(tx, ty), 2)
@@ -50,7 +56,10 @@ CASES = {
     "label": "have a label 2, but labels are 0 to 1",
     "short": "has 80 training samples, but 79 labels",
     "shape": r"inputs have shape \(3,\), but its training samples have \(2,\)",
-    "raises": r"being loaded: KeyError: 'no such column' \(.*user_dataset.py:31\)",
+    "float labels": r"training samples' labels, `\(n,\)` whole numbers, got float64 of shape \(80,\)",
+    "column": r"test samples' labels, `\(n,\)` whole numbers, got int64 of shape \(10, 1\)",
+    "list": "training samples' inputs, an array of numbers, got list",
+    "raises": r"being loaded: KeyError: 'no such column' \(.*user_dataset.py:37\)",
 }
 
 
