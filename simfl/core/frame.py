@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simfl.core.table import open_csv, refuse_twice
+from simfl.core.table import open_csv, refuse_twice, too_long
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         width, cells = len(header), len(next(rows, ()))
         # Of a first row that is longer pandas takes what is too much for names of the rows.
         if cells > width:
-            raise InputError(_too_long(path, lines.line_num, width, cells))
+            raise InputError(too_long(path, lines.line_num, width, cells))
         refuse_twice(path, header, filter(None, header))
         text.seek(0)
         try:
@@ -46,9 +46,5 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         except (ValueError, OverflowError) as error:  # pandas' ParserError is one
             if longer := _LONGER.search(str(error)):
                 width, line, cells = map(int, longer.groups())
-                raise InputError(_too_long(path, line, width, cells)) from None
+                raise InputError(too_long(path, line, width, cells)) from None
             raise InputError(f"can't read {f'{what} {path}'.strip()}: {error}") from None
-
-
-def _too_long(path: Path, line: int, width: int, cells: int) -> str:
-    return f"{path}:{line}: expected a cell for each of the header's {width} columns, got {cells}"

@@ -164,8 +164,8 @@ def read_table(
         where: column -> values; numbers are compared as numbers, everything else as text.
 
     Raises:
-        InputError: no such file or column, or two of that name, a row that ends too early, or no
-            row left.
+        InputError: no such file or column, or two of that name, a row that ends too early or has
+            cells beyond the header's, or no row left.
     """
     where = where or {}
     wanted = {column: {_key(value) for value in values} for column, values in where.items()}
@@ -176,7 +176,8 @@ def read_table(
             if column not in header:
                 raise InputError(f"{file} has no column {column!r}{nearest(column, header)}")
         refuse_twice(file, header, (*columns, *where))
-        table = _columns(file, reader, {name: header.index(name) for name in (*columns, *where)})
+        needed = {name: header.index(name) for name in (*columns, *where)}
+        table = _columns(file, reader, needed, len(header))
     cells = table.cells
     if wanted:
         keep = [
@@ -191,6 +192,11 @@ def read_table(
     return table
 
 
+def too_long(file: Path | str, line: int, width: int, cells: int) -> str:
+    """Return what is wrong with a row that has more cells than its header has."""
+    return f"{file}:{line}: expected a cell for each of the header's {width} columns, got {cells}"
+
+
 def _held(column: str, wanted: set[str | float], cells: Sequence[str]) -> str:
     """Return what a column holds, if that is nothing that was wanted."""
     values = list(dict.fromkeys(cells))
@@ -200,7 +206,9 @@ def _held(column: str, wanted: set[str | float], cells: Sequence[str]) -> str:
     return f"; column {column!r} holds {', '.join(map(repr, values[:MOST_NAMED]))}{more}"
 
 
-def _columns(file: str, reader: Iterator[list[str]], needed: Mapping[str, int]) -> Table:
+def _columns(
+    file: str, reader: Iterator[list[str]], needed: Mapping[str, int], headed: int
+) -> Table:
     lines: list[int] = []
     cells: dict[str, list[str]] = {name: [] for name in needed}
     filled = [(cells[name], index) for name, index in needed.items()]
@@ -211,6 +219,8 @@ def _columns(file: str, reader: Iterator[list[str]], needed: Mapping[str, int]) 
             continue
         if len(row) < width:
             raise InputError(f"{file}:{line}: has only {len(row)} columns")
+        if any(map(str.strip, row[headed:])):  # a decimal comma makes two cells of one, and shifts
+            raise InputError(too_long(file, line, headed, len(row)))
         lines.append(line)
         for column, index in filled:
             column.append(row[index].strip())

@@ -37,6 +37,13 @@ def test_a_column_that_stands_twice_is_refused_if_it_is_read(tmp_path: Path) -> 
         measurements(tmp_path / "m.csv")
 
 
+def test_a_row_longer_than_the_header_is_refused(tmp_path: Path) -> None:
+    """A decimal comma makes two cells of one, and each column after it the one before."""
+    (tmp_path / "x.csv").write_text("a,b\n1,2,\n1,5,2\n")
+    with pytest.raises(InputError, match=r"x\.csv:3: expected a cell for each .* 2 columns, got 3"):
+        read_table(tmp_path, "x.csv", ["b"])
+
+
 def test_a_frames_columns_may_stand_apart(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a, b ,c\n1,2,3\n")
     assert list(read_frame(tmp_path / "t.csv").columns) == ["a", "b", "c"]

@@ -56,7 +56,7 @@ CASES = {
     "label": "have a label 2, but labels are 0 to 1",
     "short": "has 80 training samples, but 79 labels",
     "shape": r"inputs have shape \(3,\), but its training samples have \(2,\)",
-    "float labels": r"training samples' labels, `\(n,\)` whole numbers, got float64 of shape \(80,\)",
+    "float labels": r"training samples' labels, `\(n,\)` whole numbers, got float64",
     "column": r"test samples' labels, `\(n,\)` whole numbers, got int64 of shape \(10, 1\)",
     "list": "training samples' inputs, an array of numbers, got list",
     "raises": r"being loaded: KeyError: 'no such column' \(.*user_dataset.py:37\)",
