@@ -1,22 +1,15 @@
 """Faults of components: what one raises, or returns against its contract, is told as its own."""
 
-import os
-import sysconfig
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from inspect import getsourcefile
-from pathlib import Path
-from types import TracebackType
 
 from simfl.core.at_work import Asked, Doing, asking, begin, end, names, users_own
+from simfl.core.code import SIMFL, users_line
 from simfl.core.memory import is_out_of_memory
 from simfl.core.registry import Component
 from simfl.core.returned import Unexpected
 from simfl.errors import ComponentError, SimflError
-
-_SIMFL = str(Path(__file__).parents[1]) + os.sep
-_LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 
 class blaming:  # noqa: N801  # a context manager, used like a function
@@ -65,7 +58,7 @@ class blaming:  # noqa: N801  # a context manager, used like a function
         if not (isinstance(error, Unexpected) or users_own([component])):
             return
         doing = self._doing if isinstance(self._doing, str) else self._doing()
-        place = _place(error.__traceback__, type(component))
+        place = users_line(error.__traceback__, type(component))
         raise self._told_as(_told([component], doing, error, place)) from error
 
 
@@ -89,7 +82,7 @@ def blaming_code_of(components: Sequence[Component], doing: str) -> Iterator[Non
         raise
     except (Exception, SystemExit) as error:
         own = users_own(components)
-        place = _place(error.__traceback__, type((own or components)[0]))
+        place = users_line(error.__traceback__, type((own or components)[0]))
         if is_out_of_memory(error) or not (own or place):
             raise
         raised = traceback.walk_tb(error.__traceback__)
@@ -105,7 +98,7 @@ def told_of_owner(error: BaseException) -> str | None:
     """
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         owner, file = frame.f_locals.get("self"), frame.f_code.co_filename
-        if isinstance(owner, Component) and users_own([owner]) and not file.startswith(_SIMFL):
+        if isinstance(owner, Component) and users_own([owner]) and not file.startswith(SIMFL):
             return f"{names([owner])}: {type(error).__name__}: {error} ({file}:{line})"
     return None if error.__cause__ is None else told_of_owner(error.__cause__)  # SimPy raises anew
 
@@ -116,18 +109,3 @@ def _told(blamed: Sequence[Component], doing: str, error: BaseException, place: 
     if isinstance(error, Unexpected):
         what, where = str(error), ""
     return f"{names(blamed)}, {doing}: {what}{where}"
-
-
-def _place(raised: TracebackType | None, owner: type) -> str | None:
-    """Return the innermost line that is the user's (the owner's file is, wherever it lies)."""
-    try:
-        own = getsourcefile(owner)
-    except (TypeError, OSError):
-        own = None
-    for frame in reversed(traceback.extract_tb(raised)):
-        file = frame.filename
-        # Of a compiled library's source there is no line; of a notebook's cell there is.
-        foreign = file.startswith((_SIMFL, *_LIBRARIES)) or not frame.line
-        if file == own or not foreign:
-            return f"{file}:{frame.lineno}"
-    return None

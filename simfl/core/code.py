@@ -5,14 +5,22 @@ imported; commands ask for their user's consent (`importing`).
 """
 
 import importlib
+import os
 import sys
+import sysconfig
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import getsourcefile
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from simfl.errors import InputError, nearest
+
+SIMFL = str(Path(__file__).parents[1]) + os.sep
+"""Begins the names of simfl's own files."""
+_LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 MOST_LISTED = 10
 """So many names are told at most of what may have been meant."""
@@ -56,6 +64,26 @@ def file_of(named: object) -> Path | None:
     )
     file = getattr(module, "__file__", None)
     return None if file is None else Path(file)
+
+
+def users_line(raised: TracebackType | None, owner: type | None = None) -> str | None:
+    """Return ``file:line`` of the innermost frame that is the user's, if one is.
+
+    Args:
+        raised: where an error comes from.
+        owner: a class of the user's; its file is theirs wherever it lies.
+    """
+    try:
+        own = None if owner is None else getsourcefile(owner)
+    except (TypeError, OSError):
+        own = None
+    for frame in reversed(traceback.extract_tb(raised)):
+        file = frame.filename
+        # Of a compiled library's source there is no line; of a notebook's cell there is.
+        foreign = file.startswith((SIMFL, *_LIBRARIES, "<frozen ")) or not frame.line
+        if file == own or not foreign:
+            return f"{file}:{frame.lineno}"
+    return None
 
 
 class NotImported(InputError):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import (
@@ -19,7 +20,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.code import NotImported, named_class
+from simfl.core.code import NotImported, named_class, users_line
 from simfl.core.units import as_text
 from simfl.errors import InputError, NameNotFound
 
@@ -185,16 +186,28 @@ class Registry(Generic[C]):
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{self.package}.{module.name}")
         for plugin in self._plugins:
-            try:
-                plugin.load()
-            except Exception as error:
-                raise InputError(
-                    f"plugin {plugin.value!r}, installed for {self.group}, {_failure(error)}"
-                ) from error
+            self._load_plugin(plugin)
         homes = ("simfl.", *(plugin.module for plugin in self._plugins))
         known = self.classes.values()
         self._installed = frozenset(one for one in known if one.__module__.startswith(homes))
         self._loaded = True
+
+    def _load_plugin(self, plugin: EntryPoint) -> None:
+        """Import what registers itself, or register a class by its entry point's name."""
+        installed = f"plugin {plugin.value!r}, installed for {self.group},"
+        try:
+            named = plugin.load()
+            if not isinstance(named, ModuleType):
+                self.register(plugin.name)(self._component(plugin.value, named))
+        except (Exception, SystemExit) as error:
+            raise InputError(f"{installed} {_failure(error)}") from error
+        package = plugin.module.partition(".")[0]
+        homes = {one.__module__.partition(".")[0] for one in self.classes.values()}
+        if plugin.name not in self.classes and package not in homes:
+            raise InputError(
+                f"{installed} registers no {self.kind}; name the class in its entry point, as in "
+                f"{plugin.name} = '{plugin.module}:Name'"
+            )
 
     @cached_property
     def _plugins(self) -> list[EntryPoint]:
@@ -239,6 +252,14 @@ class Registry(Generic[C]):
             raise InputError(f"{self.kind} {name!r} {error}") from None
         except (Exception, SystemExit) as error:
             raise InputError(f"{self.kind} {name!r} {_failure(error)}") from error
+        return self._component(name, named)
+
+    def _component(self, name: str, named: object) -> type[C]:
+        """Return what is `named` as a component.
+
+        Raises:
+            InputError: it is none, or lacks some of its methods.
+        """
         component = self._adopt(named)
         if not (isinstance(component, type) and issubclass(component, Component)):
             raise InputError(f"{self.kind} {name!r} is not a simfl component class")
@@ -281,7 +302,7 @@ class Registry(Generic[C]):
             if component.__module__.startswith("simfl."):
                 raise
             raise InputError(
-                f"{self.kind} {name!r} can't be made: {type(error).__name__}: {error}"
+                f"{self.kind} {name!r} can't be made: {type(error).__name__}: {_said(error)}"
             ) from error
         return made
 
@@ -328,5 +349,11 @@ def _home(component: type) -> str:
 def _failure(error: BaseException) -> str:
     plain = isinstance(error, ImportError | AttributeError | InputError)
     kind = "" if plain else f"{type(error).__name__}: "
-    said = str(error).partition("\n")[0]  # pydantic appends where to read more
-    return f"can't be imported: {kind}{said}"
+    return f"can't be imported: {kind}{_said(error)}"
+
+
+def _said(error: BaseException) -> str:
+    """Return what an error says, and the user's line that it comes from, if one is."""
+    place = users_line(error.__traceback__)
+    where = f" ({place})" if place else ""
+    return str(error).partition("\n")[0] + where  # pydantic appends where to read more

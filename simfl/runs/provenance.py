@@ -14,6 +14,8 @@ from simfl.runs.inputs import contents
 from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.scenario.assumptions import assumptions
+from simfl.scenario.checks import components
+from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor, executors
 
 _GIVEN = (("seed",), ("seeds",))
@@ -42,7 +44,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "executor": executors.dump(executor),
         "device": options.device,
         "threads_per_worker": 1,
-        "versions": _versions(),
+        "versions": _versions() | _of_others(job.scenario),
         "commit": _commit(),
         "machine": {
             "system": platform.platform(),
@@ -62,6 +64,17 @@ def _versions() -> dict[str, str]:
 
     packages = ("simfl", "torch", "numpy", "scipy", "simpy", "kmedoids")
     return {"python": sys.version.split()[0]} | {name: version(name) for name in packages}
+
+
+def _of_others(scenario: Scenario) -> dict[str, str]:
+    """Return the installed packages, and their versions, that lent `scenario` components."""
+    from importlib.metadata import packages_distributions, version
+
+    lenders = {type(component).__module__ for _, component in components(scenario)}
+    packages = {module.partition(".")[0] for module in lenders} - {"simfl"}
+    installed = packages_distributions() if packages else {}
+    names = {name for package in packages for name in installed.get(package, ())}
+    return {name: version(name) for name in sorted(names)}
 
 
 @cache

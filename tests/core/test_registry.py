@@ -96,6 +96,12 @@ def test_a_module_with_a_mistake_is_told_of(mine: str, tmp_path: Path) -> None:
         Scenario.from_dict({"fleet": {"count": 3}, "selection": f"{mine}:Plain"})
 
 
+def test_what_a_module_raises_is_told_with_its_line(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "somebodys_own.py").write_text("import sys\nraise ValueError('no')\n")
+    with pytest.raises(InputError, match=r"ValueError: no \(.*somebodys_own\.py:2\)"):
+        selectors.get(f"{mine}:Plain")
+
+
 def test_what_is_experimental_is_said_so() -> None:
     from simfl.scenario.reference.describe import Description, summary
 
