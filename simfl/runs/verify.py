@@ -19,10 +19,10 @@ from simfl.runs.folder.folder import (
     SCENARIO,
     event_lines,
     is_finished,
-    read_provenance,
     require_run,
 )
 from simfl.runs.folder.growing_file import lines_of
+from simfl.runs.folder.stages import stages
 from simfl.runs.options import Options
 from simfl.runs.run import resume
 
@@ -64,7 +64,7 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
     require_run(folder)
     if not is_finished(folder):
         raise InputError(f"{folder} holds no finished run")
-    read_provenance(folder)  # a damaged one is told of here, not as of its copy
+    stages(folder)  # what is damaged or may not be imported is told of here, not as of its copy
     with TemporaryDirectory(prefix="simfl-verify-") as top:
         # A run of which nothing is recorded but what it should be, to be resumed.
         for path in (folder / SCENARIO, folder / PROVENANCE, *folder.glob("past-*.yaml")):

@@ -1,5 +1,6 @@
 """`simfl verify`: a run that is repeated gives the same, or the first difference is told."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from simfl import Options
 from simfl.cli import main
-from simfl.errors import InputError
+from simfl.errors import InputError, ScenarioError
 from simfl.runs.verify import Difference, verify
 from tests.tiny import RunTiny
 
@@ -65,3 +66,10 @@ def test_what_is_no_finished_run(run_tiny: RunTiny, tmp_path: Path) -> None:
     for place in (folder.parents[1], tmp_path / "nowhere"):
         with pytest.raises(InputError, match="is not a run folder"):
             verify(place)
+
+
+def test_what_is_wrong_is_told_of_the_folder_not_of_its_copy(run_tiny: RunTiny) -> None:
+    scenario = run_tiny().folder / "scenario.yaml"
+    scenario.write_text(scenario.read_text().replace("name: uniform", "name: 'nowhere.py:Mine'"))
+    with pytest.raises(ScenarioError, match=rf"^{re.escape(str(scenario))}:\d+:\d+: selection: "):
+        verify(scenario.parent)
