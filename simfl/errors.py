@@ -30,6 +30,10 @@ class UnitError(InputError):
     """A quantity has no unit, or one of the wrong kind."""
 
 
+LONGEST_NAME = 100
+"""Characters of a name that nothing is called by, which a message shows."""
+
+
 class NameNotFound(InputError):
     """A name that nothing is registered under.
 
@@ -45,7 +49,7 @@ class NameNotFound(InputError):
         hint = nearest(str(name), self.known)
         if else_ and not hint.startswith("; did you mean"):
             hint = else_
-        super().__init__(f"unknown {kind} {name!r}{hint}")
+        super().__init__(f"unknown {kind} {str(name)[:LONGEST_NAME]!r}{hint}")
 
 
 class ScenarioError(InputError):

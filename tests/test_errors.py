@@ -2,7 +2,7 @@
 
 import pytest
 
-from simfl.errors import nearest
+from simfl.errors import NameNotFound, nearest
 
 LOSSES = ("binary_cross_entropy", "cross_entropy", "mean_squared_error")
 KEYS = ("accuracy", "batch_size", "bytes", "clients", "rounds", "time")
@@ -32,3 +32,7 @@ def test_what_was_probably_meant(name: str, known: tuple[str, ...], meant: str) 
 def test_where_nothing_is_near_all_are_listed(name: str) -> None:
     assert nearest(name, KEYS) == f"; expected one of: {', '.join(KEYS)}"
     assert nearest(name, ()) == ""
+
+
+def test_a_name_that_nobody_would_read_is_cut() -> None:
+    assert len(str(NameNotFound("selector", "u" * 5000, ["oort"]))) < 200

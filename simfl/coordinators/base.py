@@ -88,6 +88,7 @@ class BaseCoordinator(Coordinator):
         with blaming(self._selector, f"asking clients in round {view.round}"):
             probe = self._selector.probe(view, reports, rng)
             if probe is not None:
+                expect(isinstance(probe, Probe), "a Probe or None", probe)
                 expect(probe.report in get_args(Report), f"one of {get_args(Report)}", probe.report)
                 asked = _check_clients(probe.clients, view.clients)
                 expect(len(set(asked)) == len(asked), "distinct clients", asked)

@@ -67,8 +67,9 @@ class _Worker:
         except (EOFError, OSError, pickle.UnpicklingError):
             self._process.join()
             code = self._process.exitcode or 0
-            how = f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-            return True, Died(f"its process was {how}, perhaps for want of memory")
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            why = ", perhaps for want of memory" if code == -signal.SIGKILL else ""
+            return True, Died(f"a run's process {how}{why}")
         if what == "told":
             tell(value)
             return False, None

@@ -108,6 +108,7 @@ BROKEN = {
     "an option of another": ("selection: uniform", "selection: {name: uniform, candidates: 4}", "26:28: selection.candidates", "key 'candidates'; it is an option of selector 'power_of_choice'"),
     "a type for a name": ("selection: uniform", "selection: {type: oort}", "26:13: selection.type", "the name is written `name: oort`"),
     "a key that takes no such value": ("    uplink: 10", "    upload: 10", "12:5: fleet[0].upload", "'upload'; expected one of: availability"),
+    "clients in quotes": ("clients: 10", 'clients: "10"', "24:12: rounds.clients", "got '10'; write it without quotes"),
     "a count in quotes": ("count: 20", 'count: "20"', "9:12: fleet[0].count", "got '20'; write it without quotes"),
     "a count with a comma": ("count: 20", "count: 2,000", "9:12: fleet[0].count", "got '2,000'; numbers have a decimal point"),
     "no space after a colon": ("    uplink: 10", "    uplink:10", "13:5: is no valid YAML", "(from line 12) could not find expected ':'; is the ': '"),

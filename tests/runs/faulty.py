@@ -49,6 +49,9 @@ class FaultySelector(Uniform):
 
     fault: str = Field(description="what it does wrong")
 
+    def probe(self, view, reports, rng):
+        return 3 if self.fault == "asks in numbers" and not Mended.yes else None
+
     def select(self, view, reports, k, rng):
         chosen = super().select(view, reports, k, rng)
         if Mended.yes or view.round < 2:
@@ -62,6 +65,7 @@ class FaultySelector(Uniform):
             "none": lambda: None,
             "nobody": lambda: [],
             "rewrites": lambda: view.history.loss.fill(0),
+            "rewrites ids": lambda: view.available.fill(0),
             "forever": forever,
             "exits": lambda: sys.exit(0),
         }[self.fault]()

@@ -39,6 +39,8 @@ CASES = [
     ("selection", "FaultySelector", "fractions", "round 2: expected ids of clients"),
     ("selection", "FaultySelector", "none", "round 2: expected ids of clients.*, got None"),
     ("selection", "FaultySelector", "rewrites", "ValueError: .*read-only .*faulty.py:"),
+    ("selection", "FaultySelector", "rewrites ids", "ValueError: .*read-only .*faulty.py:"),
+    ("selection", "FaultySelector", "asks in numbers", "round 1: expected a Probe or None, got 3"),
     ("aggregation", "FaultyAggregator", "raises", "aggregating in round 1: ValueError"),
     ("aggregation", "FaultyAggregator", "nan", "finite numbers of type float32, got 386 that"),
     ("aggregation", "FaultyAggregator", "infinite", "float32, got 386 that are not finite"),

@@ -157,9 +157,13 @@ class View:
 
     @property
     def available(self) -> Ids:
-        """`(a,)` ids that are online, idle and have at least one sample, ascending.  O(fleet)."""
+        """`(a,)` ids that are online, idle and have at least one sample, ascending.  O(fleet).
+
+        Read-only: `draw` looks at it, too.
+        """
         if self._ids is None:
-            self._ids = self._available()
+            self._ids = self._available().view()
+            self._ids.flags.writeable = not len(self._ids)  # NumPy permutes none in place
         return self._ids
 
     def draw(self, k: int, rng: Rng) -> Ids:

@@ -52,7 +52,7 @@ def _clients(value: Any) -> int | ShareOfFleet:
         return ShareOfFleet(share)
     raise InputError(
         "expected a number of clients such as 10, or a share of the fleet such as '10%', got "
-        f"{value!r}"
+        f"{value!r}" + ("; write it without quotes" if str(value).isdecimal() else "")
     )
 
 
