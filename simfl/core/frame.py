@@ -24,8 +24,8 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         what: it is, for messages.
 
     Raises:
-        InputError: it can't be read, two columns have one name, or a row has more cells than the
-            header.
+        InputError: it can't be read or is empty, two columns have one name, or a row has more cells
+            than the header.
     """
     import pandas as pd
 
@@ -33,6 +33,8 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         lines = csv.reader(text)
         rows = (row for row in lines if row)
         header = [name.strip() for name in next(rows, ())]
+        if not header:
+            raise InputError(f"can't read {f'{what} {path}'.strip()}: it is empty")
         width, cells = len(header), len(next(rows, ()))
         # Of a first row that is longer pandas takes what is too much for names of the rows.
         if cells > width:

@@ -44,6 +44,12 @@ def test_a_row_longer_than_the_header_is_refused(tmp_path: Path) -> None:
         read_table(tmp_path, "x.csv", ["b"])
 
 
+def test_an_empty_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("\n")
+    with pytest.raises(InputError, match=r"can't read .*x\.csv: it is empty"):
+        read_frame(tmp_path / "x.csv")
+
+
 def test_a_frames_columns_may_stand_apart(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a, b ,c\n1,2,3\n")
     assert list(read_frame(tmp_path / "t.csv").columns) == ["a", "b", "c"]
