@@ -104,7 +104,7 @@ class GrowingFile:
         if line != (recorded := next(self._recorded)):
             raise RunError(
                 f"{self.path}: line {self.count} differs from the recorded one; the code, the "
-                f"data or the scenario has changed since\n"
+                "data, the scenario or this file has changed since (`--overwrite` begins anew)\n"
                 f"  recorded: {recorded[:300]}\n  replayed: {line[:300]}"
             )
 
