@@ -205,8 +205,7 @@ def legend(comparison: Comparison) -> list[str]:
     if Column(NORMALISED) in comparison.columns:
         lines.append(
             "Last arrival / deadline: time to the last arrival of a round by its deadline (0 where "
-            "nobody arrived), in the mean of all rounds that have one.  A selector's polls count, "
-            "though the deadline begins after them, so that it may be above 1."
+            "nobody arrived), in the mean of all rounds that have one; polls before it count, too."
         )
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
