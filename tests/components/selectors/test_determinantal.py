@@ -135,7 +135,7 @@ def test_stable_for_a_thousand_clients() -> None:
         assert np.array_equal(sample, np.sort(sample))
 
 
-@pytest.mark.parametrize("rank", [2, 9])
+@pytest.mark.parametrize("rank", [pytest.param(2, marks=pytest.mark.slow), 9])
 @pytest.mark.parametrize("k", [1, 3])
 def test_what_is_known_of_a_large_kernel_does_not_change_what_is_drawn(rank: int, k: int) -> None:
     f = np.random.default_rng(3).normal(size=(9, 3)).astype(np.float32)

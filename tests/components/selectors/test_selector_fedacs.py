@@ -95,8 +95,11 @@ def as_written(wins: tuple[float, ...], losses: tuple[float, ...]) -> Counter[tu
     return Counter(draw() for _ in range(DRAWS))
 
 
+WINS = [[3.0, 1, 5, 2, 1, 8], pytest.param([3.0, 1, 1, 1, 1, 3], marks=pytest.mark.slow)]
+
+
 @pytest.mark.parametrize("short_cut", [thompson, thompson_by_groups])
-@pytest.mark.parametrize("wins", [[3.0, 1, 5, 2, 1, 8], [3.0, 1, 1, 1, 1, 3]])
+@pytest.mark.parametrize("wins", WINS)
 @pytest.mark.parametrize("losses", [[2.0, 1, 5, 4, 3, 6], [2.0, 1, 1, 1, 3, 2]])
 def test_the_short_cuts_draw_as_algorithm_1_does(
     short_cut: Callable[..., list[int]], wins: list[float], losses: list[float]

@@ -81,7 +81,9 @@ def test_unprofiled_clients_fill_up_only() -> None:
 
 
 @pytest.mark.parametrize("decomposed", [2000, 0])
-@pytest.mark.parametrize("available", [[0, 1, 2, 3, 4, 5], [0, 2, 3]])
+@pytest.mark.parametrize(
+    "available", [pytest.param([0, 1, 2, 3, 4, 5], marks=pytest.mark.slow), [0, 2, 3]]
+)
 def test_among_those_available_subsets_are_as_likely_as_their_minors(
     available: list[int], decomposed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
