@@ -163,7 +163,7 @@ class View:
         """
         if self._ids is None:
             self._ids = self._available().view()
-            self._ids.flags.writeable = not len(self._ids)  # NumPy permutes none in place
+            self._ids.flags.writeable = not len(self._ids)  # NumPy permutes an empty one in place
         return self._ids
 
     def draw(self, k: int, rng: Rng) -> Ids:

@@ -101,7 +101,7 @@ class PolledLinks(Links):
             for upload in found:
                 again_s = _AGAIN_S
                 while upload.under_way:
-                    yield timeline.at(timeline.now + again_s, AFTER)  # what lands right then
+                    yield timeline.at(timeline.now + again_s, AFTER)  # sees what lands then
                     again_s = min(2 * again_s, _AGAIN_CAP_S)
             self._look_s = timeline.now + self._every_s
             for upload in found:
