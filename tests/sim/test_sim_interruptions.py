@@ -135,10 +135,15 @@ def test_the_deadline_interrupts_each_phase():
         assert world.rounds[0].end_s == deadline
 
 
-def test_leaving_at_the_very_deadline():
-    world = one(7.0, policy={"name": "synchronous", "deadline": "7 s"})
-    assert world.clients[0].outcome in ("late", "offline")
-    assert world.rounds[0].end_s == 7
+@pytest.mark.parametrize("on_offline", ["abort", "pause", "salvage"])
+@pytest.mark.parametrize("server", ["unlimited", "1 Gbit/s"])
+@pytest.mark.parametrize("instant", [0.5, 1.25, 7.0, 13.5])
+def test_who_leaves_at_the_very_deadline_is_late(on_offline, server, instant):
+    links = {"server_uplink": server, "server_downlink": server}
+    policy = {"name": "synchronous", "deadline": f"{instant} s"}
+    world = one(instant, 100, on_offline, links, policy=policy)
+    assert world.outcomes == {"late": 1}
+    assert world.rounds[0].end_s == instant
 
 
 def test_whoever_is_called_off_while_away_is_late():
