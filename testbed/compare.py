@@ -23,6 +23,7 @@ from testbed import quotas
 from testbed.flower import federation as flower
 from testbed.journals import Run
 from testbed.latency import latencies
+from testbed.limits import Limit
 from testbed.measure import compute_times, measure, shares
 from testbed.namespaces import SEND_BYTES, Loopback, Namespaces
 from testbed.orders import (
@@ -131,11 +132,17 @@ def _phase(both: pd.DataFrame, phase: str) -> float:
     return float(mine / theirs - 1)
 
 
-def _with_tcp(scenario: Scenario, queue: str) -> Scenario:
+def _with_tcp(scenario: Scenario, variant: str, downlinks_bps: Sequence[float]) -> Scenario:
     """Return the scenario with its queues, what a socket can have under way, and how TCP begins."""
-    buffer = SEND_BYTES * SEGMENT / MEMORY
-    known = {"buffer": buffer, "initial_window": INITIAL_WINDOW}
-    network = scenario.network.model_copy(update={**known, "queue": queue})
+    known: dict[str, Any] = {
+        "buffer": SEND_BYTES * SEGMENT / MEMORY,
+        "initial_window": INITIAL_WINDOW,
+        "queue": "fair" if variant == "fair-queue" else "fifo",
+    }
+    limits = [Limit(bps).waits for bps in downlinks_bps if bps < math.inf]
+    if limits and variant != "deep-queue" and min(_server(scenario)) == math.inf:
+        known["queue_limit"] = min(limits)
+    network = scenario.network.model_copy(update=known)
     return scenario.model_copy(update={"network": network})
 
 
@@ -197,7 +204,7 @@ def compare(
     given = (
         flower.with_polling(given, size)
         if variant == "flower"
-        else _with_tcp(given, "fair" if variant == "fair-queue" else "fifo")
+        else _with_tcp(given, variant, devices.downlink_bps.tolist())
     )
     others = [kept(run_once()[0]) for _ in range(times - 1)]
     name = scenario.name + f"-{variant}" * (not scenario.name.endswith(variant))

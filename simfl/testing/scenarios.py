@@ -127,6 +127,7 @@ NETWORKS: st.SearchStrategy[Any] = st.sampled_from(
         {"server_uplink": "100 kbit/s", "polling": "300 ms"},
         {"server_uplink": "100 kbit/s", "server_downlink": "80 kbit/s", "queue": "fifo"},
         {"server_uplink": "1 Mbit/s", "initial_window": "500 B", "message_overhead": "300 B"},
+        {"initial_window": "500 B", "queue_limit": "1 kB"},
         {"message_overhead": "300 B"},
     ]
 )

@@ -18,6 +18,7 @@ from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.lines import Lines, MakeLink
+from simfl.sim.networks.lost_packets import idles_s
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
 from simfl.sim.networks.sender_link import SenderLink
@@ -49,8 +50,9 @@ class Shared(Network):
     Rates change only when a transfer starts, ends or is aborted, and when a trace says so; between
     two such instants they are constant.  Deadlines are planned with nominal rates.  Where no link
     is shared a transfer takes ``latency + 8 * (bytes * (1 + overhead) + message_overhead) / rate``,
-    and with an `initial_window` what TCP's slow start waits besides; that is waited before the
-    first byte, for as long as it takes at the device's own rate.
+    and with an `initial_window` what TCP's slow start waits besides, and with a `queue_limit` what
+    its losses cost; that is waited before the first byte, for as long as it takes at the device's
+    own rate.
     A device has at most one transfer under way in each direction.
 
     Where a link's `queue` is `fifo`, what is shared is no rate but a queue: see the field.
@@ -106,6 +108,13 @@ class Shared(Network):
         description="what TCP sends before it waits for an answer, which takes twice the "
         "`latency`, and twice as much after each, such as 14480 B (10 packets); 0: no slow start",
     )
+    queue_limit: DataSize | None = Field(
+        None,
+        gt=0,
+        description="what can wait in a router before each device's own downlink, such as 100 kB: "
+        "what slow start sends beyond it is lost, and TCP halves its window and takes its time to "
+        "fill the link again (Reno); needs an `initial_window`; omitted: nothing is lost",
+    )
     polling: Duration = Field(
         0.0,
         ge=0,
@@ -140,6 +149,14 @@ class Shared(Network):
             yield _two_links(option, "uploads", "`uplink` or `server_downlink`")
         if self.queue == "fifo" and down and self.server_uplink < math.inf:
             yield _two_links(option, "downloads", "`downlink` or `server_uplink`")
+        if self.queue_limit is not None:
+            if not self.initial_window:
+                yield "network 'shared': `queue_limit` needs an `initial_window`, such as 14480 B"
+            if self.queue == "fifo" and (down or self.server_uplink < math.inf):
+                yield (
+                    "network 'shared' can't have `queue_limit` where downloads share a link with "
+                    "`queue: fifo`, which loses nothing"
+                )
 
     @override
     def bind(
@@ -174,6 +191,7 @@ class Shared(Network):
             },
             variation,
             self.initial_window,
+            None if self.queue_limit is None else self.queue_limit / gross,
             self.message_overhead / gross,
         )
         if self.polling:
@@ -214,9 +232,10 @@ class _SharedLinks(Links):
         lines: dict[Direction, Lines],
         variation: Variation | None,
         window: float,
+        queue: float | None,
         added: float,
     ) -> None:
-        self._window, self._added = window, added
+        self._window, self._queue, self._added = window, queue, added
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
@@ -241,7 +260,7 @@ class _SharedLinks(Links):
         bps = min(own_bps, lines.bps(device))
         line, total = lines.of(device), self._total(size)
         waits_bps = bps if line is not None and line.has_latency else own_bps
-        return self._before_s(device, total, waits_bps) + 8 * total / bps
+        return self._before_s(device, direction, total, waits_bps) + 8 * total / bps
 
     @override
     def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
@@ -250,12 +269,15 @@ class _SharedLinks(Links):
         bps = np.minimum(self._device_bps[direction], self._lines[direction].all_bps())
         return self._latency_s + 8 * self._total(size) / bps
 
-    def _before_s(self, device: int, total: float, bps: float) -> float:
+    def _before_s(self, device: int, direction: Direction, total: float, bps: float) -> float:
         """Return how long a transfer takes besides moving its bytes."""
-        latency_s = float(self._latency_s[device])
-        return (
-            latency_s + waits_s(total, bps, latency_s, self._window) if self._window else latency_s
-        )
+        latency_s, window = float(self._latency_s[device]), self._window
+        if not window:
+            return latency_s
+        before_s = latency_s + waits_s(total, bps, latency_s, window)
+        if direction == "down" and self._queue is not None:  # who uploads fills a queue of its own
+            before_s += idles_s(total, bps, latency_s, window, self._queue)
+        return before_s
 
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
         bps = float(self._device_bps[direction][device])
@@ -264,8 +286,8 @@ class _SharedLinks(Links):
         total = self._total(size)
         line = self._lines[direction].of(device)
         if line is None or total <= 0:
-            before_s = self._before_s(device, total, bps)
+            before_s = self._before_s(device, direction, total, bps)
             return LoneTransfer(self._timeline, size, total, before_s, bps)
         cell, latency_s = self._lines[direction].cell(device), float(self._latency_s[device])
-        before_s = 0.0 if line.has_latency else self._before_s(device, total, bps)
+        before_s = 0.0 if line.has_latency else self._before_s(device, direction, total, bps)
         return SharedTransfer(self._timeline, line, cell, size, total, latency_s, before_s, bps)

@@ -11,6 +11,7 @@ CROWDED = {"server_uplink": "10 kbit/s", "server_downlink": "6 kbit/s"}
 MESSAGES = {"overhead": "10%", "message_overhead": "200 B"}
 QUEUE = {"queue": "fifo", **CROWDED}
 WINDOWS = {"initial_window": "2896 B", "buffer": "2 kB", "overhead": "10%"}
+LOSSES = {"initial_window": "2896 B", "queue_limit": "3 kB", "overhead": "10%"}
 globals().update(suites(NetworkContract, networks))
 Test_crowded = type(
     "Test_crowded",
@@ -31,6 +32,11 @@ Test_messages = type(
     "Test_messages",
     (NetworkContract,),
     {"create": staticmethod(lambda: networks.parse({"name": "shared", **MESSAGES}))},
+)
+Test_losses = type(
+    "Test_losses",
+    (NetworkContract,),
+    {"create": staticmethod(lambda: networks.parse({"name": "shared", **LOSSES}))},
 )
 
 
