@@ -46,7 +46,7 @@ SMALLEST, LARGEST = 10, 2000
 """Millimetres of a picture's side."""
 SHAPE = 0.68
 """Height by width."""
-COLOURS = ("#0067a8", "#d2570a", "#0b8a63", "#b8479a", "#b8860b", "#3899d0", "#6a4fb3", "#6b7280")
+COLOURS = ("#245acc", "#e07020", "#28996a", "#aa115c", "#8a6708", "#2496ee", "#712f87", "#74728e")
 """Those of the report: told apart by the colour-blind, and in grey with the dashes beyond them."""
 DASHES: tuple[Any, ...] = (
     "-", (0, (5, 2)), (0, (1, 1.5)),

@@ -8,6 +8,7 @@ import numpy as np
 from simfl.report import formats
 from simfl.report.fleet.facts import FleetFacts
 from simfl.report.fleet.survey import INSTANTS, PHASES, WEEK_S
+from simfl.report.plot import COLOURS as GROUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 SHOWN = 2000
 """Devices of a group that are drawn as dots."""
-COLOURS = {"download": "#3c86c4", "compute": "#8a97a3", "upload": "#2a9d74"}
+COLOURS = {"download": "#0a5f96", "compute": "#ad6010", "upload": "#12a572"}
 
 
 def picture(facts: FleetFacts) -> "Figure":
@@ -24,12 +25,10 @@ def picture(facts: FleetFacts) -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 7.5), layout="constrained")
-    speed, times, phases, week = figure.subplots(2, 2).flat
-    _speed(speed, facts)
-    _times(times, facts)
-    _phases(phases, facts)
-    _week(week, facts)
-    for axes in (speed, times, phases, week):
+    charts = figure.subplots(2, 2).flat
+    for axes, draw in zip(charts, (_speed, _times, _phases, _week), strict=True):
+        axes.set_prop_cycle(color=GROUPS)
+        draw(axes, facts)
         finish(axes)
     return figure
 
@@ -65,7 +64,9 @@ def _times(axes: "Axes", facts: FleetFacts) -> None:
             )
     if math.isfinite(facts.deadline_s):
         axes.axvline(facts.deadline_s, color="0.4", linestyle="--", label="deadline")
-    axes.set(title="Time of a full round, alone on its links", xlabel="s", ylabel="% of devices")
+    axes.set(
+        title="Time of a full round, alone on its links", xlabel="time (s)", ylabel="% of devices"
+    )
     axes.set_xscale("log")
     _plain_ticks(axes.xaxis)
 
@@ -79,7 +80,7 @@ def _phases(axes: "Axes", facts: FleetFacts) -> None:
         axes.barh(names, lengths, left=left, color=COLOURS[phase], label=phase)
         left += lengths
     axes.invert_yaxis()
-    axes.set(title="Where the time goes", xlabel="s, in the mean")
+    axes.set(title="Where the time goes", xlabel="mean time (s)")
 
 
 def _week(axes: "Axes", facts: FleetFacts) -> None:
@@ -96,6 +97,6 @@ def _plain_ticks(axis: "Axis") -> None:
     low, high = axis.get_view_interval()
     few = high / low > 100
     axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
