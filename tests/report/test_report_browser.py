@@ -402,6 +402,66 @@ def test_charts_that_stand_still_can_be_zoomed(page: Path, width: int, tmp_path:
         assert chart["again"], chart["name"]
 
 
+def test_a_finger_brings_up_values_that_stay(compared: list[RunResult], tmp_path: Path) -> None:
+    """A tap showed nothing: values came with a pointer that moves."""
+    play = """const tip = document.querySelector(".tip");
+    const touch = (kind, target) => {
+      const b = target.getBoundingClientRect();
+      target.dispatchEvent(new PointerEvent(kind, {pointerType: "touch", bubbles: true,
+        clientX: b.left + b.width / 2, clientY: b.top + b.height / 2})); };
+    const tap = target => {
+      for (const kind of ["pointerdown", "pointerup", "pointerleave"]) touch(kind, target);
+      return tip.hidden ? null : tip.textContent; };
+    const line = simfl.figures.find(f => f.chart).plot.querySelector("svg");
+    const bar = simfl.figures.find(f => !f.chart).plot.querySelector(".area rect");
+    const told = [tap(line), tap(bar), tap(line)];
+    touch("pointerdown", document.querySelector("h1"));
+    return {told, after: tip.hidden};"""
+    found = read(write_report(compared, tmp_path / "written.html"), play, tmp_path)
+    assert all(found["told"]), found
+    assert found["told"][0] == found["told"][2] != found["told"][1]
+    assert found["after"]
+
+
+def test_keys_go_from_bar_to_bar_and_a_browser_tells_nothing_beside(
+    compared: list[RunResult], tmp_path: Path
+) -> None:
+    """Bars told their values to pointers alone, and twice: a browser shows titles by itself."""
+    play = """const figure = simfl.figures.find(f => !f.chart);
+    const svg = figure.plot.querySelector("svg"), tip = document.querySelector(".tip");
+    const press = k => { svg.dispatchEvent(new KeyboardEvent("keydown", {key: k}));
+      return tip.hidden ? null : tip.textContent; };
+    const box = document.createElement("div"); box.innerHTML = simfl.joined(figure)[0];
+    return {told: [press("ArrowRight"), press("ArrowRight"), press("ArrowLeft"), press("Escape")],
+      titles: document.querySelectorAll("svg title").length,
+      saved: box.querySelectorAll("title").length,
+      shapes: svg.querySelectorAll("[data-tip]").length};"""
+    found = read(write_report(compared, tmp_path / "written.html"), play, tmp_path)
+    first, second, again, gone = found["told"]
+    assert first == again != second
+    assert gone is None
+    assert found["titles"] == 0
+    assert found["saved"] == found["shapes"] > 1  # a saved picture has nothing but them
+
+
+def test_two_of_many_are_seen_alone(nine: Sequence[RunResult], tmp_path: Path) -> None:
+    """Seven lines had to be hidden one by one."""
+    play = """return simfl.figures.filter(f => f.node.querySelector("[data-all]")).map(f => {
+      const all = f.node.querySelector("[data-all]"), said = [all.textContent];
+      const count = () => f.chart ? f.plot.querySelectorAll("svg").length
+        : [...f.plot.querySelectorAll(".area .line")].filter(s => !s.style.display).length;
+      const seen = [count()]; all.click(); seen.push(count()); said.push(all.textContent);
+      [...f.node.querySelectorAll(".legend button")].slice(0, 2).forEach(b => b.click());
+      seen.push(count()); all.click(); seen.push(count());
+      return {seen, said, lines: Boolean(f.chart)}; });"""
+    figures = read(write_report(list(nine), tmp_path / "written.html"), play, tmp_path)
+    assert {figure["lines"] for figure in figures} == {True, False}
+    for figure in figures:
+        whole, none, two, again = figure["seen"]
+        assert none == 0 < two < whole == again
+        assert figure["said"] == ["hide all", "show all"]
+
+
 LOADS = """<!DOCTYPE html><iframe src="page.html"></iframe><script>
 let loads = 0;
 document.querySelector("iframe").addEventListener("load", () => { loads++; });

@@ -2,7 +2,7 @@
 // The numbers are in #data; drawing follows simfl/report/svg.py, axes.py and charts/curves.py.
 "use strict";
 (() => {
-const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TITLE = 32;
+const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TITLE = 32, MANY = 5;
 const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("data").textContent);
 const esc = s => String(s).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
@@ -164,6 +164,9 @@ function show(html, x, y) {
   tip.style.left = `${Math.max(4, Math.min(x + 14, wide - box.width - 6))}px`;
   tip.style.top = `${Math.max(4, y + 16 + box.height > innerHeight ? y - box.height - 10 : y + 16)}px`;
 }
+// What a finger brought up stays when it is lifted, until the next touch or scroll.
+let letGo = () => {};
+for (const event of ["pointerdown", "scroll"]) addEventListener(event, () => { letGo(); letGo = () => {}; }, true);
 function at(line, v) {
   let best = -1;
   line.x.forEach((x, k) => { if (x !== null && line.y[k] !== null && (best < 0 || Math.abs(x - v) < Math.abs(line.x[best] - v))) best = k; });
@@ -189,6 +192,8 @@ function values(figure, p, v) {
 // `tell` returns what is said of a value (null: the shapes say it themselves); `zoom` is given a range, or null.
 function listen(svg, p, tell, zoom) {
   svg.setAttribute("tabindex", "0");
+  // Browsers would show titles beside what is shown here.
+  for (const title of svg.querySelectorAll("title")) { title.parentNode.dataset.tip = title.textContent; title.remove(); }
   const LEFT = p.left, bottom = p.height - BOTTOM, edge = () => p.width - RIGHT;
   const toValue = u => {
     const share = (Math.min(Math.max(u, LEFT), edge()) - LEFT) / (edge() - LEFT), {low, high} = p.x;
@@ -198,22 +203,35 @@ function listen(svg, p, tell, zoom) {
   const rule = svg.appendChild(document.createElementNS(SVG, "path"));
   const box = svg.appendChild(document.createElementNS(SVG, "rect"));
   rule.setAttribute("class", "rule"); box.setAttribute("class", "zoom");
-  let from = null, key = null;
+  let from = null, key = null, nth = -1;
   const point = (u, cx, cy) => {
     if (!tell) return;
     rule.setAttribute("d", `M${num(u)},${TOP}V${bottom}`);
     show(tell(toValue(u)), cx, cy);
   };
+  const walk = by => {  // from shape to shape, whose values a pointer would bring up
+    const shapes = [...svg.querySelectorAll("[data-tip]")].filter(shape => shape.style.display !== "none");
+    if (!shapes.length) return;
+    nth = Math.min(shapes.length - 1, Math.max(0, nth + by));
+    const {x, y, width, height} = shapes[nth].getBBox(), b = shapes[nth].getBoundingClientRect();
+    rule.setAttribute("d", `M${x},${y}h${width}v${height}h${-width}Z`);
+    show(esc(shapes[nth].dataset.tip), b.left + b.width / 2, b.top + b.height / 2);
+  };
   const leave = () => { tip.hidden = true; rule.setAttribute("d", ""); };
-  svg.addEventListener("pointermove", e => {
+  const over = e => {
     const u = Math.min(Math.max(place(e), LEFT), edge());
     if (from !== null) {
       const [a, b] = [Math.min(from, u), Math.max(from, u)];
       for (const [k, v] of [["x", a], ["y", TOP], ["width", b - a], ["height", bottom - TOP]]) box.setAttribute(k, v);
     }
     point(u, e.clientX, e.clientY);
+  };
+  svg.addEventListener("pointermove", over);
+  svg.addEventListener("pointerdown", e => {
+    if (e.pointerType === "mouse") { from = Math.max(place(e), LEFT); return; }
+    svg.focus({preventScroll: true});  // now: what it leaves hides its values
+    over(e);
   });
-  svg.addEventListener("pointerdown", e => { if (e.pointerType === "mouse") from = Math.max(place(e), LEFT); });
   svg.addEventListener("pointerup", e => {
     if (from === null) return;
     const u = place(e), a = toValue(Math.min(from, u)), b = toValue(Math.max(from, u));
@@ -221,7 +239,11 @@ function listen(svg, p, tell, zoom) {
     from = null;
     if (far) { box.setAttribute("width", 0); leave(); zoom([a, b]); }
   });
-  svg.addEventListener("pointerleave", () => { from = null; box.setAttribute("width", 0); leave(); });
+  svg.addEventListener("pointerleave", e => {
+    from = null; box.setAttribute("width", 0);
+    e.pointerType === "touch" ? letGo = leave : leave();
+  });
+  svg.addEventListener("pointercancel", leave);
   svg.addEventListener("dblclick", () => zoom(null));
   svg.addEventListener("blur", leave);
   svg.addEventListener("keydown", e => {
@@ -229,6 +251,7 @@ function listen(svg, p, tell, zoom) {
     if (e.key.startsWith("Arrow") && !tell) {
       const shift = {ArrowRight: 5 * step, ArrowLeft: -5 * step}[e.key];
       if (shift && p.zoomed) { zoom([p.beyond(LEFT + shift), p.beyond(edge() + shift)]); e.preventDefault(); }
+      else if (shift) { walk(Math.sign(shift)); e.preventDefault(); }
     } else if (e.key === "ArrowRight" || e.key === "ArrowLeft") {
       key = key === null ? LEFT : Math.min(edge(), Math.max(LEFT, key + (e.key === "ArrowRight" ? step : -step)));
       point(key, b.left + key * b.width / p.width, b.top + b.height / 3);
@@ -304,6 +327,10 @@ function standalone(svg) {
   const copy = svg.cloneNode(true), from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((node, i) => { const s = getComputedStyle(node); for (const name of STYLES) to[i].style.setProperty(name, s.getPropertyValue(name)); });
   copy.querySelectorAll(".rule, .zoom").forEach(node => node.remove());
+  copy.querySelectorAll("[data-tip]").forEach(node => {
+    node.appendChild(document.createElementNS(SVG, "title")).textContent = node.dataset.tip;
+    node.removeAttribute("data-tip");
+  });
   return copy;
 }
 // What stands around a chart on the page: its title and the legend of what is shown.
@@ -413,29 +440,38 @@ const figures = [...document.querySelectorAll("figure")].map(node => {
     bar.appendChild(button);
   }
   figure.plot.before(bar);
-  node.querySelectorAll(".legend li").forEach((item, i) => {
+  const turns = [...node.querySelectorAll(".legend li")].map((item, i) => {
     const button = el("button", {type: "button", "aria-pressed": "true", title: "show or hide"});
     button.append(...item.childNodes); item.appendChild(button);
-    button.addEventListener("click", () => {
-      const on = button.getAttribute("aria-pressed") !== "true";
+    const turn = on => {
       button.setAttribute("aria-pressed", on);
-      if (chart) { on ? figure.state.hidden.delete(i) : figure.state.hidden.add(i); draw(figure); return; }
-      const css = item.dataset.css.split(" ");
+      if (chart) { on ? figure.state.hidden.delete(i) : figure.state.hidden.add(i); return; }
       node.querySelectorAll(".plot path, .plot rect, .plot circle").forEach(shape => {
         const own = [...shape.classList].filter(c => !/^(line|area|thin|band|dot|e\d)$/.test(c));
-        if (own.join(" ") === css.join(" ")) shape.style.display = on ? "" : "none";
+        if (own.join(" ") === item.dataset.css) shape.style.display = on ? "" : "none";
       });
-    });
+    };
+    button.addEventListener("click", () => { turn(button.getAttribute("aria-pressed") !== "true"); if (chart) draw(figure); });
+    return turn;
   });
+  if (turns.length > MANY) {  // of which one reader wants to see two
+    const all = el("button", {type: "button", "data-all": "", title: "everything in the legend"}, "hide all");
+    all.addEventListener("click", () => {
+      const on = all.textContent === "show all";
+      turns.forEach(turn => turn(on));
+      all.textContent = on ? "hide all" : "show all";
+      if (chart) draw(figure);
+    });
+    bar.insertBefore(all, reset);
+  }
   if (chart) [...figure.plot.children].forEach((svg, i) => {
     const small = chart.small, [w, h] = small || chart.size;
     follow(figure, svg, picture(chart, figure.state, w, h, small ? i : null, i === 0));
   });
-  else figure.plot.addEventListener("pointermove", e => {
-    const title = e.target.querySelector && e.target.closest("path, rect, circle") && e.target.querySelector("title");
-    if (title) show(esc(title.textContent), e.clientX, e.clientY); else tip.hidden = true;
+  else for (const event of ["pointermove", "pointerdown"]) figure.plot.addEventListener(event, e => {
+    const shape = e.target.closest("[data-tip]");
+    if (shape) show(esc(shape.dataset.tip), e.clientX, e.clientY); else tip.hidden = true;
   });
-  figure.plot.addEventListener("pointerleave", () => { tip.hidden = true; });
   return figure;
 });
 function fit() {
