@@ -204,6 +204,29 @@ def test_what_variants_differ_in(compared: list[RunResult], tmp_path: Path) -> N
     assert "training.epochs" not in checker.cells
 
 
+def test_where_many_variants_differ_each_has_a_row(tmp_path: Path) -> None:
+    """27 columns of a sweep's points were 8,000 pixels wide."""
+    names = [f"clients={n}_deadline=none_lr=0.01" for n in range(1, 10)]
+    runs = [
+        made_run(tmp_path / "runs", name, 0, [0.5], rounds={"clients": n})
+        for n, name in enumerate(names, start=1)
+    ]
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert 'aria-label="table by variant: rounds.clients"' in page
+    few = write_report(runs[:2], tmp_path / "few.html").read_text(encoding="utf-8")
+    assert f'aria-label="table by option: {names[0]}, {names[1]}"' in few
+
+
+def test_long_names_of_variants_are_broken_into_lines(tmp_path: Path) -> None:
+    """At the edge of a table that is scrolled they left no room for its numbers."""
+    long = "a-name-that-says-all-that-was-changed"
+    runs = [made_run(tmp_path / "runs", name, 0, [0.5]) for name in ("short", long)]
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    heads = re.findall(r'<th scope="row"([^>]*)>(?:<i[^>]*></i>)?(short|' + long + ")<", page)
+    assert {("", "short"), (' class="long"', long)} == set(heads)
+    assert len(heads) == 2 * 3  # results, clients, runs
+
+
 def test_an_interrupted_run_has_a_page(broken_off: RunResult, tmp_path: Path) -> None:
     checker = check(write_report([broken_off], tmp_path / "page.html"))
     run = broken_off

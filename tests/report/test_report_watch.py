@@ -78,6 +78,11 @@ def test_runs_are_listed_with_links_to_their_pages(ask: Browser) -> None:
     assert ask("/all")[1].count("<li data-css") >= 2
 
 
+def test_tables_that_scroll_are_told_from_each_other_by_ear(ask: Browser) -> None:
+    boxes = re.findall(r'<div class="scroll"([^>]*)>', ask("/")[1])
+    assert boxes == [' tabindex="0" role="region" aria-label="runs of made"']
+
+
 def test_what_users_wrote_is_escaped_and_no_other_script_can_run(ask: Browser) -> None:
     for path in ("/", "/runs/made", "/all"):
         _, text, headers = ask(path)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
 from simfl.report.page.page import asset, page, render
+from simfl.report.page.tables import LONG
 from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SCENARIO, SUMMARY
 from simfl.runs.folder.growing_file import PACKED
 from simfl.runs.folder.lock import is_locked
@@ -107,6 +108,7 @@ class LiveRuns:
             facts=facts,
             folders=rows,
             version=version,
+            long=LONG,
             script=asset("live.js"),
         )
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups
-from simfl.report.page.tables import Cell, Table
+from simfl.report.page.tables import Cell, Table, name_cell
 from simfl.runs.results.grouping import contents_of
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import flat
 
+WIDE = 100
+"""Characters of variants' names beside each other; of more, each has a row."""
 SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""
 
@@ -93,6 +95,16 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table
     ]
     if not differing:
         return "The scenarios are the same.", None
+    about = "What differs; everything else is the same, random numbers too."
+    if sum(map(len, scenarios)) > max(WIDE, sum(map(len, differing))):
+        rows = [
+            [
+                name_cell(name),
+                *(Cell(flat.get(path, formats.NOTHING), "wrap") for path in differing),
+            ]
+            for name, flat in scenarios.items()
+        ]
+        return about, Table(["variant", *differing], rows, differing)
     rows = [
         [
             Cell(path, "text", code=True),
@@ -100,7 +112,6 @@ def _differences(scenarios: Mapping[str, Mapping[str, str]]) -> tuple[str, Table
         ]
         for path in differing
     ]
-    about = "What differs; everything else is the same, random numbers too."
     return about, Table(["option", *scenarios], rows, list(scenarios))
 
 
@@ -112,7 +123,7 @@ def _table_of_runs(runs: Sequence[RunResult]) -> Table:
         log = run.summary.get("events_sha256", "") if run.finished else ""
         rows.append(
             [
-                Cell(run.variant),
+                name_cell(run.variant),
                 Cell(str(run.seed), sort=run.seed),
                 Cell(str(run.provenance.get("started", "")), "text"),
                 Cell(formats.NOTHING if host_s is None else formats.duration(float(host_s))),

@@ -25,7 +25,7 @@ from simfl.report.page.fleet_groups import by_group
 from simfl.report.page.notes import notes
 from simfl.report.page.origins import origins
 from simfl.report.page.results import results
-from simfl.report.page.tables import Cell, Table, mean_cell
+from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
 from simfl.report.page.words import headline
 from simfl.runs.results.compare import target_text
 from simfl.runs.results.grouping import by_variant
@@ -226,7 +226,7 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
     for name, members in groups.items():
         devices = [Devices.of(run) for run in members]
         cells = [
-            Cell(name),
+            name_cell(name),
             mean_cell([float(len(d.ids)) for d in devices], formats.count),
             mean_cell([float(d.heard.sum()) for d in devices], formats.count),
             mean_cell([float(d.never.sum()) for d in devices], formats.count),

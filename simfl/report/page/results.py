@@ -6,7 +6,7 @@ from dataclasses import replace
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs, colour
 from simfl.report.comparison import cell_text, legend, name_of
-from simfl.report.page.tables import Cell, Table, in_two
+from simfl.report.page.tables import Cell, Table, in_two, name_cell
 from simfl.runs.results.compare import (
     ACCURACY,
     BYTES,
@@ -53,7 +53,7 @@ def _table(comparison: Comparison, groups: Groups, seeded: bool) -> Table:
     columns = [_cells(comparison, column) for column in comparison.columns]
     rows = [
         [
-            Cell(name, key=colour(index)),
+            name_cell(name, colour(index)),
             *([Cell(str(len(runs)), sort=len(runs))] if seeded else []),
             *(cells[index] for cells in columns),
         ]

@@ -10,6 +10,9 @@ from simfl.errors import UnitError
 from simfl.report import formats
 from simfl.report.charts.base import mean
 
+LONG = 30
+"""Characters of a name that stay on one line."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -75,6 +78,11 @@ def magnitude(value: Any) -> float | None:
         except UnitError:
             continue
     return number
+
+
+def name_cell(name: str, key: str = "") -> Cell:
+    """Return the cell that names a row's variant; a long name may be broken into lines."""
+    return Cell(name, "long" if len(name) > LONG else "", key=key)
 
 
 def in_two(written: str, css: str = "", sort: float | None = None) -> Cell:
