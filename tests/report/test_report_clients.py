@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from simfl import run
-from simfl.report.charts.clients import client_times, participation
+from simfl.report.charts.clients import client_times, participation, staleness
+from simfl.report.charts.rounds import outcomes
 from simfl.runs.options import Options
 from simfl.scenario import Scenario
 from tests.made_runs import made_run
@@ -62,3 +63,48 @@ def test_no_bar_is_on_both_sides_of_the_deadline(tmp_path: Path, longest: float)
     assert [high for _, high in bins if high <= 10.001][-1] == pytest.approx(10)
     late = sum(float(share) for _, low, _, share in drawing.table[1:] if float(low) > 9.999)
     assert late == (0.25 if longest > 1 else 0)
+
+
+def test_a_staleness_stands_in_the_middle_of_its_column(tmp_path: Path) -> None:
+    """The column of 1 stood between the ticks of 1 and 2."""
+    made = made_run(tmp_path, "v", 0, [0.1] * 4)
+    made.clients["staleness"] = [0, 1, 1, 2]
+    drawing = staleness({"v": [made]})
+    assert drawing is not None
+    ticks = dict(
+        re.findall(r'<text class="tick mid" x="([0-9.]+)" y="[0-9.]+">(\d)</text>', drawing.svg)
+    )
+    places = {text: float(x) for x, text in ticks.items()}
+    path = re.search(r'<path class="line area c0" d="M([^"]*)"', drawing.svg)
+    assert path is not None
+    corners = [tuple(map(float, corner.split(","))) for corner in path[1].split("L")]
+    top = min(up for _, up in corners)  # SVG counts from above
+    left, right = (across for across, up in corners if up == top)
+    assert places["1"] == pytest.approx((left + right) / 2, abs=0.1)
+
+
+def test_of_many_variants_histograms_are_not_filled(tmp_path: Path) -> None:
+    """Twenty-seven fillings on each other hid all but the last."""
+    for count, filled in ((8, 8), (9, 0)):
+        groups = {
+            f"v{n}": [made_run(tmp_path / str(count), f"v{n}", 0, [0.1, 0.2])] for n in range(count)
+        }
+        drawing = client_times(groups)
+        assert drawing is not None
+        assert drawing.svg.count('class="line area ') == filled
+        assert drawing.svg.count('<path class="line') == count
+
+
+def test_legends_name_what_is_drawn(tmp_path: Path) -> None:
+    """`came to nothing` was a colour that nothing had."""
+    made = made_run(tmp_path, "v", 0, [0.1] * 4)
+    drawing = participation({"v": [made]})
+    assert drawing is not None
+    assert drawing.legend == [("o-arrived", "counted")]
+
+
+def test_clients_are_counted_in_whole_numbers(tmp_path: Path) -> None:
+    """One client a round stood at 1.0, above 0.8 and 0.6 of a client."""
+    drawing = outcomes({"v": [made_run(tmp_path, "v", 0, [0.1] * 4)]})
+    assert drawing is not None
+    assert re.findall(r'<text class="tick end"[^>]*>([^<]*)', drawing.svg) == ["0", "1"]

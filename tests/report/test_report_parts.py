@@ -186,6 +186,28 @@ def test_long_names_leave_room_for_bars_and_stay_in_their_pictures(tmp_path: Pat
         assert int(drawing.svg.split('width="')[1].split('"')[0]) < 700
 
 
+def test_names_of_bars_fit_their_room_in_a_wide_font(tmp_path: Path) -> None:
+    """Names in capitals and Chinese ones began left of the picture's edge."""
+    from matplotlib import get_data_path
+    from matplotlib.ft2font import FT2Font
+
+    font = FT2Font(f"{get_data_path()}/fonts/ttf/DejaVuSans.ttf")
+    font.set_size(12.5, 72)
+    for name in (
+        "FEDAVG-WITH-WAITING-AND-MOMENTUM",
+        "clients=10_deadline=none_lr=0.01",
+        "mmwwmmww",
+    ):
+        groups = {n: [made_run(tmp_path / name, n, 0, [0.1, 0.2])] for n in (name, "b")}
+        drawing = bytes_by_purpose(groups)
+        assert drawing is not None
+        end = re.search(rf'<text class="row end" x="([0-9.]+)"[^>]*>{name}</text>', drawing.svg)
+        assert end is not None
+        font.set_text(name)
+        width, _ = font.get_width_height()
+        assert 0 <= float(end[1]) - width / 64 < 60, name
+
+
 def test_words_above_a_chart_do_not_list_thirty_variants(tmp_path: Path) -> None:
     values = {f"v{n}": n / 100 for n in range(30)}
     assert by_name(values, formats.percent) == "0.0% (v0) to 29.0% (v29)"

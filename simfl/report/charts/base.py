@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -36,6 +37,8 @@ ROW = 32
 """Characters of a variant's name left of its bar."""
 COLUMNS = 240
 """So many columns still have gaps between them."""
+BROAD, NARROW = "MWmw%@…=+~<>&", "ijlIJtfr-.|/()[],:;' "
+"""Letters that take more, and less, room than most."""
 SPREAD = 12.0
 """Values that span more than such a ratio are drawn to a logarithmic scale."""
 
@@ -118,6 +121,17 @@ def scale(label: str, values: Floats, units: tuple[Unit, ...], share: bool = Fal
     return linear(label, 0.0, top, units=units, share=share)
 
 
+def _width(text: str) -> float:
+    """Return how many pixels a row's name takes in a wide font (DejaVu Sans), hardly less."""
+
+    def of_letter(letter: str) -> float:
+        if letter in BROAD or east_asian_width(letter) in "WF":
+            return 12.5
+        return 5.2 if letter in NARROW else 9.6 if letter.isupper() else 7.9
+
+    return sum(map(of_letter, text))
+
+
 def bars(
     title: str,
     about: str,
@@ -144,7 +158,7 @@ def bars(
     y = Axis("", 0.0, float(len(names)), ())
     height = 80 + (34 if len(names) < 8 else 24) * len(names)
     rows = [formats.shortened(name, ROW) for name in names]
-    left = LEFT if len(names) == 1 else max(80, 20 + round(6.8 * max(map(len, rows))))
+    left = LEFT if len(names) == 1 else max(80, 20 + round(max(map(_width, rows))))
     plot = Plot(title, x, y, width=WIDTH + max(0, left - 180), height=height, left=left)
     for index, name in enumerate(names):
         low, at = len(names) - index - 0.82, 0.0

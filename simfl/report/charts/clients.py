@@ -9,6 +9,7 @@ from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import (
+    COLOURS,
     COLUMNS,
     Drawing,
     Groups,
@@ -75,7 +76,8 @@ def _participation_by_device(run: RunResult) -> Drawing:
         low, high = device - 0.4, device + 0.4
         plot.box(low, high, 0.0, float(heard[device]), "o-arrived", tip)
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
-    entries = [("o-arrived", "counted"), ("o-late", "came to nothing")]
+    entries = [("o-arrived", "counted")] * bool(heard.any())
+    entries += [("o-late", "came to nothing")] * bool((asked > heard).any())
     about = f"Gini coefficient of the updates that counted: {formats.ratio(run.gini)}."
     return Drawing("Who was heard how often", about, str(plot), entries, table=table)
 
@@ -108,11 +110,12 @@ def client_times(groups: Groups) -> Drawing | None:
     shares = {name: _shares(np.clip(taken, *ends), edges) for name, taken in times.items()}
     plot = Plot("time from selection to arrival", x, _share_axis("participations", shares))
     entries = []
+    area = _area(shares)
     for index, (name, share) in enumerate(shares.items()):
         lost = 1 - float(np.isfinite(times[name]).mean()) if len(times[name]) else 0.0
         words = f"{name if len(groups) > 1 else 'updates'}"
         words += f" ({_share(lost)} did not count)" if lost else ""
-        plot.outline(edges.tolist(), share.tolist(), f"line area {colour(index)}", words)
+        plot.outline(edges.tolist(), share.tolist(), f"{area} {colour(index)}", words)
         entries.append((colour(index), words))
     about = f"From selection to arrival; the longest took {formats.duration(longest * per)}"
     if timed:
@@ -161,6 +164,11 @@ def _edges_at_one(x: Axis) -> Floats:
     return np.asarray(edges * (1 + 1e-9), dtype=np.float64)
 
 
+def _area(shares: Mapping[str, Floats]) -> str:
+    """Return the class of histograms: of many the fillings would hide each other."""
+    return "line area" if len(shares) <= COLOURS else "line"
+
+
 def _share_axis(what: str, shares: Mapping[str, Floats]) -> Axis:
     most = max(float(share.max()) for share in shares.values())
     return linear(f"share of {what}", 0.0, most * 1.08, share=True)
@@ -184,11 +192,14 @@ def staleness(groups: Groups) -> Drawing | None:
     width = -(-(oldest + 1) // 60)
     edges = np.arange(0, oldest + 1 + width, width, dtype=np.float64)
     shares = {name: _shares(values, edges) for name, values in stale.items()}
-    x = linear("staleness, model versions", 0.0, float(edges[-1]), whole=True)
+    # A whole number stands in the middle of its column.
+    drawn = edges - 0.5
+    x = linear("staleness, model versions", float(drawn[0]), float(drawn[-1]), whole=True)
     plot = Plot("staleness", x, _share_axis("updates", shares))
+    area = _area(shares)
     for index, (name, share) in enumerate(shares.items()):
         tip = f"{name}: {mean(stale[name].tolist()):.2f} in the mean"
-        plot.outline(edges.tolist(), share.tolist(), f"line area {colour(index)}", tip)
+        plot.outline(drawn.tolist(), share.tolist(), f"{area} {colour(index)}", tip)
     means = "; ".join(f"{n} {values.mean():.2f}" for n, values in stale.items() if len(values))
     about = f"Models made while an update was under way. Means: {means}."
     table = _histogram(shares, edges, "versions")

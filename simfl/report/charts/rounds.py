@@ -44,7 +44,7 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     }
     top = float(np.sum(list(counts.values()), axis=0).max())
     x = linear("round", first - 0.5, last + 0.5, whole=True)
-    plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05))
+    plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05, whole=width == 1))
     base = np.zeros(int(bins.max()) + 1)
     table: list[Sequence[str | float]] = [("round", "outcome", "clients")]
     for name in shown:
