@@ -119,6 +119,9 @@ class TestWhatIsBest:
         limited = timed(tmp_path / "limited", {**CLOCK, "under": {"bytes": f"{taken / 2:.0f} B"}})
         assert limited.best is None
         assert {trial.state for trial in limited.trials} == {"over a limit"}
+        legends = [re.findall(r"</i>([^<]*)</li>", page(tuning)) for tuning in (free, limited)]
+        assert set(legends[0]) == {"the best so far", "within all limits"}
+        assert set(legends[1]) == {"over a limit"}
         heard = timed(tmp_path / "heard", {**CLOCK, "under": {"never_heard": "0%"}})
         assert heard.best is None or heard.best.taken["never_heard"] == 0
 

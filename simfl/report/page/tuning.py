@@ -159,7 +159,7 @@ def _history(tuning: Tuning) -> Drawing | None:
     plot.line([at for at, _ in path], [value for _, value in path], "line c0", "the best so far")
     _dots(plot, tuning, [(float(number), trial) for number, trial in shown])
     left = len(tuning.trials) - len(shown)
-    legend = [("c0", "the best so far"), *STATES.values()]
+    legend = [("c0", "the best so far")] * (best is not None) + _legend(shown)
     about = f"{formats.plural(left, 'trial')} given up or refused, without a value." if left else ""
     return Drawing("Trials", about, str(plot), legend, table=_numbers(tuning))
 
@@ -181,7 +181,12 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
         places = [float(names.index(as_written(t.parameters[path]))) for _, t in shown]
     plot = Plot(f"objective by {path}", x, _objective_axis(tuning, shown))
     _dots(plot, tuning, [(at, trial) for at, (_, trial) in zip(places, shown, strict=True)])
-    return Drawing(path, "", str(plot), list(STATES.values()), table=_numbers(tuning))
+    return Drawing(path, "", str(plot), _legend(shown), table=_numbers(tuning))
+
+
+def _legend(shown: Sequence[tuple[int, Trial]]) -> list[tuple[str, str]]:
+    there = {trial.state for _, trial in shown}
+    return [entry for state, entry in STATES.items() if state in there]
 
 
 def _numbers(tuning: Tuning) -> Rows:
