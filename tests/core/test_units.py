@@ -28,6 +28,7 @@ from simfl.core.units import (
     parse_share,
 )
 from simfl.errors import UnitError
+from simfl.report.formats import duration
 
 PERCENT: TypeAdapter[float] = TypeAdapter(Percent)
 
@@ -43,6 +44,10 @@ PERCENT: TypeAdapter[float] = TypeAdapter(Percent)
         ("0 s", DURATION, 0.0),
         ("1e-3 s", DURATION, 0.001),
         (".5 min", DURATION, 30.0),
+        ("1 h 30 min", DURATION, 5400.0),
+        ("1h30min", DURATION, 5400.0),
+        (" 1 d 12 h 0.5 s ", DURATION, 129600.5),
+        ("1 min 90 s", DURATION, 150.0),
         ("10 Mbit/s", DATA_RATE, 10e6),
         ("10 Mbps", DATA_RATE, 10e6),
         ("1 MB/s", DATA_RATE, 8e6),
@@ -86,6 +91,17 @@ def test_values_in_base_units(text: str, dimension: Dimension, value: float) -> 
         ("3 parsec", DURATION, "unknown unit 'parsec'"),
         ("3 s^2", DURATION, "unknown unit"),
         ("3m", DURATION, "'m' may mean minutes, months or metres: write '3 min' for minutes"),
+        ("1 h 30 m", DURATION, "write '30 min' for minutes"),
+        ("1 h 30 B", DURATION, "a data size; units that fit: us, ms"),
+        ("1 h 30", DURATION, "several units are written such as '1 h 30 min'"),
+        ("1 h, 30 min", DURATION, "several units are written such as '1 h 30 min'"),
+        ("30 min 1 h", DURATION, "from the largest to the smallest, each once: '1 h 30 min'"),
+        ("1 min 1 min", DURATION, "from the largest to the smallest, each once: '1 h 30 min'"),
+        ("1 h -30 min", DURATION, "can't be negative"),
+        ("-1 h 90 min", DURATION, "can't be negative"),
+        ("1e9 d 1e9 h", DURATION, "too large a duration"),
+        ("1e1" + "e1" * 40 + "!", DURATION, "expected a duration"),
+        ("1 MB 500 kB", DATA_SIZE, "unknown unit 'MB 500 kB'"),
         ("3 ks", DURATION, "unknown unit 'ks', expected one of: us, ms, s"),
         ("4000 mAh", ENERGY, "is a charge: times the voltage it is an energy, such as 4000 mAh x"),
         ("4 Ah", ENERGY, "4 Ah x 3.85 V = 15.4 Wh"),
@@ -120,6 +136,13 @@ def test_what_is_no_quantity(value: object, dimension: Dimension, words: str) ->
     with pytest.raises(UnitError) as told:
         parse_quantity(value, dimension)
     assert words in str(told.value)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.one_of(st.floats(1e-6, 1e3), st.floats(1e3, 8.6e7)))
+def test_durations_that_reports_print_are_read_back(seconds: float) -> None:
+    digits = max(0.05, 0.5 * 3600 if seconds >= 86400 else 30 if seconds >= 3600 else 0.5)
+    assert parse_quantity(duration(seconds), DURATION) == pytest.approx(seconds, abs=digits)
 
 
 numbers = st.floats(0, 1e12, allow_nan=False).map(abs)

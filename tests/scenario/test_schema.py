@@ -92,6 +92,8 @@ def test_refuses_what_the_reader_refuses(change: str) -> None:
         "training.lr_schedule=constant",
         "seeds=0-4",
         "rounds.clients=10%",
+        "rounds.stop.time=1 d 12 h",
+        "fleet.latency=1 s 500 ms",
         "variants={a: {rounds.policy: {deadline: none}, training: {epochs: 3}, model: mlp}}",
         "variants={a: {rounds.policy.deadline: none, 'fleet[0].uplink': 1 Mbit/s}}",
         "variants={a: {rounds.stop.time: 3 h, training.epochs: null, fleet: {count: 3}}}",

@@ -14,6 +14,7 @@ class Dimension:
         example: shown where something else was found.
         positive: whether zero makes no sense.
         largest: in base units, beyond which a number is a slip of the pen.
+        sum_example: how one in several units is written ("": it never is).
     """
 
     name: str
@@ -22,13 +23,19 @@ class Dimension:
     example: str
     positive: bool = False
     largest: float = 1e18
+    sum_example: str = ""
 
 
 LATEST_S = 4e12
 """The last instant that a clock in double precision tells to the millisecond: 127,000 years."""
 
 DURATION = Dimension(
-    "a duration", "s", ("us", "ms", "s", "min", "h", "d"), "30 s", largest=LATEST_S
+    "a duration",
+    "s",
+    ("us", "ms", "s", "min", "h", "d"),
+    "30 s",
+    largest=LATEST_S,
+    sum_example="1 h 30 min",
 )
 DATA_RATE = Dimension(
     "a data rate", "bit/s", ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"), "10 Mbit/s", positive=True

@@ -78,10 +78,12 @@ def quantity_schema(
     """Return the JSON Schema of the text of a quantity."""
     number = NUMBER.replace("[-+]?", r"\+?", 1)
     words = "|unlimited|inf" if unlimited else ""
+    sums = [dimension.sum_example for dimension in dimensions if dimension.sum_example]
+    more = r"(?:\s*\d+(?:\.\d*)?\s*[A-Za-zµμ]+)*" if sums else ""
     return {
         "type": "string",
-        "pattern": rf"^\s*(?:{number}\s*[A-Za-zµμ]+(?:/[A-Za-z]+)?{words})\s*$",
-        "examples": [dimension.example for dimension in dimensions],
+        "pattern": rf"^\s*(?:{number}\s*[A-Za-zµμ]+(?:/[A-Za-z]+)?{more}{words})\s*$",
+        "examples": [*(dimension.example for dimension in dimensions), *sums],
         "description": f"{dimensions[0].name}; units: "
         + ", ".join(unit for dimension in dimensions for unit in dimension.units),
     }
@@ -124,7 +126,7 @@ class Share:
 
 
 Duration = Annotated[float, Quantity(DURATION)]
-"""Seconds; written ``us, ms, s, min, h, d``."""
+"""Seconds; written ``us, ms, s, min, h, d``, or several of them: ``1 h 30 min``."""
 LinkRate = Annotated[float, AllowInfNan(True), Quantity(DATA_RATE, unlimited=True)]
 """Bit/s of a link, or ``unlimited`` (infinity)."""
 DataSize = Annotated[float, Quantity(DATA_SIZE)]

@@ -8,6 +8,7 @@ import math
 import re
 from difflib import get_close_matches
 from fractions import Fraction
+from itertools import pairwise
 
 from simfl.core.units.dimensions import (
     COMPUTE,
@@ -24,6 +25,8 @@ from simfl.errors import UnitError
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
 """A number as text, without words such as inf."""
 
+_TERM = re.compile(rf"\s*((?>{NUMBER}))\s*([a-zµμ]+)", re.IGNORECASE)
+_SUM = re.compile(rf"(?:{_TERM.pattern}){{2,}}\s*", re.IGNORECASE)
 _QUANTITY = re.compile(rf"\s*({NUMBER}|[-+]?\.?(?:inf|nan)\b)\s*(\S.*?)?\s*", re.IGNORECASE)
 BETWEEN = "[ ,_']"
 """What some write between digits."""
@@ -38,12 +41,13 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
     """Return `value`, text with a unit, in base units of `dimension`.
 
     Args:
-        value: such as ``"10 Mbit/s"``.
+        value: such as ``"10 Mbit/s"``; a duration also ``"1 h 30 min"``.
         dimension: what it must be.
         unlimited: whether ``unlimited`` (or ``inf``) is a sensible value.
 
     Raises:
-        UnitError: no unit, one that does not fit, or a negative, infinite or undefined number.
+        UnitError: no unit, one that does not fit, units out of order, or a negative, infinite or
+            undefined number.
 
     >>> from simfl.core.units import DATA_RATE, DATA_SIZE
     >>> parse_quantity("1 MB/s", DATA_RATE), parse_quantity("1 MiB", DATA_SIZE)
@@ -51,24 +55,24 @@ def parse_quantity(value: object, dimension: Dimension, *, unlimited: bool = Fal
     """
     if unlimited and (value == math.inf or str(value).strip().lower() in ("unlimited", "inf")):
         return math.inf
-    number, factor = _number_and_factor(value, dimension)
-    if not math.isfinite(float(number)):
+    terms = _terms(value, dimension)
+    if not all(math.isfinite(float(number)) for number, _ in terms):
         also = ", or 'unlimited'" if unlimited else ""
         raise UnitError(f"expected a finite {_bare(dimension)}{also}, got {value!r}")
-    exact = Fraction(number) * factor
+    exact = sum(Fraction(number) * factor for number, factor in terms)
     if exact > dimension.largest:
         most = f"{dimension.largest:g} {dimension.base}".replace("e+", "e")
         raise UnitError(f"{value!r} is too large {dimension.name}, at most {most}")
     result = float(exact)
-    if result < 0:
+    if any(number.startswith("-") and Fraction(number) for number, _ in terms):
         raise UnitError(f"{dimension.name} can't be negative, got {value!r}")
     if dimension.positive and result == 0:
         raise UnitError(f"{dimension.name} must be above zero, got {value!r}")
     return result + 0.0  # never -0.0
 
 
-def _number_and_factor(value: object, dimension: Dimension) -> tuple[str, Fraction]:
-    """Return the number of a quantity as it is written, and its unit in base units."""
+def _terms(value: object, dimension: Dimension) -> list[tuple[str, Fraction]]:
+    """Return what `value` adds up: numbers as they are written, and their units in base units."""
     expected = f"expected {dimension.name} such as '{dimension.example}'"
     add_unit = f"add a unit: {', '.join(dimension.units)}"
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -78,13 +82,23 @@ def _number_and_factor(value: object, dimension: Dimension) -> tuple[str, Fracti
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise UnitError(f"{expected}, got {value!r}")
-    number, unit = match[1].lower().replace(".inf", "inf").replace(".nan", "nan"), match[2]
-    if unit is None:
-        raise UnitError(f"{expected}, got {value!r}; {add_unit}")
-    factor = factor_of(unit, dimension)
-    if factor is None:
-        raise UnitError(f"{expected}, got {value!r}{_hint(number, unit, dimension)}")
-    return number, factor
+    written = [(match[1].lower().replace(".inf", "inf").replace(".nan", "nan"), match[2])]
+    if dimension.sum_example and _SUM.fullmatch(str(value)):
+        written = _TERM.findall(str(value))
+    terms = []
+    for number, unit in written:
+        if unit is None:
+            raise UnitError(f"{expected}, got {value!r}; {add_unit}")
+        factor = factor_of(unit, dimension)
+        if factor is None:
+            raise UnitError(f"{expected}, got {value!r}{_hint(number, unit, dimension)}")
+        terms.append((number, factor))
+    if any(before <= after for (_, before), (_, after) in pairwise(terms)):
+        raise UnitError(
+            f"{expected}, got {value!r}; several units go from the largest to the smallest, each "
+            f"once: '{dimension.sum_example}'"
+        )
+    return terms
 
 
 def format_quantity(value: float, dimension: Dimension) -> str:
@@ -132,6 +146,8 @@ def _hint(number: str, unit: str, dimension: Dimension) -> str:
     """Say what is wrong with a unit that does not fit."""
     if re.match(rf"{BETWEEN}?\d", unit):
         return NUMBERS
+    if dimension.sum_example and re.match(r"[a-zµμ]+[\s,]*\d", unit, re.IGNORECASE):
+        return f"; several units are written such as '{dimension.sum_example}'"
     return (
         _conversion(number, unit, dimension)
         or _of_another_kind(unit, dimension)
