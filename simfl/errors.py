@@ -65,7 +65,7 @@ class ComponentError(RunError):
 
 
 class Interrupted(SimflError):
-    """A run that the user stopped; nothing is lost."""
+    """A run that the user, or a signal, stopped; nothing is lost."""
 
     exit_code = 130
 

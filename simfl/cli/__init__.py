@@ -11,29 +11,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the words after `simfl` (None: those of this process).
     """
+    if argv is not None:  # the program that calls this has handlers of its own
+        return _main(argv)
     import os
-    import signal
     import sys
 
+    from simfl.cli._signals import Interruptions
+
+    interruptions = Interruptions()
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        print("error: the folder that simfl was called in is gone", file=sys.stderr)
+        return 2
+    if here not in sys.path:
+        # As `python -m simfl` does: a scenario may name components of a module that lies here.
+        sys.path.append(here)
+    return interruptions.ended(_main(sys.argv[1:]))
+
+
+def _main(words: Sequence[str]) -> int:
     try:
         from simfl.cli.app import invoke
-        from simfl.cli.errors import INTERRUPTED, guarded
+        from simfl.cli.errors import guarded
     except KeyboardInterrupt:
+        import sys
+
         print("interrupted", file=sys.stderr)
         return 130
-
-    if argv is None:
-        try:
-            here = os.getcwd()
-        except FileNotFoundError:
-            print("error: the folder that simfl was called in is gone", file=sys.stderr)
-            return 2
-        if here not in sys.path:
-            # As `python -m simfl` does: a scenario may name components of a module that lies here.
-            sys.path.append(here)
-    words = [*(sys.argv[1:] if argv is None else argv)]
     debug = "--debug" in words  # wherever it stands: who adds it after an error adds it at the end
-    code = guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)
-    if argv is None and code == INTERRUPTED:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said: who asks again is leaving
-    return code
+    return guarded(lambda: invoke([word for word in words if word != "--debug"]), debug=debug)

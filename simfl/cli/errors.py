@@ -5,7 +5,7 @@
 | 0 | done |
 | 1 | the run failed |
 | 2 | bad input; nothing was written |
-| 130 | interrupted (a run can be resumed) |
+| 130 | interrupted (a run can be resumed): 143 by SIGTERM, 129 by SIGHUP |
 
 Commands simply raise; only ``--debug`` lets a traceback out.
 """
@@ -14,14 +14,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 
 import typer
 
+from simfl.cli._signals import INTERRUPTED
 from simfl.core.files import failure
 from simfl.core.memory import is_out_of_memory, is_short_of_memory
 from simfl.errors import SimflError
-
-INTERRUPTED = 130
 
 # Typer brings its own Click or uses the one installed; either way this is the base of usage errors.
 _UsageError: type[Exception] = next(
@@ -86,7 +86,8 @@ def _was_interrupted(error: BaseException | None) -> bool:
 def _fail(message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
-    print(message, file=sys.stderr)
+    with suppress(OSError):  # the terminal may be gone
+        print(message, file=sys.stderr, flush=True)
     return code
 
 

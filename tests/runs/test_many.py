@@ -222,14 +222,14 @@ def descendants(pid: int) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
     tmp_path: Path, ending: signal.Signals
 ) -> None:
     long = scenario(VARIANTS, **{"rounds.stop.rounds": 300})
     file = tmp_path / "long.yaml"
     file.write_text(long.to_yaml())
-    main = "import sys; from simfl.cli import main; sys.exit(main(sys.argv[1:]))"
+    main = "import sys; from simfl.cli import main; sys.exit(main())"
     words = ["run", str(file), "--out", str(tmp_path / "out"), "-q", "--jobs", "2"]
     command = [sys.executable, "-c", main, *words]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -243,7 +243,7 @@ def test_the_end_of_the_command_ends_all_processes_and_leaves_runs_that_resume(
     assert len(pids) >= 3  # the server and two runs
     # As the terminal does: Ctrl-C reaches the whole group.
     (os.killpg if ending == signal.SIGINT else os.kill)(process.pid, ending)
-    assert process.wait(60) == (130 if ending == signal.SIGINT else -signal.SIGKILL)
+    assert process.wait(60) == (-ending if ending == signal.SIGKILL else 128 + ending)
     until = time.monotonic() + 10
     while any(alive(pid) for pid in pids) and time.monotonic() < until:
         time.sleep(0.05)

@@ -120,17 +120,53 @@ def test_control_c_while_a_client_judges_its_own_update(
     assert contents(resume(job.folder).folder) == expected
 
 
+ENDED = """
+import os, signal
+from simfl.components.selectors.round_robin import RoundRobin
+
+class Ended(RoundRobin):
+    def select(self, view, *rest):
+        if view.round == 3 and "SIGNAL" in os.environ:
+            signal.raise_signal(int(os.environ["SIGNAL"]))
+        return super().select(view, *rest)
+"""
+RUN = "import sys; from simfl.cli import main; sys.exit(main())"
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_that_end_a_command_are_answered_as_ctrl_c_is(
+    tmp_path: Path, signal_: signal.Signals
+) -> None:
+    name = f"ended_by_{signal_.name.lower()}"
+    (tmp_path / f"{name}.py").write_text(ENDED)
+    file = tmp_path / "tiny.yaml"
+    file.write_text(scenario({}).to_yaml())
+    chosen = f"selection={name}.py:Ended"
+    words = ["run", str(file), "--set", chosen, "--allow-code", "--quiet"]
+    told = subprocess.run(
+        [sys.executable, "-c", RUN, *words, "--out", str(tmp_path / "cut")],
+        env={**os.environ, "SIGNAL": str(int(signal_))},
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 128 + signal_
+    assert told.stderr == "error: interrupted; the same command with --resume goes on\n"
+    for out, more in (("cut", ["--resume"]), ("whole", [])):
+        assert cli([*words, "--no-report", "--out", str(tmp_path / out), *more]) == 0
+    cut, whole = (next((tmp_path / out).glob("*/seed-0")) for out in ("cut", "whole"))
+    assert contents(cut) == contents(whole)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_killed_process_leaves_a_readable_folder_that_resumes(
     tmp_path: Path, signal_: signal.Signals
 ) -> None:
     changes = {**CASES["fedbuff"], "rounds.stop.rounds": 400}
     file = tmp_path / "tiny.yaml"
     file.write_text(scenario(changes).to_yaml())
-    main = "import sys; from simfl.cli import main; sys.exit(main(sys.argv[1:]))"
     out = str(tmp_path / "cut")
-    command = [sys.executable, "-c", main, "run", str(file), "--out", out, "--quiet"]
+    command = [sys.executable, "-c", RUN, "run", str(file), "--out", out, "--quiet"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     rounds = tmp_path / "cut" / "tiny" / "seed-0" / "rounds.csv"
     deadline = time.monotonic() + 60
@@ -141,7 +177,7 @@ def test_a_killed_process_leaves_a_readable_folder_that_resumes(
             break
         time.sleep(0.01)
     process.send_signal(signal_)
-    assert process.wait(60) == (130 if signal_ == signal.SIGINT else -signal.SIGKILL)
+    assert process.wait(60) == (-signal_ if signal_ == signal.SIGKILL else 128 + signal_)
     folder = rounds.parent
     assert not (folder / "summary.json").exists()
     [whole] = jobs(scenario(changes), tmp_path / "whole")
