@@ -12,6 +12,7 @@ from typing_extensions import override
 from simfl.components.partitions.describe import gemd
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
+from simfl.core.at_work import names
 from simfl.core.blame import blaming
 from simfl.core.registry import overrides
 from simfl.core.returned import expect
@@ -93,6 +94,11 @@ class BaseCoordinator(Coordinator):
                 asked = _check_clients(probe.clients, view.clients)
                 expect(len(set(asked)) == len(asked), "distinct clients", asked)
             return probe
+
+    @property
+    @override
+    def chooser(self) -> str:
+        return names([self._selector])
 
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:

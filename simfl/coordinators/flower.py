@@ -169,6 +169,11 @@ class FlowerCoordinator(BaseCoordinator):
     ) -> Reports:
         raise RunError("a Flower strategy asks nothing before it chooses")
 
+    @property
+    @override
+    def chooser(self) -> str:
+        return "the strategy"
+
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         self._manager.offered = {n: self._proxies[n] for n in view.available.tolist()}

@@ -104,6 +104,11 @@ class ReplayingCoordinator(Coordinator):
             self._live.ledger.replay_aside(len(clients))
         return Reports.unknown(probe, clients, durations_s)
 
+    @property
+    @override
+    def chooser(self) -> str:
+        return self._live.chooser
+
     @override
     def select(self, view: View, reports: tuple[Reports, ...], k: int) -> list[int]:
         record = self._recorded("selected")

@@ -54,6 +54,11 @@ class Aggregated:
 class Coordinator(Protocol):
     """The door as the server's process sees it."""
 
+    @property
+    def chooser(self) -> str:
+        """What messages call whoever chooses the clients."""
+        return "the selector"
+
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         """Return what must be asked before choosing, given the answers so far."""
 

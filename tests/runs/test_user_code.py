@@ -10,7 +10,7 @@ import pytest
 
 from simfl import Options, Scenario, load, run
 from simfl.cli import main
-from simfl.errors import ComponentError, InputError, RunError
+from simfl.errors import ComponentError, InputError
 from simfl.runs import progress
 from simfl.runs.folder.folder import is_run
 from simfl.runs.job import Job
@@ -36,6 +36,7 @@ CASES = [
     ("selection", "FaultySelector", "unknown", r"round 2: expected ids below 8, got \[99\]"),
     ("selection", "FaultySelector", "negative", r"round 2: expected ids below 8, got \[-1\]"),
     ("selection", "FaultySelector", "too many", r"round 2: expected up to 4 clients, got \["),
+    ("selection", "FaultySelector", "nobody", "choosing clients in round 2: it chose nobody"),
     ("selection", "FaultySelector", "fractions", "round 2: expected ids of clients"),
     ("selection", "FaultySelector", "none", "round 2: expected ids of clients.*, got None"),
     ("selection", "FaultySelector", "rewrites", "ValueError: .*read-only .*faulty.py:"),
@@ -139,11 +140,6 @@ def test_the_fault_is_told_and_once_mended_the_run_goes_on(
     again = resume(folder)
     for file in ENDED:
         assert (again.folder / file).read_bytes() == (whole.folder / file).read_bytes()
-
-
-def test_a_selector_that_chooses_nobody(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="in round 2 the selector chose nobody"):
-        run(scenario("selection", "FaultySelector", "nobody"), tmp_path)
 
 
 @pytest.mark.parametrize("fault", ["negative", "fraction"])

@@ -98,6 +98,7 @@ class FakeCoordinator:
         accuracy: round -> accuracy; None: nothing is evaluated.
     """
 
+    chooser = "selector 'fake'"
     choose: Callable[[Any, Any, int], Iterable[int]] = lowest
     probes: Sequence[Callable[[Any], Probe]] = ()
     broken: frozenset[tuple[int, int]] = frozenset()

@@ -9,7 +9,7 @@ import simpy
 
 from simfl.components.selectors.base import Reports, View
 from simfl.core.types import Ids
-from simfl.errors import RunError
+from simfl.errors import ComponentError
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.server.accounting import Accounting
 from simfl.sim.server.candidates import Candidates
@@ -90,10 +90,14 @@ class Selection:
         return chosen
 
     def _check(self, chosen: Counter[int]) -> None:
-        """Assert that somebody was chosen, and that all of them can take part now."""
+        """Assert that somebody was chosen, and that all of them can take part now.
+
+        Raises:
+            ComponentError: that does not hold.
+        """
         absent = self.candidates.absent(chosen)
         if not chosen or absent:
-            raise RunError(
-                f"in round {self.state.round} the selector chose "
-                + (f"clients that can't take part now: {absent}" if absent else "nobody")
+            raise ComponentError(
+                f"{self.coordinator.chooser}, choosing clients in round {self.state.round}: "
+                + (f"these can't take part now: {absent}" if absent else "it chose nobody")
             )
