@@ -2,6 +2,7 @@
 
 import io
 import math
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.table import Table
 
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, Unit
+from simfl.report.columns import fitting, folded, longest, table_width
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.report.width import text_width
 
@@ -26,31 +28,54 @@ _NUMBERS: dict[str, tuple[str, tuple[Unit, ...]]] = {
 }
 
 
+NAME = 16
+"""Columns of a group's name, at most, where there is little room."""
+
+
 def as_text(facts: FleetFacts) -> str:
     """Return a table, a column per group, and what to expect of a round."""
-    file = io.StringIO()
-    console = Console(
-        file=file, width=text_width(), highlight=False, markup=False, color_system=None
-    )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for group in facts.groups:
-        table.add_column(group.name, justify="right", overflow="fold")
-    for name, cells in _lines(facts.groups, math.isfinite(facts.deadline_s)):
-        table.add_row(name, *cells)
-    console.print(table)
-    for sentence in ("Median over devices (5th to 95th percentile).", *sentences(facts)):
+    file, width = io.StringIO(), text_width()
+    console = Console(file=file, width=width, highlight=False, markup=False, color_system=None)
+    timed, told = math.isfinite(facts.deadline_s), "Median over devices (5th to 95th percentile)."
+    tables = [_columns(facts.groups, timed)]
+    if table_width(max(map(longest, column)) for column in tables[0]) > width:
+        tables = [*fitting(_columns(facts.groups, timed, stacked=True), width)]
+        told = "Median over devices, below it the 5th–95th percentile."
+    for names, *groups in tables:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("", no_wrap=True)
+        for head, *_ in groups:
+            table.add_column(head, justify="right", overflow="fold")
+        for row in list(zip(names, *groups, strict=True))[1:]:
+            table.add_row(*row)
+        console.print(table)
+    for sentence in (told, *sentences(facts)):
         console.print(sentence)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
 
 
-def _lines(groups: list[GroupFacts], timed: bool) -> list[tuple[str, list[str]]]:
+def _columns(
+    groups: list[GroupFacts], timed: bool, *, stacked: bool = False
+) -> list[Sequence[str]]:
+    """Return the columns of a table, each with its head: what is told, then a group each.
+
+    Args:
+        groups: of devices.
+        timed: whether rounds have a deadline.
+        stacked: whether spreads stand below their medians, and names of groups in folds.
+    """
+    heads = [folded(group.name, NAME) if stacked else group.name for group in groups]
+    lines = _lines(groups, timed, "\n{}–{}" if stacked else " ({} to {})")
+    return list(zip(("", *heads), *((name, *cells) for name, cells in lines), strict=True))
+
+
+def _lines(groups: list[GroupFacts], timed: bool, range_: str) -> list[tuple[str, list[str]]]:
     lines = [("devices", [formats.count(group.count) for group in groups])]
     for number, (name, units) in _NUMBERS.items():
         spreads = [group.numbers[number] for group in groups]
         symbol, per = _unit(spreads, units)
         head = f"{name} ({symbol})" if symbol and math.isfinite(per) else name
-        lines.append((head, [_spread(spread, per) for spread in spreads]))
+        lines.append((head, [_spread(spread, per, range_) for spread in spreads]))
     lines.append(("online", [formats.percent(group.online) for group in groups]))
     if timed:
         lines.append(("by the deadline", [formats.percent(group.in_time) for group in groups]))
@@ -70,10 +95,11 @@ def _unit(spreads: list[Spread], units: tuple[Unit, ...]) -> Unit:
     return fitting[-1] if fitting else units[0]
 
 
-def _spread(spread: Spread, per: float) -> str:
-    if spread.p5 == spread.p95:
+def _spread(spread: Spread, per: float, range_: str) -> str:
+    if spread.p5 == spread.p95 or math.isnan(spread.p50):
         return _number(spread.p50, per)
-    return f"{_number(spread.p50, per)} ({_number(spread.p5, per)} to {_number(spread.p95, per)})"
+    ends = range_.format(_number(spread.p5, per), _number(spread.p95, per))
+    return f"{_number(spread.p50, per)}{ends}"
 
 
 def _number(value: float, per: float) -> str:

@@ -49,6 +49,7 @@ def load(
 
 def tell_assumptions(scenario: "Scenario") -> None:
     """Print what `scenario` leaves to defaults that decide its result, alike groups in one line."""
+    from simfl.report.width import hanging
     from simfl.scenario.assumptions import assumptions
     from simfl.scenario.language.place import dotted
 
@@ -62,7 +63,8 @@ def tell_assumptions(scenario: "Scenario") -> None:
     if groups:
         typer.echo("  assumed, not given:")
     for text, indices in groups.items():
-        typer.echo(f"    {text.replace('{}', _ranges(indices), 1) if indices else text}")
+        told = text.replace("{}", _ranges(indices), 1) if indices else text
+        typer.echo(hanging(f"    {told}", 6))
 
 
 def _ranges(indices: Sequence[int]) -> str:

@@ -20,6 +20,7 @@ def list_(
     """List every component and class of devices, one line each."""
     import json
 
+    from simfl.report.width import hanging
     from simfl.scenario.parts.catalogue import DEVICES
     from simfl.scenario.reference.describe import overview
     from simfl.scenario.reference.kinds import KINDS
@@ -34,4 +35,5 @@ def list_(
             typer.echo(f"{listed}:")
         width = max((len(name) for name in members), default=0)
         for name, text in members.items():
-            typer.echo(f"{'' if kind else '  '}{name:<{width}}  {text}")
+            shown = f"{'' if kind else '  '}{name:<{width}}  "
+            typer.echo(hanging(shown + text, len(shown)))

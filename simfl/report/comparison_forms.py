@@ -3,12 +3,12 @@
 import csv
 import io
 import json
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
+from simfl.report.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
 from simfl.runs.folder.eventlog import finite
@@ -46,12 +46,12 @@ def as_table(comparison: Comparison) -> str:
     file, width = io.StringIO(), text_width()
     console = Console(file=file, width=width, highlight=False, markup=False, color_system=None)
     wholes = (_named_shortly(whole, width // 3) for whole in sections(comparison))
-    for part in (fitting for whole in wholes for fitting in _fitting(whole, width)):
+    for part in (piece for whole in wholes for piece in _fitting(whole, width)):
         table = Table(title=part.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
-        broken = sum(GAP + max(map(_longest, column)) for column in columns) > width
+        broken = table_width(max(map(longest, column)) for column in columns) > width
         for index, column in enumerate(columns):
-            head = textwrap.fill(column[0], _width(column)) if broken else column[0]
+            head = textwrap.fill(column[0], width_of(column)) if broken else column[0]
             table.add_column(head, justify="right" if index else "left", overflow="fold")
         for row in part.rows:
             table.add_row(*row)
@@ -61,53 +61,17 @@ def as_table(comparison: Comparison) -> str:
     return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").splitlines())
 
 
-GAP = 3
-"""Between two columns of a table: a space on both sides of its rule."""
-
-
 def _named_shortly(part: Section, width: int) -> Section:
     """Return `part` with the names in its first column folded to `width`, or a head's."""
     width = max(width, len(part.heads[0]))
-    return Section(part.title, part.heads, [[_folded(n, width), *row] for n, *row in part.rows])
-
-
-def _folded(name: str, width: int) -> str:
-    """Return a name in lines of `width` at most, cut after a mark where there is one."""
-    lines = [""]
-    for word in re.findall(r"[^\s,;_=-]*[\s,;_=-]?", name):
-        if len(lines[-1]) + len(word) > width and lines[-1].strip():
-            lines.append("  ")
-        while len(lines[-1]) + len(word) > width:
-            room = width - len(lines[-1])
-            lines[-1] += word[:room]
-            word = word[room:]
-            lines.append("  ")
-        lines[-1] += word
-    return "\n".join(line for line in lines if line.strip())
-
-
-def _longest(cell: str) -> int:
-    return max(map(len, cell.split("\n")))
+    return Section(part.title, part.heads, [[folded(n, width), *row] for n, *row in part.rows])
 
 
 def _fitting(part: Section, most: int) -> Iterator[Section]:
     """Yield `part` in tables no wider than `most`, so that no cell need be broken."""
     columns = [[head, *cells] for head, *cells in zip(part.heads, *part.rows, strict=True)]
-    names, *others = columns
-    title, taken = part.title, list[list[str]]()
-    for column in others:
-        width = sum(GAP + _width(shown) for shown in (names, *taken, column))
-        if taken and width > most:
-            yield _of_columns(title, [names, *taken])
-            title, taken = f"{part.title}, continued", []
-        taken.append(column)
-    yield _of_columns(title, [names, *taken])
-
-
-def _width(column: Sequence[str]) -> int:
-    """Return how wide a column is whose head may be broken between words."""
-    head, *cells = column
-    return max(map(_longest, [*head.split(), *cells]))
+    for number, shown in enumerate(fitting(columns, most)):
+        yield _of_columns(f"{part.title}, continued" if number else part.title, shown)
 
 
 def _of_columns(title: str, columns: Sequence[Sequence[str]]) -> Section:

@@ -1,5 +1,6 @@
 """How wide text is: as the terminal, if there is one."""
 
+import textwrap
 from shutil import get_terminal_size
 
 PIPED = 100
@@ -11,3 +12,19 @@ LEAST = 40
 def text_width() -> int:
     """Return how many columns text has: what `COLUMNS` says, the terminal's, or `PIPED`."""
     return max(LEAST, get_terminal_size((PIPED, 0)).columns)
+
+
+def hanging(line: str, left: int) -> str:
+    """Return `line` in lines of the terminal's width, all but the first `left` columns in.
+
+    Where there is no terminal it stays one line, for other programs to read.
+    """
+    if (width := get_terminal_size((0, 0)).columns) == 0:
+        return line
+    return textwrap.fill(
+        line,
+        max(LEAST, width),
+        subsequent_indent=left * " ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

@@ -116,6 +116,22 @@ def test_list_has_a_line_for_everything(capsys: pytest.CaptureFixture[str]) -> N
     assert len(lines) == len(ALL) + len(KINDS) + 1
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_list_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    whole = printed(capsys, "list", "datasets").splitlines()
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = printed(capsys, "list", "datasets").splitlines()
+    assert max(map(len, lines)) <= columns
+    left = len("synthetic_regression  ")
+    assert [line.split()[0] for line in lines if line[0] != " "] == registry("datasets").names()
+    assert all(line[:left].isspace() and line[left] != " " for line in lines if line[0] == " ")
+    assert " ".join(lines).split() == " ".join(whole).split()
+    monkeypatch.setenv("COLUMNS", "200")
+    assert printed(capsys, "list", "datasets").splitlines() == whole
+
+
 def test_list_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "list", "selectors").splitlines()
     assert [line.split()[0] for line in lines] == registry("selectors").names()

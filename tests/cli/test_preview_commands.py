@@ -1,6 +1,7 @@
 """`simfl fleet` and `simfl partition`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,11 +35,32 @@ def test_the_fleets_text_is_as_wide_as_the_terminal(
     for columns in (60, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
         assert main(["fleet", str(file)]) == 0
-        told, _, assumed = capsys.readouterr().out.partition("  assumed")
-        assert max(map(len, told.splitlines())) <= columns
+        out = capsys.readouterr().out
+        told, _, assumed = out.partition("  assumed")
+        assert max(map(len, out.splitlines())) <= columns
         assert "phones" in told.splitlines()[0]
         assert "\n compute (samples/s)" in told
         assert assumed
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_no_cell_of_the_fleets_table_is_broken(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    spread = "{distribution: lognormal, median: 50 samples/s, sigma: 0.5}"
+    names = ["phones", "old-tablets", "boards", "watches", "gateways"]
+    groups = "".join(f"  - {{name: {name}, count: 20, compute: {spread}}}\n" for name in names)
+    data = "data: {dataset: synthetic_images, partition: iid}\nmodel: logistic_regression\n"
+    file.write_text(f"{data}fleet:\n{groups}")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["fleet", str(file)]) == 0
+    table, _, told = capsys.readouterr().out.partition("Median")
+    heads = [line for line in table.splitlines() if {*line.split()} & {*names, "all"}]
+    assert " ".join(heads).split() == [*names, "all"]
+    speeds = re.findall(r"^ compute.*\n.*", table, re.MULTILINE)
+    range_ = r"\(\d+\.?\d* to \d+\.?\d*\)" if columns == 200 else r"\d+\.?\d*–\d+\.?\d*"
+    assert len(re.findall(range_, " ".join(speeds))) == 6
+    assert ("below it" in told) == (columns < 200)
 
 
 def test_fleet_as_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
