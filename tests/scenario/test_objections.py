@@ -204,6 +204,28 @@ def test_time_only_is_refused_alike_by_checking_and_running(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("begins", "period", "words"),
+    [
+        (1_600_000_000, ", period: 24 h", "begins at 1600000000 s, when its period of 86400 s is"),
+        (1_600_000_000, "", "begins at 1600000000 s; times have to count from 0"),
+        (1_600_000_000_000, "", "begins at 1600000000000 s; times have to count from 0"),  # ms
+        (86_400, ", period: 24 h", "begins at 86400 s, when its period of 86400 s is over; times"),
+        (86_399, ", period: 24 h", ""),
+        (86_400, "", ""),
+    ],
+)
+def test_recorded_availability_counts_from_zero(
+    tmp_path: Path, begins: int, period: str, words: str
+) -> None:
+    rows = "".join(f"{n},{begins},{begins + 90_000}\n" for n in range(8))
+    (tmp_path / "unix.csv").write_text(f"device,start_s,end_s\n{rows}")
+    trace = f"count: 8, availability: {{name: trace, shift: false, file: unix.csv{period}}}"
+    lines = told(GOOD.replace("count: 8", trace), tmp_path)
+    expected = f"3:33: fleet[0].availability: unix.csv {words}"
+    assert [line[: len(expected)] for line in lines[:1]] == [expected] * bool(words)
+
+
 def test_a_variant_is_named_unless_all_are_meant(tmp_path: Path) -> None:
     variants = "variants:\n  a: {model: fedacs_cnn}\n  b: {training.epochs: 2}\n"
     [line] = told(GOOD + variants, tmp_path)

@@ -29,6 +29,7 @@ class Records:
         flips: all records' changes of state, each record's ascending in ``[0, period)``, ticks.
         first: `(r + 1,)` where each record's flips begin.
         starts_on: `(r,)` whether each is online just before its instant 0, that is at its end.
+        begins_s: the first instant of the file.
     """
 
     TICKS: ClassVar[int] = 1024
@@ -38,6 +39,7 @@ class Records:
     flips: Ids
     first: Ids
     starts_on: Flags
+    begins_s: float
 
     @cached_property
     def _padded(self) -> Ids:
@@ -113,7 +115,11 @@ def read_records(file: Path, skip_unknown: bool, period_s: float | None) -> Reco
         raise InputError(f"{file}: nothing is known of any device")
     first = np.concatenate([[0], np.cumsum([len(edges) for edges in flips])])
     return Records(
-        np.array(periods), np.concatenate(flips).astype(np.int64), first, np.array(starts_on)
+        np.array(periods),
+        np.concatenate(flips).astype(np.int64),
+        first,
+        np.array(starts_on),
+        int(start.min()) / Records.TICKS,
     )
 
 

@@ -17,6 +17,8 @@ from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
+_CALENDAR_S = 1e9
+"""A record that begins after so many years has the times of a calendar, such as Unix's."""
 _MOST_FLIPS = 10_000_000
 """So many changes of devices are looked at, to know how many are online at once."""
 
@@ -27,7 +29,8 @@ class Trace(Availability):
 
     The file is a CSV, plain or gzipped, with a row a stretch of time: ``device, start_s, end_s``
     (or ``client_id`` for ``device``) and, if the rows are not all online, ``state``: 1 online, 0
-    offline, -1 unknown.  Time that no row covers is offline; instants are rounded to 1/1024 s.
+    offline, -1 unknown.  Times count from 0, when the record begins; what no row covers is offline;
+    instants are rounded to 1/1024 s.
     Cost: O(log sessions) per question; memory: the file, once.
     """
 
@@ -72,7 +75,14 @@ class Trace(Availability):
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         if circumstances.folder is not None:
             records = self._records(circumstances.folder)
-            if not (records.starts_on.any() or len(records.flips)):
+            if records.begins_s >= (self.period or _CALENDAR_S):
+                ends = f", when its period of {self.period:.15g} s is over" if self.period else ""
+                yield (
+                    f"{self.file} begins at {records.begins_s:.15g} s{ends}; times have to count "
+                    "from 0, when the record begins: subtract that from those of a calendar, such "
+                    "as Unix's"
+                )
+            elif not (records.starts_on.any() or len(records.flips)):
                 yield f"no device in {self.file} is ever online"
 
     def _records(self, folder: Path) -> Records:
