@@ -27,8 +27,10 @@ from simfl.runs.folder.folder import (
 from simfl.runs.folder.recorder import Recorder
 from simfl.runs.folder.stages import rule_changes
 from simfl.runs.folder.summary import Summary
+from simfl.runs.hidden_chance import telling_of_hidden_chance
 from simfl.runs.progress import Reporter
 from simfl.runs.results.result import RunResult
+from simfl.scenario.checks import components
 from simfl.sim.coordinator import Coordinator
 from simfl.sim.policies.base import main
 from simfl.sim.server.server import Server
@@ -64,7 +66,9 @@ def simulate(
     scenario, coordinator, timeline = builder.scenario, builder.coordinator, Timeline()
     powered = RunResult(folder).powered
     summary = Summary(scenario.evaluation.targets, scenario.devices, powered=powered)
-    with _telling_how_to_go_on(folder, timeline):
+    rules = [builder, *(later for _, later in forks)]
+    parts = [part for stage in rules for _, part in components(stage.scenario)]
+    with _telling_how_to_go_on(folder, timeline), telling_of_hidden_chance(parts):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
             timeline.listen(summary.listen, summary.kinds)
@@ -79,7 +83,7 @@ def simulate(
             coordinator.ledger.check()
         for name, data in coordinator.artifacts().items():
             write_output(folder / name, data)
-        oracle = any(b.scenario.selection.oracle for b in (builder, *(b for _, b in forks)))
+        oracle = any(stage.scenario.selection.oracle for stage in rules)
         facts = summary.as_dict(timeline.now)
         write_json(folder / SUMMARY, _summary(builder, server, facts, recorder, oracle))
         provenance = read_provenance(folder)
