@@ -30,6 +30,8 @@ class UnitError(InputError):
     """A quantity has no unit, or one of the wrong kind."""
 
 
+MEANT = "; did you mean"
+"""How a hint begins that names what was meant, and not all that there is."""
 LONGEST_NAME = 100
 """Characters of a name that nothing is called by, which a message shows."""
 
@@ -47,7 +49,7 @@ class NameNotFound(InputError):
     def __init__(self, kind: str, name: object, known: Iterable[str], else_: str = "") -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         hint = nearest(str(name), self.known)
-        if else_ and not hint.startswith("; did you mean"):
+        if else_ and not hint.startswith(MEANT):
             hint = else_
         super().__init__(f"unknown {kind} {str(name)[:LONGEST_NAME]!r}{hint}")
 
@@ -83,7 +85,7 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
     """
     names = sorted(known)
     if close := _close(name.lower(), {full.lower(): full for full in names}, alike):
-        return f"; did you mean {close!r}?"
+        return f"{MEANT} {close!r}?"
     return f"; expected one of: {', '.join(names)}" if names else ""
 
 
@@ -93,7 +95,7 @@ def listed_hint(names: Iterable[str]) -> str:
     >>> listed_hint(["rounds.clients", "data.partition.clients"])
     "; did you mean 'rounds.clients' or 'data.partition.clients'?"
     """
-    return f"; did you mean {' or '.join(map(repr, names))}?"
+    return f"{MEANT} {' or '.join(map(repr, names))}?"
 
 
 def _close(name: str, known: Mapping[str, str], cutoff: float) -> str | None:

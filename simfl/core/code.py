@@ -16,7 +16,7 @@ from inspect import getsourcefile
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from simfl.errors import InputError, nearest
+from simfl.errors import MEANT, InputError, nearest
 
 SIMFL = str(Path(__file__).parents[1]) + os.sep
 """Begins the names of simfl's own files."""
@@ -134,7 +134,7 @@ def named_class(name: str) -> object:
 def _likely(name: str, known: Sequence[str], alike: float = 0.6) -> str:
     """Return a hint at which of the `known` was meant, or all of them, if that is short."""
     hint = nearest(name, known, alike)
-    return hint if "mean" in hint or len(known) <= MOST_LISTED else ""
+    return hint if hint.startswith(MEANT) or len(known) <= MOST_LISTED else ""
 
 
 def _is_of(module: str, what: object) -> bool:

@@ -62,7 +62,7 @@ class Document:
             raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
-            raise ScenarioError(f"{path}:{line}:1: is not UTF-8 text") from None
+            raise ScenarioError(f"{path}:{line}:1: is not UTF-8 text; save it as UTF-8") from None
         return cls.parse(text, str(path), path.resolve().parent)
 
     @classmethod

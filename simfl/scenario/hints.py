@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from simfl.core.registry import Registry
-from simfl.errors import listed_hint, nearest
+from simfl.errors import MEANT, listed_hint, nearest
 from simfl.scenario.fields import by_name, option_names
 from simfl.scenario.keys import Key, fits, keys, plain, takes
 from simfl.scenario.language.place import Location, dotted
@@ -58,7 +58,7 @@ class Unknown:
         if meant := [name for name in self.missing if describes(self.owner, name, self.name)]:
             return listed_hint(meant)
         possible = [name for name in beside if self._fits(name)]
-        if "mean" in (hint := nearest(self.name, possible, alike=0.9)):
+        if (hint := nearest(self.name, possible, alike=0.9)).startswith(MEANT):
             return hint
         elsewhere = self._elsewhere(data)
         fitting = {path: key for path, key in elsewhere.items() if takes(key.field, self.value)}
@@ -67,7 +67,7 @@ class Unknown:
             if paths == [self.name]:  # which alone says nothing
                 return f"; did you mean {self.name!r} at the top of the scenario?"
             return listed_hint(paths)
-        if "mean" in (hint := nearest(self.name, possible)):
+        if (hint := nearest(self.name, possible)).startswith(MEANT):
             return hint
         paths = _called(_alike(self.name, {key.last for key in fitting.values()}), fitting)
         if paths:

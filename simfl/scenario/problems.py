@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from simfl.core.registry import NESTED
 from simfl.core.units.quantity import BETWEEN, NUMBERS
-from simfl.errors import nearest
+from simfl.errors import MEANT, nearest
 from simfl.scenario.document import Document, within
 from simfl.scenario.fields import as_written, by_name, model_within, option_names
 from simfl.scenario.hints import Unknown, describes
@@ -172,7 +172,7 @@ def _message(
         return f"expected at most {context['max_length']:,} characters, got {len(str(value)):,}"
     if kind in ("literal_error", "enum"):
         hint = nearest(str(value), str(context["expected"]).replace("'", "").split(" or "))
-        hint = hint if "mean" in hint else ""
+        hint = hint if hint.startswith(MEANT) else ""
         return f"expected {context['expected']}{got}{hint}"
     if kind in _BOUNDS:
         word, limit = _BOUNDS[kind]

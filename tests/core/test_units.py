@@ -107,6 +107,8 @@ def test_values_in_base_units(text: str, dimension: Dimension, value: float) -> 
         ("4 Ah", ENERGY, "4 Ah x 3.85 V = 15.4 Wh"),
         ("4 Ah", replace(ENERGY, positive=True), "4 Ah x 3.85 V"),  # as the capacity of a battery
         ("3m", replace(DURATION, positive=True), "'m' may mean minutes"),
+        ("2 horus", DURATION, "did you mean 'hours'?"),
+        ("2 jouls", ENERGY, "did you mean 'joules'?"),
         ("5 kw", POWER, "did you mean 'kW'?"),
         ("3 GFLOPs", FLOP_RATE, "did you mean 'GFLOPs/s'?"),
         ("10 megabytes/s", DATA_RATE, "did you mean 'MB/s'?"),

@@ -76,6 +76,14 @@ def resolve(unit: str) -> tuple[Fraction, Powers] | None:
 
 
 @cache
+def spelt_out(dimension: Dimension) -> list[str]:
+    """Return the words that are units of `dimension`, such as hours."""
+    return [
+        unit for unit in _UNITS if unit.islower() and len(unit) > 3 and factor_of(unit, dimension)
+    ]
+
+
+@cache
 def factor_of(unit: str, dimension: Dimension) -> Fraction | None:
     """Return how many base units of `dimension` one `unit` is; None if it does not fit."""
     resolved, base = resolve(unit), resolve(dimension.base)

@@ -19,7 +19,7 @@ from simfl.core.units.dimensions import (
     SAMPLE_RATE,
     Dimension,
 )
-from simfl.core.units.factors import factor_of, resolve
+from simfl.core.units.factors import factor_of, resolve, spelt_out
 from simfl.errors import UnitError
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?"
@@ -205,9 +205,9 @@ def _near_miss(unit: str, dimension: Dimension) -> str:
     words = re.sub("bytes?", "B", words)
     if words != unit.lower() and factor_of(words, dimension) is not None:
         return f"; unknown unit {unit!r}, did you mean {words!r}?"
-    known = {name.lower(): name for name in dimension.units}
+    known = {name.lower(): name for name in (*dimension.units, *spelt_out(dimension))}
     # Short units resemble each other by chance: nobody who writes `ks` means `us`.
-    cutoff = 0.6 if len(unit) > 2 else 1.0
+    cutoff = 0.7 if len(unit) > 2 else 1.0
     if close := get_close_matches(unit.lower(), known, n=1, cutoff=cutoff):
         return f"; unknown unit {unit!r}, did you mean '{known[close[0]]}'?"
     return ""
