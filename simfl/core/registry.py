@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, distributions
@@ -281,6 +282,8 @@ class Registry(Generic[C]):
         options: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"name": value}
         if "name" not in options and len(options) == 1 and (key := str(*options)) in self.names():
             raise InputError(f"the name is written `name: {key}`, with options beside it")
+        if glued := [key for key in options if re.match(r"name[:=]\S", str(key))]:
+            raise InputError(f"{glued[0]!r} is written `name: {glued[0][5:]}`, with a space")
         name = options.pop("name", self.default)
         if not isinstance(name, str):
             raise InputError(

@@ -114,11 +114,11 @@ def describes(owner: type[BaseModel] | None, key: str, word: str) -> bool:
 def _rewritten(name: str, beside: Sequence[str]) -> str:
     """Return how ``alpha=0.1``, or a path such as ``data.partition``, is written in a file.
 
-    ("": it is neither.)
+    ("": it is neither.)  A colon without a space after it joins what should be two, too.
     """
-    key, _, value = name.partition("=")
-    if value and key.strip() in beside:
-        return f"; write it `{key.strip()}: {value.strip()}`"
+    key, *value = (word.strip() for word in re.split("[=:]", name, maxsplit=1))
+    if any(value) and key in beside:
+        return f"; write it `{key}: {value[0]}`"
     section, *inner = re.findall(r"[^.\[\]/:]+", name) or [""]
     if not inner or section not in beside:
         return ""

@@ -129,6 +129,7 @@ _EXPECTED = {
     "a finite number": ("finite_number",),
     "true or false": ("bool_type", "bool_parsing"),
     "text": ("string_type",),
+    "the name of a file": ("path_type",),
     "a mapping": ("model_type", "model_attributes_type", "dict_type"),
     "a list": ("tuple_type", "list_type", "set_type"),
     "letters from a to z, digits and any of ' ._+=()-', a letter or digit first": (
@@ -171,7 +172,7 @@ def _message(
     if kind == "string_too_long":
         return f"expected at most {context['max_length']:,} characters, got {len(str(value)):,}"
     if kind in ("literal_error", "enum"):
-        hint = nearest(str(value), str(context["expected"]).replace("'", "").split(" or "))
+        hint = nearest(str(value), re.findall("'([^']*)'", str(context["expected"])))
         hint = hint if hint.startswith(MEANT) else ""
         return f"expected {context['expected']}{got}{hint}"
     if kind in _BOUNDS:

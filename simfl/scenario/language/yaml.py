@@ -74,15 +74,20 @@ def _told(error: yaml.MarkedYAMLError, text: str, lines: bool) -> str:
     lines_before = lines and begin is not None and begin.line < mark.line
     context = f"{error.context} (from line {begin.line + 1})" if lines_before else error.context
     what = " ".join(part for part in (context, error.problem) if part)
-    if mark and text[mark.index : mark.index + 1] == "\t":
+    here = text[mark.index : mark.index + 1] if mark else ""
+    if here == "\t":
         return f"{what}; indent with spaces"
-    if mark and "flow mapping" in str(error.context) and text[mark.index : mark.index + 1] == "[":
+    if here and "any token" in str(error.problem):
+        return f"{what}; text that begins with {here} stands in quotes"
+    if here == "[" and "flow mapping" in str(error.context):
         return f"{what}; between braces a path with brackets stands in quotes: 'fleet[0].compute'"
     if "block" in str(error.context):
         return f"{what}; compare its indentation, and its '-' if any, with the lines before it"
     if "simple key" in str(error.context):
         return f"{what}; is the ': ' (a colon and a space) missing there?"
     if "mapping values" in str(error.problem):
+        if mark and ": " in text[mark.index - mark.column : mark.index]:
+            return f"{what}; text that has ': ' in it stands in quotes"
         return (
             f"{what}; is the ': ' (a colon and a space) missing in the line above, or does this "
             "line begin too far to the right?"
