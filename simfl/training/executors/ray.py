@@ -10,7 +10,9 @@ Ray may compute a group again wherever it likes when a worker or a node is lost:
 import logging
 import os
 import pickle
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -176,15 +178,27 @@ def connect(address: str | None = None, cpus: int | None = None) -> Any:
     address = address or os.environ.get("RAY_ADDRESS") or None
     local: dict[str, Any] = {"address": "local", "include_dashboard": False, "num_cpus": cpus}
     try:
-        ray.init(
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **(local if address is None else {"address": address}),
-        )
+        with _sigterm_kept():
+            ray.init(
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **(local if address is None else {"address": address}),
+            )
     except (ConnectionError, ValueError, RuntimeError) as error:
         where = "start a local Ray" if address is None else f"reach the Ray cluster at {address}"
         raise InputError(f"can't {where}: {error}") from None
     return ray
+
+
+@contextmanager
+def _sigterm_kept() -> Iterator[None]:
+    """Leave SIGTERM to this process's own handler, if it has one: Ray sets another."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
 
 
 def at_once(

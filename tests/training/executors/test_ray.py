@@ -3,6 +3,7 @@
 import inspect
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -52,6 +53,26 @@ def net(shape, classes):
     return nn.Sequential(nn.Linear(*shape, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, classes))
 """
 """Code beside a scenario, with batch norm."""
+
+
+TERMINATED = """
+import os, signal
+from simfl.training.executors.ray import connect
+
+def heard(number, frame):
+    print("heard", number)
+
+signal.signal(signal.SIGTERM, heard)
+connect(cpus=1)
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_sigterm_stays_with_whoever_handled_it_before() -> None:
+    pytest.importorskip("ray")
+    command = [sys.executable, "-c", TERMINATED]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, f"heard {int(signal.SIGTERM)}\n"), ended.stderr
 
 
 def by_inline(task, bases, orders):
