@@ -91,9 +91,12 @@ class TrainingCoordinator(BaseCoordinator):
             return Reports(probe, ids, np.zeros(0), took)
         if probe.report in ("update", "trial"):
             results = self._train_aside(ids, view, version)
-            models = np.stack([result.params for result in results])
             if probe.report == "update":
+                models = np.stack([result.params for result in results])
                 return Reports(probe, ids, models.astype(np.float64) - model, took)
+            # As in a round, whoever diverged has no say; if all did, nobody knows what it is worth.
+            tried = [result for result in results if is_sound(result)] or results
+            models = np.stack([result.params for result in tried])
             trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
             self._trials[own] = self._trial = trial
             return Reports(probe, ids, np.zeros((len(ids), 0)), took)

@@ -1,5 +1,7 @@
 """Updates on their way up: what a client can judge them by, and what arrives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,10 +51,12 @@ class Adding(Executor):
         return np.full(len(clients), params.sum(), dtype=np.float64)
 
 
-def learner(path: UpdatePath, selector: Selector | None = None) -> TrainingCoordinator:
+def learner(
+    path: UpdatePath, selector: Selector | None = None, executor: Executor | None = None
+) -> TrainingCoordinator:
     return TrainingCoordinator(
         Choosing(selector or selectors.parse("uniform"), Seeds(0)),
-        Adding(),
+        executor or Adding(),
         aggregators.parse("fedavg"),
         GlobalModel(
             np.zeros(2, dtype=np.float32), (2,), lambda _: Evaluation(0.5, 0.5), np.ndarray.tobytes
@@ -98,6 +102,17 @@ class Asking(Selector):
         return np.array([0])
 
 
+def answered(learn: TrainingCoordinator) -> list[list[float]]:
+    """Return what came back from each question of the first selection."""
+    history = History.empty(np.ones(3, dtype=np.int64))
+    view = View(1, 0.0, history, available=lambda: np.arange(3), k=1)
+    reports: tuple[Reports, ...] = ()
+    while (probe := learn.next_probe(view, reports)) is not None:
+        took = [1.0] * len(probe.clients)
+        reports += (learn.answer(probe, probe.clients.tolist(), took, view),)
+    return [answer.values.tolist() for answer in reports]
+
+
 @pytest.mark.parametrize(
     ("report", "answers"), [("update", [[[0, 2], [0, 4]]]), ("trial", [[[], []], [3]])]
 )
@@ -106,12 +121,28 @@ def test_an_answer_that_is_an_update_is_what_its_bytes_hold(
 ) -> None:
     """One of two numbers is sent; nobody is owed the other, for no model will be made of it."""
     path = UpdatePath(compressors.parse({"name": "top_k", "share": "50%"}), Listening())
-    learn = learner(path, Asking(report=report))
-    history = History.empty(np.ones(3, dtype=np.int64))
-    view = View(1, 0.0, history, available=lambda: np.arange(3), k=1)
-    reports: tuple[Reports, ...] = ()
-    while (probe := learn.next_probe(view, reports)) is not None:
-        took = [1.0] * len(probe.clients)
-        reports += (learn.answer(probe, probe.clients.tolist(), took, view),)
-    assert [answer.values.tolist() for answer in reports] == answers
+    assert answered(learner(path, Asking(report=report))) == answers
     assert path.owed == {}
+
+
+class Diverging(Adding):
+    """Training of these clients comes to no number."""
+
+    clients: tuple[int, ...]
+
+    def train(self, batch):
+        return [
+            replace(result, params=result.params * np.nan)
+            if result.order.client in self.clients
+            else result
+            for result in super().train(batch)
+        ]
+
+
+@pytest.mark.parametrize(("lost", "worth"), [((), 4.5), ((1,), 6.0), ((1, 2), np.nan)])
+def test_a_trial_is_the_mean_of_those_that_are_numbers(lost: tuple[int, ...], worth: float) -> None:
+    """As the model of a round would be; of none nobody knows what it is worth."""
+    path = UpdatePath(compressors.parse("none"), Listening())
+    assert answered(learner(path, Asking(report="trial"), Diverging(clients=lost)))[
+        1
+    ] == pytest.approx([worth], nan_ok=True)
