@@ -10,6 +10,7 @@ from pydantic import Field, PositiveFloat, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, workloads
+from simfl.core.apportion import whole_share
 from simfl.core.seeds import generator
 from simfl.core.work import Plan
 
@@ -102,12 +103,12 @@ class FedSae(Workload):
 
     def task(self, assignment: Assignment, epochs: float) -> Plan | None:
         """Return so many epochs as whole passes and mini-batches, or None if that is nothing."""
-        epochs = min(epochs, self.most)
-        whole, per_pass = int(epochs), -(-assignment.samples // assignment.batch_size)
-        batches = int((epochs - whole) * per_pass)
+        per_pass = -(-assignment.samples // assignment.batch_size)
+        steps = whole_share(min(epochs, self.most), per_pass)
+        whole, batches = divmod(steps, per_pass)
         if not batches:
             return Plan(full_epochs=whole) if whole else None
-        return Plan(steps=whole * per_pass + batches)
+        return Plan(steps=steps)
 
     def _outcome(
         self, assignment: Assignment, pair: Pair, high: Plan | None, low: Plan | None

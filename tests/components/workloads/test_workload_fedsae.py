@@ -76,6 +76,22 @@ def test_work_is_capped_and_fractions_are_mini_batches() -> None:
     assert workload.task(assignment(9), 3.01) == Plan(full_epochs=3)
 
 
+@pytest.mark.parametrize(
+    ("samples", "epochs", "plan"),
+    [
+        (10, 2.3, Plan(steps=23)),  # in floats .3 of a pass is 2.9999999999999996 of its ten
+        (11, 11 + 10 / 11, Plan(steps=131)),  # Ira's, after a task of eleven
+        (10, 2 - 1e-12, Plan(full_epochs=2)),
+        (10, 0.29, Plan(steps=2)),
+        (3, 0.3, None),
+    ],
+)
+def test_fractions_of_a_pass_are_reckoned_as_people_do(
+    samples: int, epochs: float, plan: Plan | None
+) -> None:
+    assert FedSae().task(assignment(9, samples=samples), epochs) == plan
+
+
 def test_drawn_workloads_belong_to_clients() -> None:
     workload = FedSae(affordable="drawn")
     drawn = [workload.draw(assignment(0, seed=s, client=3)) for s in range(3000)]
