@@ -1,22 +1,23 @@
-"""What a connection loses to a short queue before its link: TCP halves its window.
+"""What a connection waits for that overruns a queue before its link: TCP halves its window.
 
 Slow start doubles the window until more is under way than the link and the queue before it hold.
-What comes then is lost, and the window is halved (RFC 5681, 3.1 and 3.2: Reno).  If half of what
-they hold does not fill the link, the link idles for a part of each way there and back, while the
-window grows by a packet in that time; and once the queue is full again, the same begins anew
-(Kurose and Ross, "Computer Networking", on TCP's sawtooth).
+What comes then is lost, and the window is halved (RFC 5681, 3.1: Reno).  A connection that was idle
+begins anew but remembers the half (Linux does so of a destination, too): there its slow start ends,
+and the window grows by a packet each way there and back.  If half does not fill the link, it idles
+for a part of each; and once the queue is full again, the window is halved again (Kurose and Ross,
+"Computer Networking", on TCP's sawtooth).
 """
 
 import math
 
-from simfl.sim.networks.slow_start import PACKET
+from simfl.sim.networks import slow_start
+from simfl.sim.networks.slow_start import PACKET, idles_s
 
 
-def idles_s(size: float, bps: float, latency_s: float, window: float, queue: float) -> float:
-    """Return how long the link idles in a transfer because packets were lost, seconds.
+def waits_s(size: float, bps: float, latency_s: float, window: float, queue: float) -> float:
+    """Return how long the link idles in a transfer like which there was one before, seconds.
 
-    What slow start waits before is not counted.  Lost packets come again at once; nothing times
-    out.  What arrives until a loss is noticed is what was under way.
+    Lost packets come again at once; nothing times out, and no window is halved twice.
 
     Args:
         size: bytes.
@@ -25,20 +26,29 @@ def idles_s(size: float, bps: float, latency_s: float, window: float, queue: flo
         window: bytes at first.
         queue: bytes that can wait before the link (inf: any number).
     """
-    round_s = 2 * latency_s
-    link = bps * round_s / 8  # bytes under way that fill the link
-    most, left = link + queue, size
-    while window <= most and left > 0:
+    link = bps * 2 * latency_s / 8  # bytes under way that fill the link
+    half = (link + queue) / 2
+    if half >= link or not _overruns(size, window, 2 * half):
+        return slow_start.waits_s(size, bps, latency_s, window)
+    waited_s, left = 0.0, size
+    while window < half:
+        waited_s += idles_s(window, bps, latency_s)
         left, window = left - window, 2 * window
-    left -= most
-    if left <= 0 or most / 2 >= link:
-        return 0.0
-    climb = _Climb(most / 2)
-    turns = (link - climb.window) / PACKET  # ways there and back until the link is full again
+    climb = _Climb(half)
+    turns = (link - half) / PACKET  # ways there and back until the link is full again
     slow, full = climb.moved(turns), _Climb(link).moved(queue / PACKET)
     times, rest = divmod(left, slow + full)
     last = min(rest, slow)
-    return round_s * (times * (turns - slow / link) + climb.turns(last) - last / link)
+    return waited_s + 2 * latency_s * (
+        times * (turns - slow / link) + climb.turns(last) - last / link
+    )
+
+
+def _overruns(size: float, window: float, most: float) -> bool:
+    """Return whether slow start alone has more than `most` bytes under way before the end."""
+    while window <= most and size > 0:
+        size, window = size - window, 2 * window
+    return size > most
 
 
 class _Climb:

@@ -13,16 +13,15 @@ from typing_extensions import override
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
+from simfl.sim.networks import lost_packets, slow_start
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.lines import Lines, MakeLink
-from simfl.sim.networks.lost_packets import idles_s
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
 from simfl.sim.networks.sender_link import SenderLink
-from simfl.sim.networks.slow_start import waits_s
 from simfl.sim.networks.transfers import LoneTransfer, SharedTransfer
 from simfl.sim.timeline import Timeline
 
@@ -112,8 +111,8 @@ class Shared(Network):
         None,
         gt=0,
         description="what can wait in a router before each device's own downlink, such as 100 kB: "
-        "what slow start sends beyond it is lost, and TCP halves its window and takes its time to "
-        "fill the link again (Reno); needs an `initial_window`; omitted: nothing is lost",
+        "where slow start sends more, packets are lost, and TCP halves its window and takes its "
+        "time to fill the link again (Reno); needs an `initial_window`; omitted: nothing is lost",
     )
     polling: Duration = Field(
         0.0,
@@ -274,10 +273,9 @@ class _SharedLinks(Links):
         latency_s, window = float(self._latency_s[device]), self._window
         if not window:
             return latency_s
-        before_s = latency_s + waits_s(total, bps, latency_s, window)
-        if direction == "down" and self._queue is not None:  # who uploads fills a queue of its own
-            before_s += idles_s(total, bps, latency_s, window, self._queue)
-        return before_s
+        if direction == "up" or self._queue is None:  # who uploads fills a queue of its own
+            return latency_s + slow_start.waits_s(total, bps, latency_s, window)
+        return latency_s + lost_packets.waits_s(total, bps, latency_s, window, self._queue)
 
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
         bps = float(self._device_bps[direction][device])

@@ -24,10 +24,22 @@ def waits_s(size: float, bps: float, latency_s: float, window: float) -> float:
     """
     waited_s, sent = 0.0, window
     while sent < size:
-        meanwhile_s = 8 * max(window - PACKET, 0) / bps  # from the first packet's end to the last's
-        if meanwhile_s >= 2 * latency_s:
+        idle_s = idles_s(window, bps, latency_s)
+        if not idle_s:
             break
-        waited_s += 2 * latency_s - meanwhile_s
+        waited_s += idle_s
         window *= 2
         sent += window
     return waited_s
+
+
+def idles_s(window: float, bps: float, latency_s: float) -> float:
+    """Return how long a link idles after a window of so many bytes until its first answer, seconds.
+
+    Args:
+        window: bytes.
+        bps: of the link (inf: unlimited).
+        latency_s: one-way.
+    """
+    meanwhile_s = 8 * max(window - PACKET, 0) / bps  # from the first packet's end to the last's
+    return max(2 * latency_s - meanwhile_s, 0.0)
