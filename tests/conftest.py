@@ -20,10 +20,14 @@ if "SIMFL_SOAK" not in os.environ:
 
 @pytest.fixture(autouse=True, scope="session")
 def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What the user has allowed is no matter of the tests, and the other way round."""
+    """What the user has allowed is no matter of the tests, and the other way round.
+
+    Nor is how wide a terminal is: pytest-xdist tells its workers.
+    """
     folder = tmp_path_factory.mktemp("configuration")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(folder))
+        patch.delenv("COLUMNS", raising=False)
         yield folder
 
 

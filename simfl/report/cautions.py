@@ -63,7 +63,7 @@ def _outcomes(runs: Sequence[RunResult]) -> dict[str, int]:
 def seen_unequally(groups: Groups) -> list[str]:
     """Say that targets were looked for more often with some variants than with others."""
     every = {
-        name: int(runs[0].scenario.get("evaluation", {}).get("every", 1))
+        name: int(runs[0].scenario.get("evaluation", {}).get("every") or 1)
         for name, runs in groups.items()
     }
     targets = any(run.targets and not run.time_only for runs in groups.values() for run in runs)
