@@ -18,7 +18,7 @@ from simfl.core.types import Flags, Floats, Ids
 from simfl.core.units import Duration
 
 _CALENDAR_S = 1e9
-"""A record that begins after so many years has the times of a calendar, such as Unix's."""
+"""A record that begins so late, after 31 years, has the times of a calendar, such as Unix's."""
 _MOST_FLIPS = 10_000_000
 """So many changes of devices are looked at, to know how many are online at once."""
 
