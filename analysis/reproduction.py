@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import fill
 
 from analysis.standing_out import standing_out
-from simfl.papers.claims import Claim, median, paired, values
+from simfl.papers.claims import Claim, median, paired, seeds_of, values
 from simfl.papers.item import Item, Paper, items, papers
 from simfl.papers.measures import Measure, Record, read
 from simfl.report import formats
@@ -128,7 +128,7 @@ def verdict(item: Item, found: Sequence[Record]) -> str:
     if not all(held in (True, None) for held in holding):
         return "partly" if any(holding) else "**not** reproduced"
     told = [
-        claim.told(item.column(found, claim.measure), _by_seed(item, found, claim))
+        claim.told(item.column(found, claim.measure), item.by_seed(found, claim.measure))
         for claim in claims
     ]
     sure = not any("chance" in words for words in told)
@@ -139,17 +139,13 @@ def _missing(item: Item, found: Sequence[Record]) -> list[str]:
     """Return what is less than the item asks for."""
     missing = [item.shortened] if item.shortened else []
     planned = len(parse_seeds(item.seeds))
-    counts = {row: _seeds(found, row) for row in item.printed}
+    counts = {row: seeds_of(found, row) for row in item.printed}
     if absent := [row for row, count in counts.items() if not count]:
         missing.append(f"not run: {', '.join(absent)}")
     few = sorted({count for count in counts.values() if 0 < count < planned})
     if few:
         missing.append(f"{' or '.join(map(str, few))} of {formats.plural(planned, 'seed')}")
     return missing
-
-
-def _seeds(found: Sequence[Record], row: str) -> int:
-    return len({seed for record in found if record.row == row for seed in record.seed.split()})
 
 
 def _section(item: Item, found: Sequence[Record]) -> Iterator[str]:
@@ -182,7 +178,7 @@ def _table(item: Item, found: Sequence[Record]) -> Iterator[str]:
     yield f"| {' | '.join(heads)} |"
     yield "|---" * len(heads) + "|"
     for row, printed in item.printed.items():
-        if _seeds(found, row):
+        if seeds_of(found, row):
             cells = [row, *([printed] if prints else []), *_main(item, found, row)]
             cells += [_median(item.column(found, text), row) for text in item.measures[1:]]
             yield f"| {' | '.join(cells)} |"
@@ -193,7 +189,10 @@ def _main(item: Item, found: Sequence[Record], row: str) -> tuple[str, str]:
     measure = Measure.parse(item.measures[0])
     text = TEXT[measure.metric.unit]
     if measure.mean_curve:
-        return f"**{_median(main, row)}**", f"curve of {formats.plural(_seeds(main, row), 'seed')}"
+        return (
+            f"**{_median(main, row)}**",
+            f"curve of {formats.plural(seeds_of(main, row), 'seed')}",
+        )
     figure = Figure.of(values(main, row), possible=measure.metric.possible)
     spread = figure_text(figure, text, target=measure.target is not None)
     interval = (
@@ -215,21 +214,14 @@ def _median(found: Sequence[Record], row: str) -> str:
 
 def _claims(item: Item, found: Sequence[Record]) -> Iterator[str]:
     for claim in map(Claim.parse, item.claims):
-        main, by_seed = item.column(found, claim.measure), _by_seed(item, found, claim)
+        main = item.column(found, claim.measure)
+        by_seed = item.by_seed(found, claim.measure)
         yield f"- `{claim.text}`: {claim.told(main, by_seed)}."
         if claim.holds(main) is None:
             continue
         for below, above in claim.steps():
             if told := _paired_text(paired(by_seed, below.row, above.row), main[0].unit):
                 yield f"  - {above.row} against {below.row}: {told}"
-
-
-def _by_seed(item: Item, found: Sequence[Record], claim: Claim) -> list[Record]:
-    """Return what a claim is about as each seed has it by itself, where that can be."""
-    text = claim.measure or item.measures[0]
-    return item.column(
-        found, text.partition(" of the")[0] if Measure.parse(text).mean_curve else text
-    )
 
 
 def _paired_text(numbers: Ratio | Figure | None, unit: Unit) -> str:

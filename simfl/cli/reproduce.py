@@ -108,18 +108,21 @@ def _tell(item: "Item", records: "Sequence[Record]", file: Path) -> bool:
     """Print what came of an item; return whether it agrees with the paper's orderings."""
     from math import isinf
 
-    from simfl.papers.claims import Claim, median, values
+    from simfl.papers.claims import Claim, median, seeds_of
+    from simfl.papers.measures import Measure
 
     main = item.column(records)
+    curve = "curve of " * Measure.parse(item.measures[0]).mean_curve
     typer.echo(f"\n{item.id}: {item.title}\n  {item.measures[0]}: printed, median of seeds")
     for row, printed in item.printed.items():
-        seeds, number = len(values(main, row)), median(main, row)
+        seeds, number = seeds_of(main, row), median(main, row)
         told = "never" if isinf(number) else _short(number)
-        of = "one seed" if seeds == 1 else f"{seeds} seeds"
+        of = "one seed" if seeds == 1 else f"{curve}{seeds} seeds"
         measured = f"{told} ({of})" if seeds else "not run"
         typer.echo(f"  {row}: {printed or '-'}; {measured}")
     claims = [Claim.parse(text) for text in item.claims]
     for claim in claims:
-        typer.echo(f"  {claim.text}: {claim.told(item.column(records, claim.measure))}")
+        told = claim.told(item.column(records, claim.measure), item.by_seed(records, claim.measure))
+        typer.echo(f"  {claim.text}: {told}")
     typer.echo(f"  {file}")
     return all(claim.holds(item.column(records, claim.measure)) is not False for claim in claims)

@@ -120,6 +120,11 @@ def values(records: Sequence[Record], row: str) -> list[float | None]:
     return [record.value for record in records if record.row == row]
 
 
+def seeds_of(records: Sequence[Record], row: str) -> int:
+    """Return of how many seeds the numbers of `row` are."""
+    return len({seed for record in records if record.row == row for seed in record.seed.split()})
+
+
 def median(records: Sequence[Record], row: str) -> float:
     """Return the median over seeds, never counting as infinite (NaN: not measured)."""
     return Figure.of(values(records, row)).median

@@ -94,6 +94,12 @@ class Item(Part):
         """Return what was measured of `measure` (None: the first)."""
         return [record for record in records if record.column == (measure or self.measures[0])]
 
+    def by_seed(self, records: Sequence[Record], measure: str | None = None) -> list[Record]:
+        """Return the same of each seed by itself, also where it is read off a mean curve."""
+        text = measure or self.measures[0]
+        alone = text.partition(" of the")[0]
+        return self.column(records, alone if Measure.parse(text).mean_curve else text)
+
     @property
     def document(self) -> Document:
         """The scenario, changed."""

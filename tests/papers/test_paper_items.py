@@ -222,6 +222,20 @@ def test_what_was_measured_is_told_briefly(
     assert f"  a1-FedAvg: 88.2%; 0.882 {told}\n" in capsys.readouterr().out
 
 
+def test_a_mean_curve_is_told_as_that_of_its_seeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "dp3s/learning-rate"
+    for seed in (0, 1, 2):
+        made_run(tmp_path / name, "uniform-0.2", seed, [0.5, 0.5, 0.5, 0.95, 0.95, 0.95])
+        made_run(tmp_path / name, "DP3S-0.2", seed, [0.5, 0.95, 0.95, 0.95, 0.95, 0.95])
+    main(["reproduce", name, "--collect", "--out", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "  uniform-0.2: 127; 5 (curve of 3 seeds)\n" in out
+    assert "  DP3S-0.2: 62; 3 (curve of 3 seeds)\n" in out
+    assert "  1.5 * DP3S-0.2 < uniform-0.2: holds\n" in out
+
+
 def test_what_finished_runs_have_is_collected_row_by_row(tmp_path: Path) -> None:
     for seed in (0, 1, 2):
         made_run(tmp_path, "fast", seed, reaches(2, 10))
