@@ -102,7 +102,6 @@ papers-quick: .venv/ready ## a reduced form of every table of the papers, within
 	$(BIN)/simfl reproduce all --quick --quiet
 
 testbed: .venv/ready ## real federations beside their simulations: docs/validation.md (Linux, root, 14 minutes)
-	$(BIN)/$(PIP) --constraint constraints.txt --editable '.[testbed]'
 	$(BIN)/python -m testbed --out testbed/results/validation.json
 	$(BIN)/python -m testbed.tables testbed/results/validation.json docs/images/validation.png docs/validation.md
 
