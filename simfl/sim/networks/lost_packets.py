@@ -15,7 +15,7 @@ from simfl.sim.networks.slow_start import PACKET, idles_s
 
 
 def waits_s(size: float, bps: float, latency_s: float, window: float, queue: float) -> float:
-    """Return how long the link idles in a transfer like which there was one before, seconds.
+    """Return how long the link idles in a transfer, if one like it was there before, seconds.
 
     Lost packets come again at once; nothing times out, and no window is halved twice.
 
