@@ -13,12 +13,13 @@ from typing_extensions import override
 from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats, Ids
 from simfl.core.units import DataSize, Duration, LinkRate, Ratio
-from simfl.sim.networks import lost_packets, slow_start
+from simfl.sim.networks import slow_start
 from simfl.sim.networks.base import Direction, Links, Network, Transfer, Variation, networks
 from simfl.sim.networks.buffered_link import BufferedLink
 from simfl.sim.networks.fair_link import FairLink
 from simfl.sim.networks.fifo_link import FifoLink
 from simfl.sim.networks.lines import Lines, MakeLink
+from simfl.sim.networks.lost_packets import Connections
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.rate_trace import RateTrace
 from simfl.sim.networks.sender_link import SenderLink
@@ -111,8 +112,9 @@ class Shared(Network):
         None,
         gt=0,
         description="what can wait in a router before each device's own downlink, such as 100 kB: "
-        "where slow start sends more, packets are lost, and TCP halves its window and takes its "
-        "time to fill the link again (Reno); needs an `initial_window`; omitted: nothing is lost",
+        "where slow start sends more, packets are lost, and TCP halves its window, takes its time "
+        "to fill the link again, and begins the next download with that in mind (Reno); needs an "
+        "`initial_window`; omitted: nothing is lost",
     )
     polling: Duration = Field(
         0.0,
@@ -234,7 +236,9 @@ class _SharedLinks(Links):
         queue: float | None,
         added: float,
     ) -> None:
-        self._window, self._queue, self._added = window, queue, added
+        self._window, self._added = window, added
+        # Who uploads fills a queue of its own, which loses nothing.
+        self._down = None if queue is None else Connections(window, queue)
         self._timeline = timeline
         self._device_bps = device_bps
         self._latency_s = latency_s
@@ -259,7 +263,8 @@ class _SharedLinks(Links):
         bps = min(own_bps, lines.bps(device))
         line, total = lines.of(device), self._total(size)
         waits_bps = bps if line is not None and line.has_latency else own_bps
-        return self._before_s(device, direction, total, waits_bps) + 8 * total / bps
+        before_s = self._before_s(device, direction, total, waits_bps, begins=False)
+        return before_s + 8 * total / bps
 
     @override
     def all_expected_s(self, devices: int, direction: Direction, size: int) -> Floats:
@@ -268,14 +273,17 @@ class _SharedLinks(Links):
         bps = np.minimum(self._device_bps[direction], self._lines[direction].all_bps())
         return self._latency_s + 8 * self._total(size) / bps
 
-    def _before_s(self, device: int, direction: Direction, total: float, bps: float) -> float:
-        """Return how long a transfer takes besides moving its bytes."""
-        latency_s, window = float(self._latency_s[device]), self._window
-        if not window:
+    def _before_s(
+        self, device: int, direction: Direction, total: float, bps: float, *, begins: bool = True
+    ) -> float:
+        """Return how long a transfer that begins (or would) takes besides moving its bytes."""
+        latency_s = float(self._latency_s[device])
+        if not self._window:
             return latency_s
-        if direction == "up" or self._queue is None:  # who uploads fills a queue of its own
-            return latency_s + slow_start.waits_s(total, bps, latency_s, window)
-        return latency_s + lost_packets.waits_s(total, bps, latency_s, window, self._queue)
+        if direction == "up" or self._down is None:
+            return latency_s + slow_start.waits_s(total, bps, latency_s, self._window)
+        waits_s = self._down.transfer if begins else self._down.expected_s
+        return latency_s + waits_s(device, total, bps, latency_s)
 
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
         bps = float(self._device_bps[direction][device])

@@ -1,96 +1,161 @@
-"""Losses against what is reckoned by hand, and against a window followed byte by byte."""
+"""Losses against what is reckoned by hand, and against connections followed packet by packet."""
 
 import math
+import statistics
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simfl.sim.networks import slow_start
 from simfl.sim.networks.base import networks
-from simfl.sim.networks.lost_packets import waits_s
+from simfl.sim.networks.lost_packets import Delay, delay
 from simfl.sim.networks.slow_start import PACKET
 from simfl.sim.timeline import Timeline
 from simfl.testing.circumstances import circumstances
+from tests.sim.networks.reno import Reno
 from tests.sim.networks.test_shared import bind, ends
 
-# A way there and back of 1 s, in which the link moves 100 packets, and a queue for 20 more: windows
-# of 10, 20, 40 and 80 packets fit, the next one does not, and half of 120 does not fill the link.
-BPS, LATENCY_S, WINDOW, QUEUE = 8 * 100 * PACKET, 0.5, 10 * PACKET, 20 * PACKET
-SLOW_START, SLOW_START_S = 70 * PACKET, 0.91 + 0.81 + 0.61  # three windows, until 60 packets
+# A way there and back of 1 s, in which the link moves 100 packets, and a queue for 23 more.
+BPS, LATENCY_S, WINDOW, QUEUE = 8 * 100 * PACKET, 0.5, 10 * PACKET, 23 * PACKET
 
 
-def of(size: float, queue: float = QUEUE) -> float:
-    return waits_s(size, BPS, LATENCY_S, WINDOW, queue)
+def of(packets: float, threshold: float = math.inf, queue: float = QUEUE) -> tuple[float, float]:
+    """Return how long the link waits, and the next threshold, packets."""
+    size = packets * PACKET
+    waits_s, left = delay(size, BPS, LATENCY_S, WINDOW, queue, threshold * PACKET)
+    return waits_s, left / PACKET
 
 
-def test_by_hand() -> None:
-    short = (10 + 20 + 40 + 80 + 120) * PACKET  # overruns nothing
-    assert of(short) == slow_start.waits_s(short, BPS, LATENCY_S, WINDOW)
-    # Four seconds in which the window grows from 60 packets to 64, of the link's 100.
-    assert of(SLOW_START + 248 * PACKET) == pytest.approx(SLOW_START_S + 4 - 2.48)
-    # Forty seconds until it is full, in which 60 * 40 + 40**2 / 2 packets have moved.
-    full = SLOW_START + 3200 * PACKET
-    assert of(full) == pytest.approx(SLOW_START_S + 40 - 32)
-    # Then 100 * 20 + 20**2 / 2 packets at the link's rate, and the same again.
-    assert of(full + 2200 * PACKET) == pytest.approx(SLOW_START_S + 8)
-    assert of(full + (2200 + 3200) * PACKET) == pytest.approx(SLOW_START_S + 16)
+# After windows of 10 and 20 packets the queue holds 20; of the next 40 it loses the 24th.
+SLOW_START, SLOW_START_S = 70, 0.91 + 0.81 + 0.61
+
+
+def test_slow_start_by_hand() -> None:
+    fits = 70 + 48  # two packets for each of 24, of which the last is lost
+    assert of(fits) == (slow_start.waits_s(fits * PACKET, BPS, LATENCY_S, WINDOW), math.inf)
+    # 64 packets, two of which fill the link no more; four seconds until the window has 68.
+    waits_s, threshold = of(SLOW_START + 264)
+    assert waits_s == pytest.approx(SLOW_START_S + 4 - 2.64)
+    assert threshold == 64  # three quarters of 68 are less
+    # Where slow start ends at 50 nothing is lost; at 30 windows of 10 and 20 come before.
+    waits_s, threshold = of(SLOW_START + 102, 50)
+    assert waits_s == pytest.approx(SLOW_START_S + 2 - 1.02)
+    assert threshold == 50
+    waits_s, threshold = of(30 + 30 * 40 + 800, 30)
+    assert waits_s == pytest.approx(0.91 + 0.81 + 40 - 20)
+    assert threshold == 0.75 * 70
+
+
+def test_a_half_that_overruns_the_queue_is_halved_too() -> None:
+    # A queue for 85 holds what comes beside windows of up to 80; of 160, which fill the link, half
+    # of twice 186 overruns it at once.  Four windows of 185 later 92.5 climb to 95.5 in 3 seconds.
+    queue, overran, begun_s = 85 * PACKET, 310 + 4 * 185, 0.91 + 0.81 + 0.61 + 0.21
+    for climbed, idle_s in ((0, 0.0), (282, 3 - 2.82)):
+        waits_s, threshold = of(overran + climbed, queue=queue)
+        assert waits_s == pytest.approx(begun_s + idle_s)
+        assert threshold == 92.5
+
+
+def test_what_overran_the_queue_does_so_again() -> None:
+    # The window of 64 moves, and one more until that is noticed; 32 climb to 36 in four seconds.
+    waits_s, threshold = of(SLOW_START + 64 + 136, 64)
+    assert waits_s == pytest.approx(SLOW_START_S + 1 - 0.63 + 4 - 1.36)
+    assert threshold == 32
+
+
+def test_the_sawtooth_by_hand() -> None:
+    # From 64 packets 36 seconds until the link is full, 23 packets until the queue is; 61.5 remain.
+    slow, full = 36 * 64 + 36**2 / 2, (123**2 - 100**2) / 2
+    idle_s = SLOW_START_S + 36 - slow / 100
+    assert of(SLOW_START + slow)[0] == pytest.approx(idle_s)
+    assert of(SLOW_START + slow + full)[0] == pytest.approx(idle_s)
+    again = (100**2 - 61.5**2) / 2
+    waits_s, threshold = of(SLOW_START + slow + 2 * full + again - 1)  # before it is full again
+    assert waits_s == pytest.approx(idle_s + 38.5 - again / 100)
+    assert threshold == pytest.approx(0.75 * math.sqrt(123**2 - 2))
 
 
 def test_half_of_a_queue_as_long_as_the_link_fills_it() -> None:
-    plain_s = slow_start.waits_s(1e12, BPS, LATENCY_S, WINDOW)
-    assert of(1e12, 100 * PACKET) == of(1e12, math.inf) == plain_s < of(1e12, 99 * PACKET)
+    plain_s = slow_start.waits_s(1e9 * PACKET, BPS, LATENCY_S, WINDOW)
+    assert of(1e9, queue=100 * PACKET)[0] == of(1e9, queue=math.inf)[0] == plain_s
+    assert of(1e9, queue=99 * PACKET)[0] > plain_s
 
 
 def test_nothing_is_lost_without_latency_or_on_unlimited_links() -> None:
-    assert waits_s(1e12, BPS, 0.0, WINDOW, QUEUE) == 0
+    assert delay(1e12, BPS, 0.0, WINDOW, QUEUE, 7.0) == Delay(0, 7)
     unlimited_s = slow_start.waits_s(1e12, math.inf, 1.0, WINDOW)
-    assert waits_s(1e12, math.inf, 1.0, WINDOW, QUEUE) == unlimited_s
+    assert delay(1e12, math.inf, 1.0, WINDOW, QUEUE, 7.0) == Delay(unlimited_s, 7)
 
 
-def byte_by_byte_s(left: float, link: float, most: float, round_s: float) -> float:
-    """Return how long the link idles from the first loss on: of each piece, its time less that at
-    the link's rate; so many bytes as the window has let it grow by a packet."""
-    window, idle_s, piece = most / 2, 0.0, left / 20_000
-    for _ in range(20_000):
-        idle_s += max(piece * round_s / window - piece * round_s / link, 0.0)
-        window += piece * PACKET / window
-        if window >= most:
-            window = most / 2
-    return idle_s
+def packet_by_packet(
+    link: int, queue: int, packets: int, threshold: float
+) -> tuple[float, float, float, float]:
+    """Return what a transfer takes in the time of a packet, and the next threshold: told, seen."""
+    seen = Reno(link, queue, 10, threshold)
+    seen.move(packets)
+    kept = max(seen.threshold, 0.75 * seen.window) if seen.threshold < math.inf else math.inf
+    sizes = (packets * PACKET, 8 * PACKET, link / 2, 10 * PACKET, queue * PACKET)
+    told = delay(*sizes, threshold * PACKET)
+    return packets + told.waits_s, seen.last, told.threshold / PACKET, kept
 
 
-SHARES = st.floats(0.02, 0.95) | st.floats(1.05, 1.2)  # at 1 rounding decides
+@pytest.mark.parametrize(("link", "queue"), [(198, 66), (83, 66), (120, 30), (300, 200)])
+def test_one_transfer_after_another_is_as_packet_by_packet(link: int, queue: int) -> None:
+    told = seen = math.inf  # the thresholds
+    for _ in range(6):
+        lasts, _, told, _ = packet_by_packet(link, queue, 3000, told)
+        _, lasted, _, seen = packet_by_packet(link, queue, 3000, seen)
+        assert lasts == pytest.approx(lasted, rel=0.03)
+        assert told == pytest.approx(seen, rel=0.05)
 
 
-@given(st.floats(20, 2000), st.floats(1, 100), st.sampled_from([0.01, 0.3]), SHARES)
-def test_it_idles_as_long_as_byte_by_byte(
-    packets: float, times: float, latency_s: float, share: float
+def test_most_transfers_are_as_packet_by_packet() -> None:
+    """All but those whose last packets are lost, and where a packet decides whether any is."""
+    draws, errors, plain = np.random.default_rng(0), [], []
+    for _ in range(150):
+        link = int(draws.integers(30, 400))
+        threshold = draws.choice([math.inf, draws.uniform(20, 400)])
+        queue, packets = int(link * draws.uniform(0.05, 0.95)), int(link * draws.uniform(2, 40))
+        if decides(link, queue, threshold):
+            continue
+        lasts, lasted, *_ = packet_by_packet(link, queue, packets, threshold)
+        errors.append(abs(lasts / lasted - 1))
+        without_s = slow_start.waits_s(packets * PACKET, 8 * PACKET, link / 2, 10 * PACKET)
+        plain.append(abs((packets + without_s) / lasted - 1))
+    assert len(errors) > 100
+    assert statistics.mean(errors) < 0.02
+    assert statistics.quantiles(errors, n=20)[-1] < 0.06
+    assert statistics.mean(plain) > 0.1
+
+
+def decides(link: int, queue: int, threshold: float) -> bool:
+    """Return whether a window is within three packets of overrunning the queue."""
+    window = 10
+    while window < min(threshold, 5000):
+        if abs(min(2 * window, threshold) - (min(window, link) + queue + 1)) <= 3:
+            return True
+        window *= 2
+    return False
+
+
+@given(
+    st.floats(1, 1e9),
+    st.floats(0.001, 0.3),
+    st.floats(1, 1e6),
+    st.just(math.inf) | st.floats(1, 1e7),
+)
+def test_losses_take_time_and_halve_no_window_twice_unless_it_has_grown(
+    size: float, latency_s: float, queue: float, threshold: float
 ) -> None:
-    """So many packets fill the link, the transfer has so many times as many, the queue a share."""
-    link = packets * PACKET
-    bps, size = 8 * link / (2 * latency_s), times * link
-    most, window, sent = link * (1 + share), 10 * PACKET, 0.0
-    while window <= most:
-        sent, window = sent + window, 2 * window
-    window, left, begun_s = 10 * PACKET, size, 0.0
-    while window < most / 2:  # from a packet's end until the answer to the first
-        begun_s += 2 * latency_s * max(1 - (window - PACKET) / link, 0)
-        left, window = left - window, 2 * window
-    expected_s = slow_start.waits_s(size, bps, latency_s, 10 * PACKET)
-    if share < 1 and size - sent > most:
-        expected_s = begun_s + byte_by_byte_s(left, link, most, 2 * latency_s)
-    waited_s = waits_s(size, bps, latency_s, 10 * PACKET, link * share)
-    assert waited_s == pytest.approx(expected_s, rel=0.01, abs=0.01 * latency_s)
-
-
-@given(st.lists(st.floats(1, 1e9), min_size=2, max_size=2), st.floats(0.001, 0.3))
-def test_more_bytes_wait_no_less_than_without_losses(sizes: list[float], latency_s: float) -> None:
-    few, many = sorted(sizes)
-    few_s, many_s = (waits_s(size, 2e7, latency_s, 10 * PACKET, 1e5) for size in (few, many))
-    assert few_s <= many_s + 1e-9
-    assert slow_start.waits_s(few, 2e7, latency_s, 10 * PACKET) <= few_s + 1e-9
+    waits_s, left = delay(size, 2e7, latency_s, 10 * PACKET, queue, threshold)
+    first_windows_s = slow_start.waits_s(min(size, 1e5), 2e7, latency_s, 10 * PACKET)
+    assert waits_s >= 0
+    assert left > 0
+    if threshold == math.inf:
+        assert waits_s >= first_windows_s or left < 1e5
 
 
 def test_downloads_wait_for_it_and_uploads_do_not() -> None:
@@ -102,13 +167,17 @@ def test_downloads_wait_for_it_and_uploads_do_not() -> None:
     }
     timeline = Timeline()
     links = bind(timeline, **options)
-    waited_s = waits_s(1e6, 8000, 30.0, 10_000, 10_000)
+    waited_s, threshold = delay(1e6, 8000, 30.0, 10_000, 10_000, math.inf)
     assert waited_s > slow_start.waits_s(1e6, 8000, 30.0, 10_000)
     lasts_s = 30 + waited_s + 1000
-    assert links.expected_s(0, "down", 10**6) == pytest.approx(lasts_s)
+    for _ in range(2):  # who asks changes nothing
+        assert links.expected_s(0, "down", 10**6) == pytest.approx(lasts_s)
     upload_s = 30 + slow_start.waits_s(1e6, 4000, 30.0, 10_000) + 2000
     assert links.expected_s(0, "up", 10**6) == pytest.approx(upload_s)
     transfers = [links.transfer(0, "down", 10**6), links.transfer(0, "up", 10**6)]
+    again_s = 30 + delay(1e6, 8000, 30.0, 10_000, 10_000, threshold).waits_s + 1000
+    assert links.expected_s(0, "down", 10**6) == pytest.approx(again_s) != lasts_s
+    assert links.expected_s(1, "down", 10**6) == pytest.approx(lasts_s)
     assert ends(timeline, transfers) == pytest.approx([lasts_s, upload_s])
 
 
