@@ -3,7 +3,9 @@
 Such a queue serves what came first, whoever sent it, so who has more under way gets more.  A flow
 has a window under way; each answer lets as much go again, and as much more until the window is at
 its largest (slow start: RFC 5681, 3.1).  There is room for everything in the queue, so that nothing
-is lost and nobody slows down.
+is lost and nobody slows down.  A limited buffer of the sender's is filled again only once a third
+of it is free, as Linux tells programs no sooner.  What is sent then waits for the flow's own link
+first, so that a flow with a slow one has less in this queue than others, and gets less of it.
 
 Flows move in chunks: packets, or some of them, so that large transfers don't cost as many steps.  A
 chunk moves on while it still comes, as its packets do, so that a flow alone is as fast as its
@@ -21,6 +23,8 @@ from simfl.sim.networks.slow_start import PACKET
 
 _IN_FLOW, _IN_WINDOW = 512, 8
 """How many chunks make up a flow and a window at most; none is less than a packet."""
+_FREE = 1 / 3
+"""Of a buffer: what has to be free before more is put into it (Linux: `sk_stream_min_wspace`)."""
 ROUNDING = 1e-9
 """Share of a chunk or a window that floating point may be off by."""
 
@@ -29,14 +33,15 @@ class Flow:
     """A transfer under way; `owner` is whatever the caller wants back when it ends."""
 
     __slots__ = (
-        "bits", "came", "coarsest", "coming", "flying", "latency_s", "limit", "most", "over",
-        "own_free_s", "owner", "passed", "place", "queued", "unsent", "window",
+        "bits", "came", "coarsest", "coming", "few", "flying", "latency_s", "limit", "most", "over",
+        "own_free_s", "owner", "passed", "place", "queued", "unsent", "unwritten", "window",
     )  # fmt: skip
 
     def __init__(self, now: float, bits: float, limit: float, latency_s: float, owner: Any) -> None:
-        self.bits = self.unsent = bits
+        self.bits = self.unsent = self.unwritten = bits  # not sent, and not in the buffer either
         self.limit, self.latency_s, self.owner = limit, latency_s, owner
         self.window = self.most = math.inf  # bits that may be under way now, and ever
+        self.few = math.inf  # bits in the buffer, of which the sender is told that there is room
         self.coarsest = bits / _IN_FLOW  # chunk
         self.passed = self.came = 0.0  # bits that have left the shared link, and that are there
         self.flying, self.coming = 0.0, 0  # bits not answered yet, and chunks not there yet
@@ -47,10 +52,17 @@ class Flow:
     def next_chunk(self, packet: float) -> float:
         """Return the bits that its window lets go at once now, a chunk at most."""
         chunk = max(packet, min(self.coarsest, self.window / _IN_WINDOW))
-        if self.unsent < chunk * (1 + ROUNDING):
-            chunk = self.unsent
+        ready = self.unsent - self.unwritten
+        if ready < chunk * (1 + ROUNDING):
+            chunk = 0.0 if self.unwritten and ready < packet * (1 - ROUNDING) else ready
         fits = self.flying + chunk <= self.window * (1 + ROUNDING)
         return chunk if fits or not self.flying else 0.0
+
+    def write(self) -> None:
+        """Fill the buffer again once little enough is in it that is not answered."""
+        held = self.flying + self.unsent - self.unwritten
+        if self.unwritten and (held <= self.few or not self.flying):
+            self.unwritten = max(self.unwritten - (self.most - held), 0.0)
 
 
 class FifoLink:
@@ -93,8 +105,9 @@ class FifoLink:
         self._advance(now)
         flow = self._flow(now, bits, limit, latency_s, owner)
         if self._buffer < math.inf:  # and what is on its way there and back meanwhile
-            answers = 2 * latency_s * min(limit, self._capacity) / (8 * PACKET)
-            flow.most = self._buffer + 8 * PACKET * (1 + math.ceil(answers))
+            room, packet = self._buffer + 2 * latency_s * min(limit, self._capacity), 8 * PACKET
+            flow.most = packet * max(math.ceil(room / packet * (1 - ROUNDING)), 2)
+            flow.few = max(room - _FREE * self._buffer, packet)
             flow.coarsest = min(flow.coarsest, self._buffer / 2)
         flow.window = min(self._window, flow.most)
         self._flows[flow] = None
@@ -198,6 +211,7 @@ class FifoLink:
 
     def _send(self, flow: Flow) -> None:
         """Let go what the window lets go."""
+        flow.write()
         while flow.unsent and (bits := self._next_chunk(flow)):
             flow.unsent -= bits
             flow.flying += bits

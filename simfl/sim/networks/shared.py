@@ -100,7 +100,8 @@ class Shared(Network):
         0.0,
         ge=0,
         description="what each upload can have waiting before the link that it shares, having "
-        "passed the device's own, such as 20.8 kB (a socket's send buffer of 32 KiB); 0: nothing",
+        "passed the device's own, such as 20.8 kB (a socket's send buffer of 32 KiB), without "
+        "`overhead`; with `queue: fifo` filled again once a third of it is free; 0: nothing",
     )
     initial_window: DataSize = Field(
         0.0,
@@ -207,7 +208,7 @@ class Shared(Network):
 
     def _link(self, way: Direction) -> MakeLink:
         """Return what makes a link that transfers share."""
-        buffer, window = 8 * self.buffer / (1 + self.overhead), 8 * self.initial_window
+        buffer, window = 8 * self.buffer, 8 * self.initial_window
         if self.queue == "fair":
             return partial(BufferedLink, buffer=buffer) if buffer and way == "up" else FairLink
         if way == "down":

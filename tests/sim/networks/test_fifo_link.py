@@ -80,10 +80,21 @@ def test_windows_double_by_hand() -> None:
 
 
 def test_with_little_under_way_flows_go_in_turns_by_hand() -> None:
-    """A packet of each waits at most; without that limit the first goes first."""
+    """Two packets of each are there at most; without that limit the first goes first."""
     starts = [(0.0, 6 * BITS, math.inf), (0.0, 3 * BITS, math.inf)]
-    assert ends_of(starts, buffer=1.0, own_first=True) == pytest.approx([9.0, 6.0])
+    assert ends_of(starts, buffer=1.0, own_first=True) == pytest.approx([9.0, 7.0])
     assert ends_of(starts, own_first=True) == pytest.approx([6.0, 9.0])
+
+
+def test_a_buffer_is_filled_again_when_a_third_of_it_is_free() -> None:
+    """Of six packets the second, fourth ... that is answered lets two more go."""
+    link = FifoLink(BITS, 0.0, 6 * BITS, own_first=True)
+    flow = link.join(0.0, 20 * BITS, math.inf)
+    under_way = [flow.flying]
+    for now in (1.0, 2.0, 3.0, 4.0):
+        assert not link.finish(now)
+        under_way.append(flow.flying)
+    assert under_way == pytest.approx([size * BITS for size in (6, 5, 6, 5, 6)])
 
 
 @given(bits=sizes, limit=st.floats(0.2, 5), own_first=st.booleans(), buffer=st.floats(1, BITS))
