@@ -23,11 +23,13 @@ Changes = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Change it first; can be repeated. A mapping changes the keys that it names and "
-        "leaves the others; null takes one away: rounds.stop.accuracy=null.",
+        help="Change a key of the scenario; can be repeated. A mapping changes the keys that it "
+        "names and leaves the others; null removes a key: rounds.stop.accuracy=null.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Instead of its own.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Use this seed instead of the scenario's.")
+]
 Seeds = Annotated[
     str | None, typer.Option("--seeds", help="Repeat with each of these: 0-4, or 1,2,3.")
 ]
@@ -35,8 +37,8 @@ AllowCode = Annotated[
     bool,
     typer.Option(
         "--allow-code",
-        help="Import any module:Class that the scenario names; it runs. Remembered for what lies "
-        "beside the scenario, until it changes.",
+        help="Import any module:Class that the scenario names; this runs its code. Remembered for "
+        "code beside the scenario, until it changes.",
     ),
 ]
 
@@ -51,7 +53,8 @@ Executor = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Processes that train (default: all cores).")
+    int | None,
+    typer.Option("--workers", min=1, help="Worker processes for training (default: all cores)."),
 ]
 Jobs = Annotated[
     int | None,
@@ -65,7 +68,7 @@ DataDir = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
-        help="Where data sets lie, as torchvision's root (default: $SIMFL_DATA, or the cache).",
+        help="Folder of data sets, as torchvision's root (default: $SIMFL_DATA, or the cache).",
     ),
 ]
 RayAddress = Annotated[
@@ -79,7 +82,7 @@ Log = Annotated[
     str,
     typer.Option(
         "--log",
-        help="full: every event; rounds: none of a client; none: no events, no rows of clients.",
+        help="full: all events; rounds: no client events; none: no events, no rows in clients.csv.",
     ),
 ]
 CompressLog = Annotated[

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from simfl.build.builder import Builder
     from simfl.scenario import Scenario
 
-File = Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to look at.")]
+File = Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="The scenario to show.")]
 Variant = Annotated[
-    str | None, typer.Option("--variant", help="One of its variants (default: none of them).")
+    str | None,
+    typer.Option("--variant", help="Show this variant (default: the scenario without variants)."),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Draw it there: .png, .svg or .pdf."),
+    typer.Option("--out", metavar="FILE", help="Draw a picture to this file: .png, .svg or .pdf."),
 ]
 
 

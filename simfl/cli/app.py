@@ -33,7 +33,7 @@ def simfl(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     _debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:
-    """Simulate federated learning on fleets of unreliable devices: how long, how many bytes."""
+    """Simulate federated learning on fleets of unreliable devices: time, bytes, energy."""
     if version:
         from simfl import __version__
 

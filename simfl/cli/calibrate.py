@@ -21,20 +21,23 @@ def calibrate_command(
         Path | None, typer.Option("--out", help="Write the fleet here (default: print it).")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, help="Devices of the fleet (default: measured).")
+        int | None, typer.Option("--count", min=1, help="Number of devices (default: as measured).")
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", help="Draw the errors, and the distributions, to this file."),
+        typer.Option("--picture", help="Draw the errors and the distributions to this file."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what is at --out.")
+        bool, typer.Option("--overwrite", help="Replace an existing file at --out.")
     ] = False,
     latency: Annotated[
-        str, typer.Option("--latency", help="One-way, where it can't be told from the rates.")
+        str,
+        typer.Option(
+            "--latency", help="One-way latency, where it can't be separated from the rates."
+        ),
     ] = "0 s",
 ) -> None:
-    """Fit a fleet to measured participations; tell how well it does."""
+    """Fit a fleet to measured participations, and report the errors."""
     import math
 
     import yaml

@@ -10,10 +10,10 @@ from simfl.cli.app import app
 def check_command(
     folders: shared.Folders,
 ) -> None:
-    """Hold run folders to the laws of time, bytes and energy.
+    """Check that run folders obey the laws of time, bytes and energy.
 
-    Exit code 1 if one is broken.
-    Nothing is run and no code is imported: only the folder is read.
+    Exit code 1 if a law is broken.
+    Nothing is run and no code is imported; only the folder is read.
     """
     from simfl.runs.check import check
     from simfl.runs.results.find import find_runs

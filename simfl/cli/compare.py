@@ -18,7 +18,7 @@ def compare_command(
         str | None, typer.Option("--targets", help="Accuracies such as 0.7,0.9 or 70%.")
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option("--baseline", help="Variant that speed-ups are over.")
+        str | None, typer.Option("--baseline", help="Variant to which speed-ups refer.")
     ] = None,
     ideal: Annotated[
         str | None,
@@ -26,7 +26,9 @@ def compare_command(
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option("--columns", help="Only these, as CSV names them: accuracy,time_s_to_70%."),
+        typer.Option(
+            "--columns", help="Only these columns, by their CSV names: accuracy,time_s_to_70%."
+        ),
     ] = None,
     form: Annotated[
         str,

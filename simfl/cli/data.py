@@ -18,7 +18,7 @@ def list_data(
     context: typer.Context,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List data sets and traces, and where they are; or fetch them."""
+    """List data sets and traces and where they are, or fetch them."""
     if context.invoked_subcommand is not None:
         return
     import json
@@ -47,7 +47,7 @@ def fetch_data(
         Path | None,
         typer.Option(
             "--to",
-            help="Where to (default: $SIMFL_DATA or the cache; traces: the working directory).",
+            help="Destination (default: $SIMFL_DATA or the cache; traces: the working directory).",
         ),
     ] = None,
 ) -> None:

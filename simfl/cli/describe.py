@@ -23,7 +23,7 @@ def describe(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Such as fedcor, which alone will do too, if nothing else is called so.",
+            help="Such as fedcor; the name alone is enough if it is unique.",
             autocompletion=_complete.members,
         ),
     ] = None,

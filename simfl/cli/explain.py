@@ -17,15 +17,14 @@ def explain_command(
         bool | None,
         typer.Option(
             "--what-if/--no-what-if",
-            help="Run its clock again with one thing changed at a time (default: if that is "
-            "cheap).",
+            help="Replay its clock with one thing changed at a time (default: if that is cheap).",
         ),
     ] = None,
     data_dir: shared.DataDir = None,
     allow_code: shared.AllowCode = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Say what a run's time went to, and what would have helped."""
+    """Explain where a run's time went, and what would have helped."""
     import json
 
     from simfl.report.explanation import as_text

@@ -18,7 +18,7 @@ def fleet_command(
     out: preview.Out = None,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Show a scenario's fleet: speeds, links, who is late, a round."""
+    """Show a scenario's fleet: speeds, links, stragglers, rounds."""
     import json
 
     from simfl.report.fleet.picture import picture

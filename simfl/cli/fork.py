@@ -23,7 +23,7 @@ def fork_command(
     ],
     changes: shared.Changes = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Of the new variant (default: OLD-fork).")
+        str | None, typer.Option("--name", help="Name of the new variant (default: OLD-fork).")
     ] = None,
     executor: shared.Executor = "auto",
     jobs: shared.Jobs = None,
@@ -36,11 +36,11 @@ def fork_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Go on from an instant of a run under changed rules.
+    """Continue a run from some instant under changed rules.
 
-    What happened until then is shared. Of several runs all are forked, or none.
-    Who is at work then is called off, unless only rounds.stop is changed:
-    so a run goes on that is over (--at end --set rounds.stop.rounds=200).
+    Everything before that instant is shared. Of several runs, all are forked or none.
+    Work in progress is called off, unless only rounds.stop is changed.
+    That is how to extend a finished run (--at end --set rounds.stop.rounds=200).
     """
     from simfl.runs.folder.folder import resuming
     from simfl.runs.forks import fork_all

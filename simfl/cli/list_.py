@@ -17,7 +17,7 @@ def list_(
     ] = None,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List every component and class of devices, one line each."""
+    """List every component and device class, one line each."""
     import json
 
     from simfl.report.width import hanging

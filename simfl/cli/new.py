@@ -12,7 +12,7 @@ from simfl.cli.app import app
 
 @app.command("new")
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="What to write.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="The file to write.")],
     example: Annotated[
         str | None,
         typer.Option(
@@ -24,7 +24,7 @@ def new(
 ) -> None:
     """Write a commented scenario to start from, and its schema.
 
-    Editors complete and check scenarios by the schema.
+    Editors use the schema to complete and check scenarios.
     """
     import re
     from importlib.resources import files

@@ -18,7 +18,7 @@ def partition_command(
     out: preview.Out = None,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Show how a scenario deals its data: who holds which labels."""
+    """Show how a scenario splits its data: who holds which labels."""
     import json
 
     from simfl.components.partitions.describe import picture, skew, summary

@@ -36,10 +36,14 @@ def plot_command(
         ),
     ] = "ci",
     width: Annotated[
-        str, typer.Option("--width", help="column (85 mm), page, slide, or such as 85mm, 3.3in.")
+        str,
+        typer.Option(
+            "--width", help="column (85 mm), page, slide, or a length such as 85mm, 3.3in."
+        ),
     ] = "column",
     height: Annotated[
-        str | None, typer.Option("--height", help="Such as 60mm (default: as suits the width).")
+        str | None,
+        typer.Option("--height", help="A length such as 60mm (default: depends on the width)."),
     ] = None,
     style: Annotated[
         str, typer.Option("--style", help="paper, serif, slide, or one of matplotlib's own.")

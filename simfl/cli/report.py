@@ -17,15 +17,15 @@ def report_command(
         typer.Option(
             "--out",
             metavar="FILE.html",
-            help="Write one page about all of them there, and nothing else.",
+            help="Write one page about all runs to this file, and nothing else.",
         ),
     ] = None,
 ) -> None:
     """Write a report: one self-contained HTML page.
 
-    Runs that have not ended have one too.
-    Every run's page and timeline go into its folder; the page that compares several goes into the
-    folder that was named, or here if several were.
+    This works for unfinished runs, too.
+    Every run's page and timeline go into its folder. The page that compares several runs goes into
+    the folder that was named, or here if several were.
     """
     from simfl.core.files import require_folder_of
     from simfl.errors import InputError

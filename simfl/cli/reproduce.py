@@ -20,26 +20,26 @@ ALL = "all"
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="PAPER/ITEM", help="Or PAPER, or all; none: list them."),
+        typer.Argument(metavar="PAPER/ITEM", help="An item, a PAPER, or all; omitted: list them."),
     ] = None,
     seeds: shared.Seeds = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A reduced form, minutes long: orderings only.")
+        bool, typer.Option("--quick", help="A reduced form that takes minutes: orderings only.")
     ] = False,
     only_collect: Annotated[
-        bool, typer.Option("--collect", help="Run nothing; tell what finished runs have.")
+        bool, typer.Option("--collect", help="Run nothing; collect the results of finished runs.")
     ] = False,
-    out: Annotated[Path, typer.Option("--out", help="Folder of run folders and CSV files.")] = Path(
-        "runs/papers"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for run folders and CSV files.")
+    ] = Path("runs/papers"),
     jobs: shared.Jobs = None,
     data_dir: shared.DataDir = None,
     quiet: shared.Quiet = False,
 ) -> None:
-    """List what can be repeated of the papers, or repeat it.
+    """List what can be reproduced from the papers, or reproduce it.
 
-    What was begun is resumed; results are a CSV file.
-    Ends with code 1 if what was measured contradicts an ordering that a paper claims.
+    Interrupted items are resumed; results are a CSV file.
+    Exit code 1 if the results contradict an ordering that a paper claims.
     """
     from simfl.errors import InputError
     from simfl.papers.item import items

@@ -23,10 +23,10 @@ def resume_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Go on with interrupted runs.
+    """Continue interrupted runs.
 
-    Nothing is lost, and finished ones are left alone.
-    Each goes on with the kind of device that it was begun on.
+    Nothing is lost, and finished runs are left alone.
+    Each run continues on the kind of device that it began on.
     """
     from simfl.runs.results.find import find_runs, unbegun
     from simfl.runs.run import resume_all

@@ -21,16 +21,18 @@ LISTED = 20
 
 @app.command("run")
 def run_command(
-    file: Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to simulate.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="SCENARIO.yaml", help="The scenario to simulate.")
+    ],
     changes: shared.Changes = None,
     seed: shared.Seed = None,
     seeds: shared.Seeds = None,
     variants: Annotated[
         list[str] | None,
-        typer.Option("--variant", metavar="NAME", help="Only this one; can be repeated."),
+        typer.Option("--variant", metavar="NAME", help="Only this variant; can be repeated."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder of run folders (default: runs/NAME).")
+        Path | None, typer.Option("--out", help="Folder for run folders (default: runs/NAME).")
     ] = None,
     executor: shared.Executor = "auto",
     jobs: shared.Jobs = None,
@@ -42,10 +44,10 @@ def run_command(
     overwrite: shared.Overwrite = False,
     go_on: Annotated[
         bool,
-        typer.Option("--resume", help="Keep finished runs and go on with interrupted ones."),
+        typer.Option("--resume", help="Keep finished runs and continue interrupted ones."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be run, and what it would take.")
+        bool, typer.Option("--dry-run", help="Show what would run, and what it would take.")
     ] = False,
     allow_code: shared.AllowCode = False,
     log: shared.Log = "full",
@@ -54,7 +56,7 @@ def run_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Simulate a scenario: all variants, points of its sweep, seeds."""
+    """Simulate a scenario: all its variants, sweep points and seeds."""
     from simfl.cli._plan import show_plan
     from simfl.errors import InputError
     from simfl.runs.job import jobs as jobs_of

@@ -18,7 +18,7 @@ of this very installation, plugins included.
 @app.command("schema")
 def schema(
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write it there instead.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Write it to this file instead.")
     ] = None,
 ) -> None:
     """Print the JSON Schema of scenarios, for editors."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @app.command("tune")
 def tune_command(
-    file: Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="What to tune.")],
+    file: Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="The scenario to tune.")],
     parameters: Annotated[
         list[str] | None,
         typer.Option(
@@ -39,14 +39,14 @@ def tune_command(
             help="bytes='2 GB', never_heard=5%, time, rounds, energy, wasted; can be repeated.",
         ),
     ] = None,
-    trials: Annotated[int | None, typer.Option("--trials", min=1, help="How many.")] = None,
+    trials: Annotated[int | None, typer.Option("--trials", min=1, help="Number of trials.")] = None,
     changes: shared.Changes = None,
     variant: Annotated[
-        str | None, typer.Option("--variant", metavar="NAME", help="The one that is tuned.")
+        str | None, typer.Option("--variant", metavar="NAME", help="The variant to tune.")
     ] = None,
     seeds: shared.Seeds = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder of trials (default: runs/NAME-tuning).")
+        Path | None, typer.Option("--out", help="Folder for trials (default: runs/NAME-tuning).")
     ] = None,
     executor: shared.Executor = "auto",
     jobs: shared.Jobs = None,
@@ -60,10 +60,10 @@ def tune_command(
     quiet: shared.Quiet = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Look for the best choice of some numbers, within limits.
+    """Search for the best values of some settings, within limits.
 
-    What the scenario's `tune` section says, or these options.
-    The same command goes on where it stopped; with more --trials it looks further.
+    The scenario's `tune` section says what to tune, or these options do.
+    The same command continues where it stopped; with more --trials it searches further.
     """
     from simfl.report.page.tuning import write_page
     from simfl.runs.tune import tune

@@ -12,7 +12,9 @@ from simfl.cli.app import app
 
 @app.command("validate")
 def validate(
-    files: Annotated[list[Path], typer.Argument(metavar="SCENARIO.yaml...", help="What to check.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="SCENARIO.yaml...", help="The scenarios to check.")
+    ],
     changes: shared.Changes = None,
     time_only: Annotated[
         bool,
@@ -20,7 +22,7 @@ def validate(
     ] = False,
     allow_code: shared.AllowCode = False,
 ) -> None:
-    """Check scenarios: exit code 0, or 2 and each error's line."""
+    """Check scenarios: exit code 0, or 2 with the line of each error."""
     from simfl.errors import ScenarioError
     from simfl.report.formats import plural
     from simfl.scenario import Document, expand

@@ -18,7 +18,7 @@ def verify_command(
     ray_address: shared.RayAddress = None,
     allow_code: shared.AllowCode = False,
 ) -> None:
-    """Do a run again, elsewhere, and compare.
+    """Repeat a run elsewhere, and compare.
 
     Exit code 0 if events and model are the same, else 1.
     """

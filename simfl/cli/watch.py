@@ -13,12 +13,12 @@ def watch_command(
     folder: Annotated[
         Path, typer.Argument(metavar="[DIR]", help="Folder of run folders.", show_default=True)
     ] = Path("runs"),
-    port: Annotated[int, typer.Option("--port", help="0: any that is free.")] = 8411,
-    browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    port: Annotated[int, typer.Option("--port", help="Port to serve on; 0: any free port.")] = 8411,
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
-    """Show runs while they go on: a page that keeps itself fresh.
+    """Show runs live, on a page that refreshes itself.
 
-    It reads only, and only this machine can reach it.  Ctrl-C ends it.
+    It is read-only, and only this machine can reach it.  Ctrl-C stops it.
     """
     from simfl.report.page.live import LiveRuns
     from simfl.report.page.serve import LOOPBACK, server

@@ -15,7 +15,7 @@ from simfl.core.types import Floats, Params
 class Adaptive(Aggregator):
     """A step along a running mean of updates, shorter where updates were large."""
 
-    weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
+    weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all equally")
     lr: float = Field(0.1, gt=0, description="server learning rate (the paper tunes it)")
     beta1: float = Field(0.9, ge=0, lt=1, description="momentum of the mean update")
     tau: float = Field(1e-3, gt=0, description="adaptivity: the smaller, the more adaptive")

@@ -27,7 +27,7 @@ class FedAsync(Aggregator):
         "1 / (a (d - b) + 1) (section 5.2)",
     )
     a: float | None = Field(None, gt=0, description="slope; 0.5 in polynomial, 10 in hinge")
-    b: float = Field(4.0, ge=0, description="staleness that hinge forgives")
+    b: float = Field(4.0, ge=0, description="staleness up to which hinge does not discount")
 
     @override
     def aggregate(self, model: Params, contributions: Sequence[Contribution]) -> Params:

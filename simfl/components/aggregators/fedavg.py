@@ -22,7 +22,7 @@ class FedAvg(Aggregator):
     """
 
     weighting: Weighting = Field(
-        "samples", description="samples: by training samples (n_k); uniform: all alike (1/K)"
+        "samples", description="samples: by training samples (n_k); uniform: all equally (1/K)"
     )
 
     @override

@@ -18,7 +18,7 @@ class FedAvgM(Aggregator):
     With ``momentum: 0, lr: 1`` it is FedAvg.  Cost: O(r * p), memory O(p).
     """
 
-    weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
+    weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all equally")
     lr: float = Field(1.0, gt=0, description="server learning rate")
     momentum: float = Field(0.9, ge=0, lt=1, description="share of the last step kept (beta)")
 

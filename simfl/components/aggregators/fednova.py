@@ -28,15 +28,15 @@ class FedNova(Aggregator):
     Cost: O(r * p), memory O(p).
     """
 
-    weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all alike")
+    weighting: Weighting = Field("samples", description="samples: by n_k; uniform: all equally")
     momentum: float | None = Field(
-        None, ge=0, lt=1, description="rho; omitted: the momentum that local training has"
+        None, ge=0, lt=1, description="rho; omitted: the momentum of local training"
     )
     proximal: float | None = Field(
         None,
         ge=0,
         lt=1,
-        description="learning rate times FedProx's mu; omitted: those that local training has",
+        description="learning rate times FedProx's mu; omitted: the values of local training",
     )
 
     _local: LocalTraining | None = PrivateAttr(None)

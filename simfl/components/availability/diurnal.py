@@ -34,7 +34,7 @@ class Diurnal(Availability):
     peak: Duration = Field(7200.0, description="local time of day of the middle of the peak")
     length: Duration = Field(28800.0, le=_DAY_S, description="length of the plateau")
     time_zones: Duration = Field(
-        0.0, le=_DAY_S, description="devices' local times are spread uniformly over so long"
+        0.0, le=_DAY_S, description="devices' local times are spread uniformly over this duration"
     )
     starts_at: Duration = Field(0.0, description="time of day when the simulation starts")
 

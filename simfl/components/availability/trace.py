@@ -37,8 +37,8 @@ class Trace(Availability):
     file: Path = Field(description="the CSV, relative to the scenario")
     unknown: Literal["skip", "offline"] = Field(
         "skip",
-        description="unknown stretches (rows of state -1, nothing else) are cut out, so that a "
-        "record repeats sooner; or count as offline (records keep the file's clock)",
+        description="unknown periods (rows of state -1, nothing else) are cut out, so a record "
+        "repeats sooner; or count as offline (records keep the file's clock)",
     )
     shuffle: bool = Field(
         True, description="records are dealt to devices in random order; false: in the file's order"
@@ -50,8 +50,8 @@ class Trace(Availability):
     period: Duration | None = Field(
         None,
         ge=1e-3,
-        description="repeat records after so long, what they have later is left out (default: the "
-        "latest end in the file, or of what is known)",
+        description="repeat records after this duration, and ignore what they have later "
+        "(default: the latest end in the file, or of what is known)",
     )
 
     @override

@@ -32,15 +32,15 @@ class KMedoids(Coreset):
 
     feature: Literal["last_layer_gradient", "input_gradient", "logit_gradient"] = Field(
         "last_layer_gradient",
-        description="what distances compare in a deep model (a convex model's raw inputs are used "
-        "whatever this says): gradient of the last layer's parameters (FedCore's code), of its "
+        description="what distances compare in a deep model (a convex model always uses its raw "
+        "inputs): gradient of the last layer's parameters (FedCore's code), of its "
         "input (FedCore's text), or of the logits",
     )
     per_class: bool = Field(
         True,
-        description="cluster each class by itself, budget shared by largest remainders (FedCore's "
-        "code); false: all samples together (FedCore's text); so too if the budget is less than "
-        "the number of classes, or targets are no classes",
+        description="cluster each class separately, with the budget shared by largest remainders "
+        "(FedCore's code); false: all samples together (FedCore's text), as also if "
+        "the budget is less than the number of classes, or targets are not classes",
     )
     max_passes: int = Field(100, ge=1, description="passes of FasterPAM over all samples")
     max_rows: int = Field(

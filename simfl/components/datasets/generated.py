@@ -41,16 +41,16 @@ class Generated(Dataset):
     spread: float = Field(
         1.0, ge=0, description="standard deviation of the logarithm of a client's samples"
     )
-    min_samples: int = Field(1, ge=1, description="samples of a client at least")
-    max_samples: int = Field(1000, ge=1, description="samples of a client at most")
+    min_samples: int = Field(1, ge=1, description="least samples of a client")
+    max_samples: int = Field(1000, ge=1, description="most samples of a client")
     shift: float = Field(
         1.0, ge=0, description="standard deviation of a client's mean input; 0: clients are iid"
     )
     noise: float = Field(
         0.2,
         ge=0,
-        description="standard deviation of what is added to each class's score, "
-        "in deviations of the score",
+        description="standard deviation of the noise added to each class's score, relative to "
+        "that of the score",
     )
     test_samples: int = Field(2000, ge=1, description="test samples, each of a client of its own")
 

@@ -29,7 +29,8 @@ class HuggingFace(TableDataset):
     """
 
     path: str = Field(
-        description="folder beside the scenario, or name on the hub", examples=["my_data"]
+        description="folder beside the scenario, or name on the Hugging Face hub",
+        examples=["my_data"],
     )
     config: str | None = Field(None, description="name of the configuration, on the hub")
     split: str = Field("train", description="split to train on")

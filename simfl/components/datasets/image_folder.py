@@ -25,12 +25,14 @@ class ImageFolder(OwnDataset):
     """
 
     path: str = Field(description="folder, beside the scenario", examples=["images"])
-    size: int = Field(32, ge=1, description="pixels of a side that all are scaled to")
-    mode: Mode = Field("colour", description="one channel or three")
+    size: int = Field(
+        32, ge=1, description="side length in pixels to which all pictures are scaled"
+    )
+    mode: Mode = Field("colour", description="one colour channel or three")
     client: str | None = Field(
         None,
-        description="regular expression whose first group, in ``CLASS/FILE``, is whose picture it "
-        "is, such as `/(\\w+)_\\d+`",
+        description=r"regular expression whose first group, in ``CLASS/FILE``, names the client of "
+        r"a picture, such as `/(\w+)_\d+`",
     )
 
     @field_validator("client")

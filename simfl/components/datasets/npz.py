@@ -20,10 +20,10 @@ class Npz(OwnDataset):
 
     file: str = Field(description="NPZ file, beside the scenario", examples=["data.npz"])
     inputs: str = Field("x", description="array with the inputs, (n, ...)")
-    label: str = Field("y", description="array with what is to be learned, (n,)")
-    client: str | None = Field(None, description="array that says whose each sample is, (n,)")
+    label: str = Field("y", description="array with the targets, (n,)")
+    client: str | None = Field(None, description="array with the client of each sample, (n,)")
     test: str | None = Field(
-        None, description="array that says which samples are for testing (1, true or test), (n,)"
+        None, description="array that marks the test samples (1, true or test), (n,)"
     )
     test_inputs: str | None = Field(None, description="array with further inputs, for testing")
     test_label: str | None = Field(None, description="array with their labels")

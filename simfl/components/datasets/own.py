@@ -84,7 +84,7 @@ class OwnDataset(Dataset):
 
     learn: Targets = Field(
         "classes",
-        description="what labels are: a class each; labels, 0 or 1 for each of several "
+        description="kind of target: one class per sample; labels, several of 0 or 1 "
         "(multi-label); or numbers (regression)",
     )
     inputs_are: Literal["measurements", "tokens"] = Field(
@@ -92,11 +92,14 @@ class OwnDataset(Dataset):
         description="tokens: whole numbers from 0, which a model with an embedding looks up",
     )
     test_share: Percent = Field(
-        0.2, lt=1, description="share drawn for testing, where nothing says which samples are"
+        0.2,
+        lt=1,
+        description="share of samples drawn for testing, if nothing marks the test samples",
     )
     normalise: Literal["none", "standard"] = Field(
         "none",
-        description="standard: each input minus its mean over training samples, by its deviation",
+        description="standard: subtract each input's mean over training samples, divide by its "
+        "standard deviation",
     )
     _root: Path = PrivateAttr(default_factory=folder_beside)
 

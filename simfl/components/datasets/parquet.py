@@ -20,7 +20,7 @@ class Parquet(TableDataset):
     """Your own table as Parquet; a column of lists of equal length counts as many numbers."""
 
     file: str = Field(
-        description="Parquet file, or folder of such; beside the scenario",
+        description="Parquet file, or folder of Parquet files; beside the scenario",
         examples=["data.parquet"],
     )
 

@@ -65,10 +65,10 @@ class Shakespeare(Dataset):
     )
     stride: int = Field(1, ge=1, description="characters from one window to the next")
     min_samples: int = Field(
-        10, ge=2, description="windows of a role at least, else it is left out"
+        10, ge=2, description="least windows of a role; roles with fewer are left out"
     )
     max_samples_per_client: int | None = Field(
-        None, ge=2, description="windows of a role at most; the first ones are kept"
+        None, ge=2, description="most windows of a role; the first ones are kept"
     )
     gap: int = Field(
         0,

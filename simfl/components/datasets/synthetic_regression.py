@@ -27,14 +27,17 @@ class SyntheticRegression(Dataset):
     targets: ClassVar[Targets] = "numbers"
 
     features: int = Field(20, ge=1, description="numbers of an input")
-    outputs: int = Field(1, ge=1, description="numbers to be learnt")
+    outputs: int = Field(1, ge=1, description="numbers to predict")
     clients: int = Field(30, ge=1, description="natural clients")
     samples: int = Field(100, ge=10, description="of each client")
     alpha: float = Field(
-        0.1, ge=0, description="deviation of W and b among clients, in that of what all share"
+        0.1,
+        ge=0,
+        description="standard deviation of W and b among clients, relative to that of the part "
+        "that all share",
     )
     beta: float = Field(0.1, ge=0, description="standard deviation of the clients' mean inputs")
-    noise: float = Field(0.1, ge=0, description="standard deviation of what can't be learnt")
+    noise: float = Field(0.1, ge=0, description="standard deviation of the noise")
 
     @property
     @override

@@ -24,14 +24,14 @@ class TableDataset(OwnDataset):
     """A table with a row per sample; columns are named."""
 
     label: str | tuple[str, ...] = Field(
-        "label", description="column with what is to be learned, or a list of them", min_length=1
+        "label", description="column with the target, or a list of them", min_length=1
     )
     features: tuple[str, ...] = Field(
         (), description="columns of numbers to learn from; omitted: all others"
     )
-    client: str | None = Field(None, description="column that says whose sample it is")
+    client: str | None = Field(None, description="column with the client of each sample")
     test: str | None = Field(
-        None, description="column that says which samples are for testing (1, true or test)"
+        None, description="column that marks the test samples (1, true or test)"
     )
     input_shape: tuple[int, ...] = Field(
         (), description="shape of one input, such as [1, 28, 28]; omitted: a vector"

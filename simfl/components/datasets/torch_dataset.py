@@ -29,7 +29,7 @@ class TorchDataset(OwnDataset):
         default_factory=dict, description="of the class or function that makes it"
     )
     client: str | None = Field(
-        None, description="attribute of the data set that says whose each sample is, (n,)"
+        None, description="attribute of the data set with the client of each sample, (n,)"
     )
 
     def _object(self, name: str) -> Any:

@@ -15,7 +15,7 @@ from simfl.core.types import Floats
 class TopK(QualityMetric):
     """The share of samples of whose classes fewer than k score higher than the right one."""
 
-    k: int = Field(5, ge=1, description="classes that may be said of one sample")
+    k: int = Field(5, ge=1, description="number of classes that count as a hit for one sample")
 
     @property
     @override

@@ -22,9 +22,12 @@ class Adam(Optimizer):
 
     lr: float = Field(0.001, gt=0, description="learning rate, before `training.lr_schedule`")
     betas: tuple[Beta, Beta] = Field(
-        (0.9, 0.999), description="what remains of the mean and of the mean square at each step"
+        (0.9, 0.999),
+        description="decay of the mean and of the mean square at each step (beta1, beta2)",
     )
-    eps: float = Field(1e-8, gt=0, description="added to the root")
+    eps: float = Field(
+        1e-8, gt=0, description="added to the root, for numerical stability (epsilon)"
+    )
     weight_decay: float = Field(0.0, ge=0, le=1e38, description="L2 term added to the gradient")
 
     @property

@@ -20,7 +20,8 @@ class AdamW(Adam):
         0.01,
         ge=0,
         le=1e38,
-        description="share of the weights, times the rate, that each step takes off",
+        description="weight decay: share of the weights, times the learning rate, that each step "
+        "subtracts",
     )
 
     @override

@@ -36,7 +36,7 @@ class Dirichlet(Partition):
         le=LARGEST,
         description="concentration: small means few labels per client, large means iid",
     )
-    min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
+    min_samples: int = Field(10, ge=0, description="least samples of every client")
 
     @override
     def check(self, samples: int, classes: int, clients: int) -> None:

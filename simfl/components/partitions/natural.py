@@ -21,7 +21,7 @@ class Natural(Partition):
     deals_natural: ClassVar[bool] = True
 
     clients: Literal["random", "first"] = Field(
-        "random", description="which natural clients take part where there are fewer devices"
+        "random", description="which natural clients take part if there are fewer devices"
     )
 
     @override

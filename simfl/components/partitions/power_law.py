@@ -22,9 +22,9 @@ class PowerLaw(Partition):
     reads_labels: ClassVar[bool] = False
 
     exponent: float = Field(
-        1.0, ge=0, description="of the size over the rank (1: Zipf's law; 0: equal sizes)"
+        1.0, ge=0, description="exponent of the size over the rank (1: Zipf's law; 0: equal sizes)"
     )
-    min_samples: int = Field(10, ge=0, description="samples that every client holds at least")
+    min_samples: int = Field(10, ge=0, description="least samples of every client")
 
     @override
     def check(self, samples: int, classes: int, clients: int) -> None:

@@ -32,8 +32,8 @@ class Skewness(Partition):
     )
     labels: Literal["equally", "independently"] = Field(
         "equally",
-        description="equally many clients prefer each label (FL-DP3S), or each client draws one "
-        "by itself (FAVOR)",
+        description="equally many clients prefer each label (FL-DP3S), or each client draws its "
+        "own independently (FAVOR)",
     )
     samples: int | None = Field(
         None, ge=1, description="samples per client (600 in FL-DP3S); null: an equal share of all"

@@ -12,8 +12,10 @@ from simfl.components.schedules.base import Schedule, schedules
 class Cosine(Schedule):
     """From 1 down to ``final`` within ``rounds`` rounds, slowly at both ends; then constant."""
 
-    rounds: int = Field(ge=1, description="rounds until it has fallen", examples=[100])
-    final: float = Field(0.0, ge=0, le=1, description="what is left of the rate then")
+    rounds: int = Field(
+        ge=1, description="rounds until the rate has fallen to its final value", examples=[100]
+    )
+    final: float = Field(0.0, ge=0, le=1, description="share of the rate that remains then")
 
     @override
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:

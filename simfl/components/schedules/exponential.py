@@ -14,9 +14,7 @@ from simfl.core.circumstances import Circumstances
 class Exponential(Schedule):
     """``decay`` to the number of rounds done, or of local epochs done in all of them."""
 
-    decay: float = Field(
-        gt=0, description="what the rate is multiplied by each time", examples=[0.99]
-    )
+    decay: float = Field(gt=0, description="factor of the rate each time", examples=[0.99])
     per: Literal["round", "epoch"] = Field("round", description="when")
 
     @property

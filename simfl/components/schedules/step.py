@@ -13,9 +13,9 @@ class Milestones(Schedule):
     """``factor`` to the number of milestones passed."""
 
     milestones: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        description="rounds done when the rate is cut", examples=[(50, 75)]
+        description="numbers of finished rounds at which the rate is cut", examples=[(50, 75)]
     )
-    factor: float = Field(0.5, gt=0, description="what it is multiplied by at each")
+    factor: float = Field(0.5, gt=0, description="factor of the rate at each cut")
 
     @override
     def multiplier(self, round_: int, epoch: int = 0, epochs: int = 1) -> float:

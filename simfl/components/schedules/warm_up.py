@@ -18,7 +18,7 @@ class WarmUp(Schedule):
     rounds: int = Field(ge=1, description="rounds below the full rate", examples=[5])
     start: float = Field(0.1, ge=0, lt=1, description="share of the rate in the first round")
     then: Annotated[Schedule, schedules] = Field(
-        "constant", validate_default=True, description="the schedule after that"
+        "constant", validate_default=True, description="the schedule after the warm-up"
     )
 
     @property

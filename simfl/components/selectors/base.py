@@ -215,9 +215,7 @@ class Selector(Component, ABC):
     oracle: ClassVar[bool] = False
     """Whether it looks at what no server can know; stamped on every output."""
 
-    charge_probes: bool = Field(
-        True, description="whether what it asks of clients costs bytes and virtual time"
-    )
+    charge_probes: bool = Field(True, description="whether its probes cost bytes and virtual time")
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:

@@ -65,7 +65,7 @@ class DivFl(Selector):
     needs_training: ClassVar[bool] = True
 
     vectors: Literal["gradient", "update"] = Field(
-        "gradient", description="what stands for a client: its mean gradient, or its last update"
+        "gradient", description="what represents a client: its mean gradient, or its last update"
     )
     refresh: Literal["participants", "everybody"] = Field(
         "participants", description="whose vectors are renewed each round (section 3.3, code)"

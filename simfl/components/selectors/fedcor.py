@@ -64,8 +64,8 @@ class FedCor(WithPresets):
     noise: PositiveFloat = Field(1e-4, description="variance of an observation (authors' code)")
     noise_in: Literal["diagonal", "denominators"] = Field(
         "diagonal",
-        description="where choosing adds it: to everybody's own variance (code of 2023), or only "
-        "where a covariance is divided by a variance (code of July 2022)",
+        description="where selection adds it: to every client's own variance (code of 2023), or "
+        "only where a covariance is divided by a variance (code of July 2022)",
     )
     warmup_reuse: NonNegativeInt = Field(
         10, description="earlier samples used in the warm-up, M (C.1)"

@@ -72,7 +72,7 @@ class KDppSelector(Selector):
         "(Fig. 3)",
     )
     refresh_every: PositiveInt | None = Field(
-        None, description="rounds after which everybody is profiled anew; null: never (paper)"
+        None, description="rounds after which all clients are profiled again; null: never (paper)"
     )
 
     _profiles: Vectors | None = PrivateAttr(default=None)

@@ -75,20 +75,20 @@ class Oort(WithPresets):
         0.98,
         gt=0,
         le=1,
-        description="of that share per round; code: 0.95, and from the first round on",
+        description="decay of that share per round; code: 0.95, and from the first round on",
     )
-    least_exploration: float = Field(0.2, ge=0, le=1, description="smallest such share")
+    least_exploration: float = Field(0.2, ge=0, le=1, description="smallest share of new clients")
     sample_window: float | None = Field(
         None,
         ge=1,
-        description="new clients are drawn among so many times as many, the largest and fastest; "
-        "code: 5 (null: among all)",
+        description="new clients are drawn from this many times as many, the largest and fastest; "
+        "code: 5 (null: from all)",
     )
     cutoff: float = Field(
         0.95, gt=0, le=1, description="share of the last exploited score to reach; code: 0.7"
     )
     blacklist: PositiveInt | None = Field(
-        10, description="participations after which a client rests for good; code: null"
+        10, description="participations after which a client is blacklisted; code: null"
     )
     blacklist_share: float = Field(0.3, ge=0, le=1, description="most clients to be blacklisted")
     pacer: Literal["lower", "flat"] = Field(
@@ -104,7 +104,7 @@ class Oort(WithPresets):
         "the (k+1)-th score, the pacer takes means of utilities",
     )
     percentile: PositiveFloat = Field(
-        10.0, le=100, description="of known durations, preferred at first"
+        10.0, le=100, description="percentile of known durations that is preferred at first"
     )
     step: PositiveFloat = Field(5.0, description="points by which the pacer moves the percentile")
     window: PositiveInt = Field(20, description="rounds that the pacer compares, W")

@@ -31,7 +31,7 @@ class PowerOfChoice(Selector):
 
     candidates: PositiveInt | None = Field(
         None,
-        description="d, how many clients are looked at; default twice the clients per round "
+        description="d, the number of candidate clients; default twice the clients per round "
         "(FedCor, appendix C.1)",
     )
     loss: Literal["fresh", "last", "minibatch"] = Field(

@@ -66,13 +66,14 @@ class FedSae(Workload):
     rule: Literal["ira", "fassa"] = Field("ira", description="how the pair of tasks adapts")
     affordable: Literal["deadline", "drawn"] = Field(
         "deadline",
-        description="what a client can do: what fits before its deadline, or epochs drawn from "
-        "N(mu, sigma) above 0, with mu in (5, 10) and sigma in (mu/4, mu/2) of each client",
+        description="a client's capacity: what fits before its deadline, or epochs drawn from "
+        "N(mu, sigma) above 0, with mu in (5, 10) and sigma in (mu/4, mu/2) for each "
+        "client",
     )
     start: tuple[PositiveFloat, PositiveFloat] = Field(
         (1.0, 2.0), description="the first pair of tasks, epochs (section IV-A)"
     )
-    most: PositiveFloat = Field(15.0, le=1e6, description="epochs at most (authors' code)")
+    most: PositiveFloat = Field(15.0, le=1e6, description="most epochs (authors' code)")
     inverse: PositiveFloat = Field(10.0, description="U of Ira (section IV-A)")
     fast: PositiveFloat = Field(3.0, description="growth below the threshold, epochs, Fassa's g1")
     slow: PositiveFloat = Field(1.0, description="growth above the threshold, epochs, Fassa's g2")

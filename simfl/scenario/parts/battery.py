@@ -27,13 +27,13 @@ class Battery(Part):
     """What limits work away from the mains: it drains at the power of each phase, and charges."""
 
     capacity: CapacityDraw = Field(description="when full")
-    charge: Power = Field(10.0, description="what the charger gives while plugged in")
+    charge: Power = Field(10.0, description="power of the charger while plugged in")
     plugged: Annotated[Availability, availabilities] | None = Field(
         None, description="when the charger is plugged in, as `availability`; omitted: never"
     )
     start: Percent | Spread = Field(1.0, description="charge at the start, or {min, max}")
     minimum: Percent = Field(
-        0.2, gt=0, lt=1, description="under this a device takes no new work, nor comes back to any"
+        0.2, gt=0, lt=1, description="below this, a device neither takes new work nor resumes any"
     )
 
 

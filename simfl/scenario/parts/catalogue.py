@@ -24,7 +24,9 @@ class DeviceClass(Part):
     downlink: str = Field(description="rate at which it receives")
     uplink: str = Field(description="rate at which it sends")
     latency: str = Field(description="one-way, before the first byte of each transfer")
-    battery: str | None = Field(None, description="capacity; not a default")
+    battery: str | None = Field(
+        None, description="capacity, for information; not used as a default"
+    )
     source: dict[str, str] = Field(description="where the numbers come from")
 
     def defaults(self) -> dict[str, Any]:

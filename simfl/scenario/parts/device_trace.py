@@ -60,7 +60,7 @@ class DeviceTrace(Part):
 
     file: str = Field(description="CSV (or .csv.gz) with a header, beside the scenario")
     columns: dict[TracedNumber, TracedColumn] = Field(
-        min_length=1, description="which of a device's numbers are in which column"
+        min_length=1, description="which column has which of a device's numbers"
     )
     where: dict[str, Wanted] = Field(
         default_factory=dict, description="use only rows with this value (or one of these) there"

@@ -92,7 +92,7 @@ class Experiment(Part):
     description: str = ""
     seed: Seed = Field(0, description="root of all randomness")
     folder: Path | None = Field(
-        None, description="where the files it names are; omitted: beside the scenario"
+        None, description="folder of the files that it names; omitted: beside the scenario"
     )
     data: Data
     model: Annotated[Model, models] = Field(description="what is trained")
@@ -104,7 +104,7 @@ class Experiment(Part):
         description="rank correlations between a device's numbers, such as compute~samples: 0.6",
     )
     network: Annotated[Network, networks] = Field(
-        default_factory=networks.make, description="how bytes get from server to devices"
+        default_factory=networks.make, description="how bytes travel between server and devices"
     )
     training: Training = Field(default_factory=Training)
     rounds: Rounds = Field(default_factory=Rounds)
@@ -117,20 +117,22 @@ class Experiment(Part):
     evaluation: Evaluation = Field(default_factory=Evaluation)
     log: tuple[Annotated[Tracker, trackers], ...] = Field(
         (),
-        description="programs that keep results too, on this machine: tensorboard, wandb, mlflow",
+        description="experiment trackers that also record results, on this machine: tensorboard, "
+        "wandb, mlflow",
     )
     variants: Annotated[dict[FolderName, dict[str, Any]], AfterValidator(distinct_folders)] = Field(
         default_factory=dict,
         max_length=1000,
-        description="the same scenario, changed: a name -> what differs, by path",
+        description="the same scenario with changes: a name -> what differs, by path",
     )
     sweep: Sweep | None = Field(
         None,
-        description="every variant again with every combination of values: a path -> a list; "
-        "`zip: {path: list, ...}` for paths that change together, `random: n` for only so many",
+        description="repeat every variant with every combination of values: a path -> a list; "
+        "`zip: {path: list, ...}` for paths that change together, `random: n` for "
+        "only n combinations",
     )
     tune: Tune | None = Field(
-        None, description="what `simfl tune` is to choose, and to what end; runs leave it out"
+        None, description="what `simfl tune` chooses, and its objective; runs ignore it"
     )
     seeds: SeedList = Field((), description="repeat every variant: a list, or a range 0-4")
 

@@ -32,7 +32,7 @@ from simfl.scenario.parts.part import Count, Name, Part
 class PowerDraw(Part):
     """Electrical power of a device in each phase."""
 
-    idle: Power = Field(0.0, description="while online and not at work, waiting included")
+    idle: Power = Field(0.0, description="while online and not at work, including waiting")
     download: Power = Field(0.0, description="while it receives")
     compute: Power = Field(0.0, description="while it trains")
     upload: Power = Field(0.0, description="while it sends")
@@ -73,8 +73,8 @@ class Group(Part):
     )
     compute: ComputeDraw = Field(
         default_factory=lambda: constant("100 samples/s", SAMPLE_RATE),
-        description="training speed: samples/s, or FLOP/s against what the model's forward and "
-        "backward passes take",
+        description="training speed: samples/s, or FLOP/s, divided by what the model's forward "
+        "and backward passes take",
     )
     downlink: LinkDraw = Field(
         default_factory=lambda: constant("unlimited", DATA_RATE),
@@ -102,12 +102,14 @@ class Group(Part):
     )
     on_offline: Literal["abort", "pause", "salvage"] = Field(
         "abort",
-        description="work under way when a device leaves: lose it, go on when it is back, or keep "
-        "the finished steps and upload those when it is back",
+        description="what happens to the work in progress when a device goes offline: it is lost, "
+        "it resumes when the device is back, or its finished steps are uploaded then",
     )
-    power: PowerDraw | None = Field(None, description="watts by phase; omitted: not accounted")
+    power: PowerDraw | None = Field(
+        None, description="watts by phase; omitted: energy is not accounted for"
+    )
     memory: DataSizeDraw | None = Field(
-        None, description="for training; who has too little refuses; omitted: enough"
+        None, description="for training; a device with too little refuses work; omitted: enough"
     )
     battery: BatteryField = Field(
         None, description="a capacity, or {capacity, charge, plugged, ...}; omitted: on mains"

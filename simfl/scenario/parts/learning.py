@@ -69,30 +69,33 @@ class Augment(Part):
 class Training(Part):
     """What a client does in one participation."""
 
-    epochs: Count | None = Field(None, description="passes over its data (1 unless `steps`)")
+    epochs: Count | None = Field(
+        None, description="local passes over the client's data (1 unless `steps` is given)"
+    )
     steps: Count | None = Field(None, description="mini-batches, instead of epochs")
     batch_size: Count = Field(32, description="samples; a short last batch is kept")
     shuffle: bool = Field(
         True,
-        description="draw mini-batches anew in each epoch; false: the same in all epochs and "
-        "rounds, of the samples as a client holds them, so that `steps` fewer than a pass see the "
-        "first samples only (a coreset's are drawn anew all the same)",
+        description="draw new mini-batches in each epoch; false: the same in all epochs and "
+        "rounds, in the order in which a client holds its samples, so fewer `steps` "
+        "than one pass see only the first samples (a coreset's mini-batches are "
+        "always drawn anew)",
     )
     optimizer: Annotated[Optimizer, optimizers] = Field(
-        default_factory=optimizers.make, description="what it does with a gradient"
+        default_factory=optimizers.make, description="how a client applies a gradient"
     )
     lr_schedule: Annotated[Schedule, schedules] = Field(
         default_factory=schedules.make, description="how the learning rate changes over rounds"
     )
     loss: Annotated[Loss, losses] = Field(
-        default_factory=losses.make, description="what it minimises"
+        default_factory=losses.make, description="what a client minimises"
     )
     workload: Annotated[Workload, workloads] = Field(
-        default_factory=workloads.make, description="what it does when its time is short"
+        default_factory=workloads.make, description="what a client does when it is short of time"
     )
     proximal: float = Field(0.0, ge=0, le=1e38, description="FedProx's mu (0: none)")
     compression: Annotated[Compressor, compressors] = Field(
-        default_factory=compressors.make, description="of updates on their way up"
+        default_factory=compressors.make, description="compression of the uploaded updates"
     )
     filter: Annotated[UpdateFilter, filters] = Field(
         default_factory=filters.make, description="which updates count"
@@ -135,13 +138,16 @@ class Training(Part):
 class Evaluation(Part):
     """When and on what the global model is judged."""
 
-    every: Count = Field(1, description="rounds between evaluations; the last is always made")
+    every: Count = Field(
+        1, description="rounds between evaluations; there is always one at the end"
+    )
     on: Literal["test", "train"] = Field("test", description="which samples")
     targets: tuple[Annotated[Percent, Field(gt=0)], ...] = Field(
         (), description="accuracies whose first crossing is reported, in (0, 1]"
     )
     metrics: tuple[Annotated[QualityMetric, quality_metrics], ...] = Field(
-        (), description="what is measured beside accuracy and loss, a column of `rounds.csv` each"
+        (),
+        description="what is measured besides accuracy and loss; each is a column of `rounds.csv`",
     )
 
     @property

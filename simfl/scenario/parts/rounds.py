@@ -15,19 +15,19 @@ class Stop(Part):
     """When a run ends: whichever comes first."""
 
     rounds: Count | None = Field(
-        None, description="that are over, those in which nothing arrived among them"
+        None, description="number of finished rounds, including those in which nothing arrived"
     )
     time: Duration | None = Field(None, gt=0, description="virtual time")
     accuracy: Percent | None = Field(None, gt=0, description="reached at an evaluation")
     bytes: DataSize | None = Field(
         None,
         gt=0,
-        description="moved in all by the end of a round, both ways, in transfers that are over",
+        description="total moved by the end of a round, in both directions, in finished transfers",
     )
     energy: Energy | None = Field(
         None,
         gt=0,
-        description="spent in all by the end of a round, at work, in phases that are over",
+        description="total spent at work by the end of a round, in finished phases",
     )
 
     @model_validator(mode="after")
@@ -74,7 +74,8 @@ class Rounds(Part):
     """How the server runs its rounds."""
 
     policy: Annotated[RoundPolicy, policies] = Field(
-        default_factory=policies.make, description="whom the server waits for, and until when"
+        default_factory=policies.make,
+        description="which clients the server waits for, and how long",
     )
     clients: Clients = Field(
         0,
@@ -83,8 +84,8 @@ class Rounds(Part):
     )
     min_clients: Count | None = Field(
         None,
-        description="quorum: a round begins once so many are available; omitted: as many as are "
-        "asked, or as many as will be available at all",
+        description="quorum: a round begins once this many clients are available; omitted: as "
+        "many as are asked, or as many as will ever be available",
     )
     stop: Stop = Field(default_factory=lambda: Stop(rounds=100), description="when the run ends")
 

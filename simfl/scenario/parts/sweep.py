@@ -31,7 +31,7 @@ class Sweep(Part):
         description="paths that change together: the first value of each, the second of each ...",
     )
     random: Count | None = Field(
-        None, description="only so many of all combinations, drawn at random by the seed"
+        None, description="only this many of all combinations, drawn at random by the seed"
     )
     __pydantic_extra__: dict[str, Values]
 

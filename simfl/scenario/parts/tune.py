@@ -19,9 +19,9 @@ _OBJECTIVE = re.compile(r"(time|rounds|bytes|energy|accuracy)(?:\s+to\s+(\S+))?"
 class Range(Part):
     """Everything from one number to another: whole numbers if both are."""
 
-    min: Number = Field(description="the least: a number, or a quantity such as 10 s or 30%")
-    max: Number = Field(description="the most, in the same unit")
-    log: bool = Field(False, description="equally likely by ratio, not by difference")
+    min: Number = Field(description="the lower limit: a number, or a quantity such as 10 s or 30%")
+    max: Number = Field(description="the upper limit, in the same unit")
+    log: bool = Field(False, description="search on a logarithmic scale")
 
     @model_validator(mode="after")
     def _sensible(self) -> Self:
@@ -91,11 +91,9 @@ class Limits(Part):
 
     time: Duration | None = Field(None, description="virtual time")
     rounds: Count | None = None
-    bytes: DataSize | None = Field(None, description="moved in all, in both directions")
-    energy: Energy | None = Field(None, description="spent in all by devices at work")
-    wasted: Annotated[float, Share()] | None = Field(
-        None, description="share of bytes that came to nothing"
-    )
+    bytes: DataSize | None = Field(None, description="total moved, in both directions")
+    energy: Energy | None = Field(None, description="total spent by devices at work")
+    wasted: Annotated[float, Share()] | None = Field(None, description="share of wasted bytes")
     never_heard: Annotated[float, Share()] | None = Field(
         None, description="share of devices none of whose updates counted"
     )
@@ -110,11 +108,13 @@ class Tune(Part):
         description="a path -> {min, max} or a list of values, as in a sweep",
     )
     objective: Annotated[str, AfterValidator(_objective)] = Field(
-        description="as little as possible of time, rounds, bytes or energy, such as time to 80%; "
-        "or accuracy, as much as possible"
+        description="minimise time, rounds, bytes or energy, such as time to 80%; or maximise "
+        "accuracy"
     )
-    under: Limits = Field(default_factory=Limits, description="what a choice may take at most")
-    trials: Count = Field(30, description="choices that are tried")
+    under: Limits = Field(
+        default_factory=Limits, description="upper limits that a choice must respect"
+    )
+    trials: Count = Field(30, description="number of choices to try")
 
     @property
     def limits(self) -> dict[str, float]:

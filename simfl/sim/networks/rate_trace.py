@@ -26,7 +26,7 @@ class RateTrace(BaseModel):
     period: Duration | None = Field(
         None,
         ge=1e-3,
-        description="start again after so long; omitted: the last factor lasts",
+        description="start again after this duration; omitted: the last factor stays",
     )
 
     def read(self, folder: Path) -> "Factors":

@@ -75,33 +75,34 @@ class Shared(Network):
     rates: RateTrace | None = Field(
         None,
         description="how the server's two links vary over time: {file: a CSV with time_s, factor; "
-        "period: start again after so long}; omitted: not at all",
+        "period: start again after this duration}; omitted: not at all",
     )
     queue: Literal["fair", "fifo"] = Field(
         "fair",
-        description="how links that are shared serve: `fair`, everybody alike (max-min); `fifo`, "
-        "what came first, as a plain queue that loses nothing does, so that who has more under way "
-        "gets more: all of a transfer, or what TCP's windows let go (`initial_window` at first, of "
-        "uploads `buffer` at most, over the server's own uplink no more than its kernel does)",
+        description="how shared links serve transfers: `fair`, all equally (max-min); `fifo`, "
+        "first come, first served, as in a plain queue that loses nothing, so a "
+        "transfer with more under way gets more: all of it, or what TCP's windows "
+        "allow (`initial_window` at first, for uploads `buffer` at most, over the "
+        "server's own uplink no more than its kernel allows)",
     )
     overhead: Ratio = Field(
         0.0,
         ge=0,
         description="what protocols add to every byte, such as 4.6% for TCP over Ethernet: it "
-        "takes time on every link, and is not booked",
+        "takes time on every link, but is not counted in bytes moved",
     )
     message_overhead: DataSize = Field(
         0.0,
         ge=0,
         description="what protocols add to every message, in each direction, such as 300 B for "
-        "gRPC: it takes time on every link, and is not booked",
+        "gRPC: it takes time on every link, but is not counted in bytes moved",
     )
     buffer: DataSize = Field(
         0.0,
         ge=0,
-        description="what each upload can have waiting before the link that it shares, having "
-        "passed the device's own, such as 20.8 kB (a socket's send buffer of 32 KiB), without "
-        "`overhead`; with `queue: fifo` filled again once a third of it is free; 0: nothing",
+        description="how much of each upload can wait before its shared link, after the device's "
+        "own, such as 20.8 kB (a socket's send buffer of 32 KiB), without `overhead`; with `queue: "
+        "fifo` it is filled again once a third of it is free; 0: nothing",
     )
     initial_window: DataSize = Field(
         0.0,
@@ -120,8 +121,8 @@ class Shared(Network):
     polling: Duration = Field(
         0.0,
         ge=0,
-        description="how often devices ask whether there is work, and the server whether there are "
-        "updates, such as 3 s for Flower; 0: everybody is told at once",
+        description="how often devices ask for work, and the server for updates, such as 3 s for "
+        "Flower; 0: no polling, messages are sent at once",
     )
 
     @property

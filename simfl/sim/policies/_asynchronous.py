@@ -24,15 +24,15 @@ class Asynchronous(RoundPolicy, ABC):
     awaits_updates = True
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="how many clients are at work at once; default rounds.clients"
+        None, description="how many clients work at once; default rounds.clients"
     )
     max_staleness: Annotated[int, Field(ge=0)] | None = Field(
         None,
-        description="an update whose base is more versions old is dropped, and never computed; "
-        "default: none is",
+        description="an update based on a model more versions old than this is dropped, and never "
+        "computed; default: no limit",
     )
     timeout: Duration | None = Field(
-        None, gt=0, description="who takes longer is called off; default: nobody"
+        None, gt=0, description="clients that take longer are called off; default: no limit"
     )
 
     @property

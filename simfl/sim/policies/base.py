@@ -53,7 +53,9 @@ class RoundPolicy(Component, ABC):
     """Whether its rounds end only once updates have come."""
 
     server_time: Duration = Field(
-        0.0, description="how long the server takes for an aggregation; devices work on meanwhile"
+        0.0,
+        description="how long the server takes for an aggregation; devices continue to work "
+        "meanwhile",
     )
 
     @property

@@ -26,15 +26,17 @@ class SemiSynchronous(RoundPolicy):
 
     period: Length = Field(
         examples=["30 s"],
-        description="length of a window: a duration, or {stragglers: 30%}: as long as all but so "
-        "many of the fleet need",
+        description="length of a window: a duration, or {stragglers: 30%}: the time that all but "
+        "this share of the fleet need",
     )
 
     concurrency: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="how many clients are at work at the most; default rounds.clients"
+        None, description="how many clients work at once, at most; default rounds.clients"
     )
     max_staleness: Annotated[int, Field(ge=0)] | None = Field(
-        None, description="an update whose base is more versions old is dropped; default: none is"
+        None,
+        description="an update based on a model more versions old than this is dropped; default: "
+        "no limit",
     )
 
     @override

@@ -36,13 +36,14 @@ class Synchronous(RoundPolicy):
     )
     enforce: bool = Field(
         True,
-        description="false: the deadline is only a yardstick (normalised time); all are waited for",
+        description="false: the deadline is only a reference (normalised time); the server waits "
+        "for all clients",
     )
     over_select: Annotated[float, Share(maximum=100.0)] = Field(
         1.0,
         ge=1,
-        description="ask so many times rounds.clients, such as 130%, and keep those who arrive "
-        "first",
+        description="select this many times rounds.clients, such as 130%, and keep the clients "
+        "that arrive first",
     )
     late: Literal["drop", "carry"] = Field(
         "drop",

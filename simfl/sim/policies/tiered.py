@@ -30,9 +30,11 @@ class Tiered(RoundPolicy):
 
     awaits_updates = True
 
-    tiers: int = Field(5, ge=1, description="how many (TiFL and FedAT: 5)")
+    tiers: int = Field(5, ge=1, description="number of tiers (TiFL and FedAT: 5)")
     clients_per_tier: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="whom a tier asks per round; default: an equal share of rounds.clients"
+        None,
+        description="clients that a tier selects per round; default: an equal share of "
+        "rounds.clients",
     )
     deadline: Deadline = Field(
         None, description="how long a tier's round may last: none | a duration | {stragglers: 30%}"

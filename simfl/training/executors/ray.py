@@ -47,10 +47,12 @@ class Ray(Executor):
     """Train on all nodes of a Ray cluster; the results are those of `inline`, byte for byte."""
 
     workers: int | None = Field(
-        None, ge=1, description="lane-groups at a time, one CPU each (default: all CPUs)"
+        None, ge=1, description="lane groups at a time, one CPU each (default: all CPUs)"
     )
     address: str | None = Field(
-        None, description="of the cluster (default: $RAY_ADDRESS, else a local one is started)"
+        None,
+        description="address of the cluster (default: $RAY_ADDRESS, otherwise a local one is "
+        "started)",
     )
 
     _parcel: Any = PrivateAttr(None)
