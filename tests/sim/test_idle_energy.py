@@ -40,6 +40,13 @@ def test_what_is_idled_after_the_last_round_counts(end_s):
     assert idle_j == pytest.approx(2 * 0.5 * end_s)
 
 
+def test_where_all_take_part_nobody_idles():
+    """Not even by what rounding leaves of the sums: 0.1 W and 10 / 2.3 s have no exact ones."""
+    world = make(make_fleet(3, [3, 2.7, 2.3], power=Power(idle=0.1)), stop=Stop(rounds=40))
+    assert [row.selected for row in world.rounds] == [3] * 40
+    assert [row.idle_energy_j for row in world.rounds] == [0.0] * 40
+
+
 def test_who_leaves_after_delivering_waits_no_longer():
     sessions = [[(0.0, 13.0), (16.0, INF)], ALWAYS]
     world = make(make_fleet(2, [1, 0.5], sessions=sessions, power=IDLE))
@@ -51,7 +58,7 @@ def test_who_is_chosen_anew_no_longer_waits():
     world = make(make_fleet(2, [10, 2], power=IDLE), {"name": "fedbuff", "buffer": 3})
     assert [row.client for row in world.clients if row.outcome == "arrived"] == [0, 0, 0]
     assert [row.energy_j for row in world.clients] == [0.0] * 4
-    assert world.rounds[0].idle_energy_j == pytest.approx(0.0, abs=1e-12)
+    assert world.rounds[0].idle_energy_j == 0.0
 
 
 def test_who_has_answered_waits_for_the_others():

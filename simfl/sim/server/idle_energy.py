@@ -6,6 +6,9 @@ from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.state import RunState
 
+_ROUNDING = 1e-12
+"""Share of all joules so far that the sums of them may be off by, rounded as they are."""
+
 
 class IdleEnergy:
     """Idle energy of all devices online, less that of those that take part.
@@ -79,10 +82,15 @@ class IdleEnergy:
         return watts
 
     def tell(self) -> float:
-        """Return the joules since last time; what is below zero, by lack of looks, comes later."""
+        """Return the joules since last time; what is below zero, by lack of looks, comes later.
+
+        So does what rounding may have left of sums that are alike.
+        """
         self.look()
         taking_part_j = self._watts * self._looked_s - self._watts_by_start
         total_j = self._online_j - self._booked_j - taking_part_j
-        fresh_j = max(total_j - self._told_j, 0.0)
+        fresh_j = total_j - self._told_j
+        if fresh_j <= _ROUNDING * self._online_j:
+            return 0.0
         self._told_j += fresh_j
         return fresh_j
