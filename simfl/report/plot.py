@@ -1,5 +1,6 @@
 """One chart of runs for a paper or a slide: what `simfl plot` draws, with matplotlib."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -97,7 +98,8 @@ def plot(
         log: which of "x" and "y" are logarithmic.
 
     Raises:
-        InputError: there is no such measure, band, style, size or axis, or nothing to draw.
+        InputError: there is no such measure, band, style, size or axis, or nothing to draw, or no
+            room for it.
     """
     if not set(log) <= {"x", "y"}:
         raise InputError(f"--log: expected x, y or xy, got {log!r}")
@@ -123,6 +125,12 @@ def plot(
         _frame(axes, drawn, across, up, width_mm, log)
         if len(by_variant(drawn)) > 1:
             _name(figure, axes, grows=height_mm is None)
+        if not _has_room(figure):
+            size = " by ".join(f"{side / MM:.0f}" for side in figure.get_size_inches())
+            raise InputError(
+                f"a picture of {size} mm has no room for its axes, with what is written around "
+                "them; give more --width or --height"
+            )
         return figure
 
 
@@ -214,7 +222,7 @@ def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
         grows: whether the figure may become higher by what stands below its axes.
     """
     legend = axes.legend()
-    figure.draw_without_rendering()
+    _has_room(figure)
     box, room = legend.get_window_extent(), axes.get_window_extent()
     if box.width <= 0.6 * room.width and box.height <= 0.6 * room.height:
         return
@@ -223,8 +231,19 @@ def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
     lines, names = axes.get_legend_handles_labels()
     below = figure.legend(lines, names, loc="outside lower center", ncols=columns)
     if grows:
-        figure.draw_without_rendering()
+        _has_room(figure)  # not yet, perhaps
         figure.set_figheight(figure.get_figheight() + below.get_window_extent().height / figure.dpi)
+
+
+def _has_room(figure: "Figure") -> bool:
+    """Give everything its place; return whether what is written around the axes leaves them any."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        try:
+            figure.draw_without_rendering()
+        except UserWarning:
+            return False
+    return True
 
 
 def _ticks(axes: "Axes", name: str, scale: Axis) -> None:

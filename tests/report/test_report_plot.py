@@ -163,6 +163,7 @@ class TestCommand:
             (["--out", "a.pdf", "--width", "85"], "--width: expected a length such as 85mm"),
             (["--out", "a.pdf", "--height", "1 km"], "--height: expected a length"),
             (["--out", "a.pdf", "--width", "0.1mm"], "--width: expected 10 to 2000 mm, got 0.1"),
+            (["--out", "a.pdf", "--width", "10mm"], "a picture of 10 by 7 mm has no room for its"),
             (["--out", "a.pdf", "--log", "z"], "--log: expected x, y or xy, got 'z'"),
         ],
     )
