@@ -137,7 +137,7 @@ class _Clock:
         try:
             again, lost = self._ends(self._document, UNCHANGED)
         except SimflError as error:
-            return _first_line(error), math.nan
+            return f"the clock alone can't run again: {_first_line(error)}", math.nan
         if again != self._run.column("end_s").tolist():
             why = (
                 "without training its clock takes another course: who is chosen, or what is "

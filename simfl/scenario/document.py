@@ -85,7 +85,7 @@ class Document:
         """Return the document with changes such as ``rounds.clients=20`` made.
 
         Raises:
-            ScenarioError: one of them is not ``PATH=VALUE``.
+            ScenarioError: one of them is not ``PATH=VALUE``, or has no value.
         """
         changed = self
         for text in texts:
@@ -93,6 +93,11 @@ class Document:
             name, equals, value = text.partition("=")
             if not equals or not name.strip():
                 raise ScenarioError(f"{source}: expected PATH=VALUE, such as rounds.clients=20")
+            if not value.strip():
+                raise ScenarioError(
+                    f"{source}: the value is empty; is a variable of the shell not set? "
+                    f"({name.strip()}=null takes the key away)"
+                )
             override = Override.read(parse_path(name.strip(), source), value, source)
             changed = changed.change(override)
             changed = replace(changed, overrides=(*changed.overrides, override))

@@ -91,7 +91,8 @@ def test_what_would_change_a_selector_that_looks_at_losses_is_left_out(tmp_path:
     assert all("power_of_choice" in why for why in why_not(told).values())
     assert told.phases_ns["poll"] > 0
     words = " ".join(as_text(told).split())
-    assert "not computed: selection: selector 'power_of_choice' needs" in words
+    assert "not computed: the clock alone can't run again: selection: selector" in words
+    assert "use uniform" not in words
     assert words.count("power_of_choice") == 1
     assert "left out" not in words
 

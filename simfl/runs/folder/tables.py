@@ -67,7 +67,9 @@ def _whole_lines(path: Path, header: str) -> Iterator[BytesIO]:
     try:
         data = path.read_bytes()
         yield BytesIO(data[: data.rfind(b"\n") + 1] or header.encode())
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}") from None
+    except ValueError as error:
         raise InputError(f"{path} can't be read: {error}") from None
 
 
