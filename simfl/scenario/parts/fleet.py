@@ -26,7 +26,7 @@ from simfl.scenario.parts.device_number import (
     LinkDraw,
 )
 from simfl.scenario.parts.device_trace import DeviceTrace
-from simfl.scenario.parts.part import Count, Name, Part
+from simfl.scenario.parts.part import WORKED_OUT, Count, Name, Part
 
 
 class PowerDraw(Part):
@@ -64,7 +64,9 @@ class Group(Part):
     """Devices of one kind: each number is the same for all, or drawn for each."""
 
     name: Name = Field("devices", description="unique among the groups")
-    count: Count = Field(description="number of devices; omitted: one for each row of the trace")
+    count: Annotated[Count, WORKED_OUT] = Field(
+        description="number of devices; omitted: one for each row of the trace"
+    )
     device: Annotated[str, AfterValidator(_known)] | None = Field(
         None, description="class of devices whose numbers are the defaults; see simfl list devices"
     )

@@ -17,14 +17,14 @@ from simfl.components.schedules.base import Schedule, schedules
 from simfl.components.workloads.base import Workload, workloads
 from simfl.core.rows import RoundRow, header
 from simfl.core.units import Percent
-from simfl.scenario.parts.part import Count, Part
+from simfl.scenario.parts.part import WORKED_OUT, Count, Part
 
 
 class Data(Part):
     """Which samples there are and who holds them."""
 
     dataset: Annotated[Dataset, datasets] = Field(description="what is learned")
-    partition: Annotated[Partition, partitions] = Field(
+    partition: Annotated[Partition, partitions, WORKED_OUT] = Field(
         description="who holds which samples; omitted: the data set's own clients, else iid"
     )
     local_validation: Percent = Field(

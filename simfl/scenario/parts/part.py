@@ -45,6 +45,13 @@ def distinct_folders(names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
+class WorkedOut:
+    """Marks a key that is worked out where it is not written: its description says how."""
+
+
+WORKED_OUT = WorkedOut()
+
+
 class Part(BaseModel):
     """Immutable, and intolerant of unknown keys and of what is no number."""
 

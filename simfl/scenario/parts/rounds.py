@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from simfl.core.units import DataSize, Duration, Energy, Percent, parse_share
 from simfl.errors import InputError
-from simfl.scenario.parts.part import Count, Part
+from simfl.scenario.parts.part import WORKED_OUT, Count, Part
 from simfl.sim.policies.base import RoundPolicy, policies
 
 
@@ -77,7 +77,7 @@ class Rounds(Part):
         default_factory=policies.make,
         description="which clients the server waits for, and how long",
     )
-    clients: Clients = Field(
+    clients: Annotated[Clients, WORKED_OUT] = Field(
         0,
         description="selected per round: a number, or a share of the fleet; omitted: 10, or all",
         json_schema_extra=_without_default,

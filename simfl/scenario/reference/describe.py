@@ -10,7 +10,6 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, PlainValidator
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from simfl.core.registry import Component
 from simfl.core.units import Quantity, Share
@@ -18,6 +17,7 @@ from simfl.errors import InputError, NameNotFound
 from simfl.scenario.fields import component_registry
 from simfl.scenario.parts.catalogue import DEVICES, DeviceClass, catalogue, device_class
 from simfl.scenario.parts.device_number import Drawn
+from simfl.scenario.parts.part import WorkedOut
 from simfl.scenario.reference.kinds import KINDS, plural, registry
 from simfl.scenario.reference.references import bibtex
 
@@ -192,12 +192,14 @@ def _text(documented: object) -> str:
 
 def option_of(name: str, field: FieldInfo) -> Option:
     """Return the key that a `field`, called `name` in its class, is in a scenario."""
-    default = None if field.is_required() else field.get_default(call_default_factory=True)
+    worked_out = any(isinstance(mark, WorkedOut) for mark in field.metadata)
+    unknown = worked_out or field.is_required()
+    default = None if unknown else field.get_default(call_default_factory=True)
     return Option(
         name=field.alias or name,
         type=_type(field),
         default=_plain(default, field),
-        required=field.default is PydanticUndefined and field.default_factory is None,
+        required=field.is_required() and not worked_out,
         unit=", ".join(unit for mark in _marks(field) for unit in mark.units),
         description=" ".join((field.description or "").split()),
     )
