@@ -126,9 +126,9 @@ def plot(
         if len(by_variant(drawn)) > 1:
             _name(figure, axes, grows=height_mm is None)
         if not _has_room(figure):
-            size = " by ".join(f"{side / MM:.0f}" for side in figure.get_size_inches())
+            sides = " by ".join(f"{side / MM:.0f}" for side in figure.get_size_inches())
             raise InputError(
-                f"a picture of {size} mm has no room for its axes, with what is written around "
+                f"a picture of {sides} mm has no room for its axes, with what is written around "
                 "them; give more --width or --height"
             )
         return figure

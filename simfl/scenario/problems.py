@@ -202,8 +202,14 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+_OTHER_KIND = re.compile("expected a (list|mapping)[^,]*, got ")
+
+
 def merged(document: Document, problems: Sequence[Problem]) -> list[Problem]:
-    """Return the problems, those of a union's members (whose paths lead beyond the data) as one."""
+    """Return the problems, those of a union's members (whose paths lead beyond the data) as one.
+
+    Where the value is of the kind that a member wants, what others would want is left out.
+    """
     plain: list[Problem] = []
     beyond: dict[Location, dict[str, None]] = {}
     for problem in problems:
@@ -212,4 +218,7 @@ def merged(document: Document, problems: Sequence[Problem]) -> list[Problem]:
             beyond.setdefault(real, {})[problem.message] = None
         else:
             plain.append(replace(problem, path=real))
-    return plain + [Problem(real, "; or ".join(messages)) for real, messages in beyond.items()]
+    for real, messages in beyond.items():
+        meant = [message for message in messages if not _OTHER_KIND.match(message)]
+        plain.append(Problem(real, "; or ".join(meant or messages)))
+    return plain

@@ -348,7 +348,10 @@ def test_options_of_components_that_were_not_chosen_are_not_meant(
         ("rounds.client=3", "--set rounds.client=3: rounds.client: unknown key 'client'"),
         ("rounds.clients", "--set rounds.clients: expected PATH=VALUE"),
         ("=3", "--set =3: expected PATH=VALUE"),
-        ("rounds.clients=", "--set rounds.clients=: the value is empty; is a variable of the shell"),
+        (
+            "rounds.clients=",
+            "--set rounds.clients=: the value is empty; is a variable of the shell",
+        ),
         ("rounds.clients= ", "(rounds.clients=null takes the key away)"),
         ("fleet.7.count=3", "fleet[7].count: fleet has only 2 items"),
         ("fleet.phone.count=3", "fleet is a list, which has no 'phone'; did you mean 'phones'?"),

@@ -203,6 +203,7 @@ class TestRefusals:
         with pytest.raises(ScenarioError, match="tune") as error:
             Scenario.from_dict(LEARNS | {"tune": {**CLOCK, **spec}})
         assert told in str(error.value)
+        assert "or expected a list" not in str(error.value)  # where a mapping was meant
 
     def test_what_no_trial_can_be_run_with_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"rounds\.clents"):
