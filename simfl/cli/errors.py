@@ -94,5 +94,7 @@ def _fail(message: str, code: int, debug: bool) -> int:
 def _usage(error: Exception) -> str:
     message = str(error.format_message()) if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
-    help_ = f"; see {context.command_path} --help" if context is not None else ""
-    return message.rstrip(".") + help_
+    if context is None:
+        return message.rstrip(".")
+    see = " See" if message.endswith("?") else "; see"
+    return f"{message.rstrip('.')}{see} {context.command_path} --help"

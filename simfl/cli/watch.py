@@ -13,7 +13,10 @@ def watch_command(
     folder: Annotated[
         Path, typer.Argument(metavar="[DIR]", help="Folder of run folders.", show_default=True)
     ] = Path("runs"),
-    port: Annotated[int, typer.Option("--port", help="Port to serve on; 0: any free port.")] = 8411,
+    port: Annotated[
+        int,
+        typer.Option("--port", min=0, max=65535, help="Port to serve on; 0: any free port."),
+    ] = 8411,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Show runs live, on a page that refreshes itself.

@@ -329,3 +329,14 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     )
     os.close(writer)
     assert done.stderr == b""
+
+
+def test_a_command_that_there_is_none_of_is_told_in_sentences(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Newer versions of Click ask which was meant."""
+    assert main(["ruin"]) == 2
+    told = capsys.readouterr().err
+    assert "No such command 'ruin'" in told
+    assert told.endswith(("? See simfl --help\n", "; see simfl --help\n"))
+    assert "?;" not in told
