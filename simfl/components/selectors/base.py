@@ -222,7 +222,7 @@ class Selector(Component, ABC):
         if self.needs_training and not circumstances.trains:
             yield (
                 f"selector {self.name!r} needs losses, profiles or updates, which --time-only "
-                "never has"
+                "never has (uniform needs none)"
             )
 
     def probe(self, view: View, reports: Answers, rng: Rng) -> Probe | None:
