@@ -18,6 +18,14 @@ def test_a_table_that_has_lost_a_column(
     assert f"{table} is damaged: it has no column 'client'" in capsys.readouterr().err
 
 
+def test_a_table_that_is_gone(run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = run_tiny().folder
+    table = folder / "clients.csv"
+    table.unlink()
+    assert main(["explain", str(folder)]) == 2
+    assert capsys.readouterr().err == f"error: {table} can't be read: No such file or directory\n"
+
+
 def test_a_summary_that_lacks_a_number(
     run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
 ) -> None:
