@@ -46,12 +46,11 @@ class DeviceProcess:
     def _serve(
         self, errand: Errand, salvage: Callable[[float], float] | None
     ) -> Generator[simpy.Event, Any, Errand]:
-        stretch = Stretch(self._timeline, self._fleet, errand.device)
-        on_offline = stretch.group.on_offline
+        stretch = Stretch(self._timeline, self._fleet, errand.device, errand.group)
         try:
             if errand.download_bytes is not None:
                 yield from self._move(errand, stretch, "download", "down", errand.download_bytes)
-            yield from self._compute(errand, stretch, salvage if on_offline == "salvage" else None)
+            yield from self._compute(errand, stretch, salvage)
             if errand.before_upload is not None:
                 errand.before_upload()
             yield from self._move(errand, stretch, "upload", "up", errand.upload_bytes)
@@ -73,8 +72,6 @@ class DeviceProcess:
         self, errand: Errand, stretch: Stretch, phase: Phase, way: Direction, size: int
     ) -> Generator[simpy.Event, Any, None]:
         left = size
-        on_offline = stretch.group.on_offline
-        keeps = on_offline == "pause" or (phase == "upload" and on_offline == "salvage")
         while True:
             began = self._timeline.now
             stretch.draw(phase)
@@ -83,11 +80,16 @@ class DeviceProcess:
             fixed = self._links.duration_s(errand.device, way, left)
             try:
                 if fixed is not None:
-                    finished = yield from stretch.lasting(fixed)
+                    wake, finished = stretch.lasting(fixed)
+                    yield wake
                     moved = left if finished else self._moved(errand.device, left, began, fixed)
                 else:
                     transfer = self._links.transfer(errand.device, way, left)
-                    broken_off = yield from stretch.moving(transfer, phase)
+                    stretch.begin(transfer, phase)
+                    try:
+                        yield transfer
+                    finally:
+                        broken_off = stretch.moved()
                     finished = broken_off is None
                     moved = left if broken_off is None else broken_off
             except simpy.Interrupt as interrupt:
@@ -106,6 +108,8 @@ class DeviceProcess:
                 self._timeline.note(f"{phase}ed", client=errand.device, bytes=size)
                 return
             left -= moved
+            on_offline = errand.group.on_offline
+            keeps = on_offline == "pause" or (phase == "upload" and on_offline == "salvage")
             yield from stretch.away(keeps)
 
     def _spend_moving(
@@ -136,13 +140,13 @@ class DeviceProcess:
         self, errand: Errand, stretch: Stretch, salvage: Callable[[float], float] | None
     ) -> Generator[simpy.Event, Any, None]:
         rate = self._fleet.draw_rate(errand.device)
-        keeps = stretch.group.on_offline != "abort"
         left = errand.units
         while True:
             began = self._timeline.now
             stretch.draw("compute")
             try:
-                finished = yield from stretch.lasting(left / rate)
+                wake, finished = stretch.lasting(left / rate)
+                yield wake
             except simpy.Interrupt:
                 self._spend(errand, "compute", began)
                 errand.done_units += min(left, (self._timeline.now - began) * rate)
@@ -154,13 +158,14 @@ class DeviceProcess:
             done = min(left, (self._timeline.now - began) * rate)
             errand.done_units += done
             left -= done
-            if salvage is not None:
+            on_offline = errand.group.on_offline
+            if salvage is not None and on_offline == "salvage":
                 errand.done_units = salvage(errand.done_units)
                 if errand.done_units <= 0:
                     yield from stretch.away(False)
                 yield from stretch.away(True)
                 break
-            yield from stretch.away(keeps)
+            yield from stretch.away(on_offline != "abort")
         errand.ends_s["compute"] = self._timeline.now
         self._timeline.note("computed", client=errand.device, units=errand.done_units)
 

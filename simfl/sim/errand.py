@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from simfl.sim.fleet import DeviceGroup
 from simfl.sim.networks.base import Direction
 
 Phase = Literal["download", "compute", "upload"]
@@ -17,6 +18,7 @@ class Errand:
 
     Attributes:
         device: who.
+        group: of the device.
         download_bytes: to fetch first (None: it has the model already).
         units: sample-units to compute.
         upload_bytes: to send back.
@@ -32,6 +34,7 @@ class Errand:
     """
 
     device: int
+    group: DeviceGroup
     download_bytes: int | None
     units: float
     upload_bytes: int

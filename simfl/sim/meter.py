@@ -1,22 +1,17 @@
 """What errands cost, as it happens: nothing else writes what a device has moved and spent."""
 
 from simfl.sim.errand import Errand, Phase
-from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Direction
 
 
 class Meter:
     """Reads what devices at work move and spend, until it is booked.
 
-    Args:
-        fleet: the devices.
-
     Attributes:
         bytes: moved so far by errands that are not booked, in transfers that are over.
     """
 
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
+    def __init__(self) -> None:
         self.bytes = 0
         self._open = 0
         self._joules = 0.0
@@ -38,13 +33,13 @@ class Meter:
     def spent(self, errand: Errand, phase: Phase, lasted_s: float) -> None:
         """Record that a phase is over, or has been interrupted, after so long."""
         errand.spent_s[phase] = errand.spent_s.get(phase, 0.0) + lasted_s
-        self._joules += getattr(self._fleet.group(errand.device).power, phase) * lasted_s
+        self._joules += getattr(errand.group.power, phase) * lasted_s
 
     def close(self, errand: Errand) -> tuple[int, float]:
         """Take an errand off that is booked now; return its bytes, and the joules of its phases."""
-        power = self._fleet.group(errand.device).power
+        power = errand.group.power
         size = errand.moved["down"] + errand.moved["up"]
-        at_work_j = sum(getattr(power, phase) * s for phase, s in errand.spent_s.items())
+        at_work_j = sum([getattr(power, phase) * s for phase, s in errand.spent_s.items()])
         self._open -= 1
         self.bytes -= size
         self._joules = self._joules - at_work_j if self._open else 0.0

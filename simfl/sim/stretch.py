@@ -6,7 +6,7 @@ from typing import Any
 import simpy
 
 from simfl.sim.errand import Phase
-from simfl.sim.fleet import Fleet
+from simfl.sim.fleet import DeviceGroup, Fleet
 from simfl.sim.networks.base import Transfer
 from simfl.sim.timeline import Timeline
 from simfl.sim.transfer_wait import TransferWait
@@ -24,16 +24,16 @@ class Stretch:
     ends at the very instant the device leaves has ended.
 
     Attributes:
-        group: of the device.
         leaves_s: when the device next goes offline.
     """
 
-    def __init__(self, timeline: Timeline, fleet: Fleet, device: int) -> None:
+    def __init__(self, timeline: Timeline, fleet: Fleet, device: int, group: DeviceGroup) -> None:
         self._timeline = timeline
         self._fleet = fleet
         self._device = device
-        self.group = fleet.group(device)
-        self._index = device - self.group.first
+        self._group = group
+        self._batteries = group.batteries
+        self._index = device - group.first
         self._transfers: TransferWait | None = None  # most links need none
         self._restart()
 
@@ -41,17 +41,17 @@ class Stretch:
         self._forget()
         self._origin_s = self._timeline.now
         self._elapsed_s = 0.0
-        self.leaves_s = self._fleet.leaves_s(self._device, self._origin_s)
+        self.leaves_s = self._group.schedule.next_change_s(self._index, self._origin_s)
 
     def draw(self, phase: Phase | None) -> None:
         """Let the battery feed a phase of work from now on (None: no work)."""
-        if self.group.batteries is not None:
-            watts = None if phase is None else getattr(self.group.power, phase)
-            self.group.batteries.draw(self._index, self._timeline.now, watts)
+        if self._batteries is not None:
+            watts = None if phase is None else getattr(self._group.power, phase)
+            self._batteries.draw(self._index, self._timeline.now, watts)
 
     def _leaves_by(self, horizon_s: float) -> float:
         """Return when the device leaves or its battery is empty, if not after `horizon_s`."""
-        batteries = self.group.batteries
+        batteries = self._batteries
         if batteries is None:
             return self.leaves_s
         horizon_s = min(horizon_s, self.leaves_s)
@@ -61,30 +61,37 @@ class Stretch:
     def _stayed_until(self) -> float:
         """Return until when, at most now, the device was online and its battery not empty."""
         until_s = min(self._timeline.now, self.leaves_s)
-        batteries = self.group.batteries
+        batteries = self._batteries
         if batteries is None:
             return until_s
         return min(until_s, batteries.emptied_s(self._index, self._timeline.now))
 
-    def lasting(self, duration_s: float) -> Generator[simpy.Event, Any, bool]:
-        """Wait; return whether the device stayed to the end."""
+    def lasting(self, duration_s: float) -> tuple[simpy.Event, bool]:
+        """Return what to wait for, and whether the device stays to the end."""
         self._elapsed_s += duration_s
         end_s = self._origin_s + self._elapsed_s
         leaves_s = self._leaves_by(end_s)
-        stays = end_s <= leaves_s
-        yield self._timeline.at(end_s) if stays else self._timeline.deadline(leaves_s)
-        return stays
+        if end_s <= leaves_s:
+            return self._timeline.at(end_s), True
+        return self._timeline.deadline(leaves_s), False
 
-    def moving(self, transfer: Transfer, phase: Phase) -> Generator[simpy.Event, Any, int | None]:
-        """Wait for `transfer`; return None once it ends, or what had moved when the device left."""
+    def begin(self, transfer: Transfer, phase: Phase) -> None:
+        """Watch over `transfer`, which is to be waited for, until `moved`."""
         if self._transfers is None:
-            on_mains = self.group.batteries is None
+            on_mains = self._batteries is None
             self._transfers = TransferWait(
                 self._timeline, on_mains, self._leaves_by, self._stayed_until, self.draw
             )
-        moved = yield from self._transfers.until_end(transfer, phase)
+        self._transfers.begin(transfer, phase)
+
+    def moved(self) -> int | None:
+        """Return None if the transfer has ended by itself, or what had moved when the device left.
+
+        It need not have ended: nobody waits for it any more.
+        """
+        assert self._transfers is not None
         self._elapsed_s = self._timeline.now - self._origin_s
-        return moved
+        return self._transfers.end()
 
     def waited(self) -> tuple[float, float]:
         """Return how long the last transfer that waits has moved, and how long it idled here."""

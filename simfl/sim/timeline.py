@@ -31,6 +31,9 @@ Listener = Callable[[float, str, dict[str, Any]], None]
 class Timeline(simpy.Environment):
     """Virtual time in seconds.  Everything observable passes through `note`."""
 
+    # SimPy's clock as a slot: `now` then reads it without a call, and everybody always asks.
+    __slots__ = ("_now",)
+
     def __init__(self) -> None:
         super().__init__(initial_time=0.0)
         self._listeners: list[tuple[Listener, Container[str] | None]] = []
@@ -56,9 +59,10 @@ class Timeline(simpy.Environment):
         Raises:
             RunError: no clock tells such an instant.
         """
-        if self.now > LATEST_S:
+        now_s = self.now
+        if now_s > LATEST_S:
             raise RunError(
-                f"the clock is at {self.now:g} s ({kind}), and beyond {LATEST_S:g} s it does not "
+                f"the clock is at {now_s:g} s ({kind}), and beyond {LATEST_S:g} s it does not "
                 "tell milliseconds any more; `simfl fleet` shows what takes so long"
             )
         listeners = self._by_kind.get(kind)
@@ -67,7 +71,7 @@ class Timeline(simpy.Environment):
                 listener for listener, kinds in self._listeners if kinds is None or kind in kinds
             ]
         for listener in listeners:
-            listener(self.now, kind, facts)
+            listener(now_s, kind, facts)
 
     def at(self, time_s: float, priority: EventPriority = NORMAL) -> "Timer":
         """Return an event that fires at the absolute instant `time_s`, to the last bit.
@@ -103,14 +107,14 @@ class Timeline(simpy.Environment):
             self._forgotten = 0
 
 
+Timeline.now = Timeline._now  # type: ignore[assignment,method-assign]
+
+
 class Timer(simpy.Event):
     """An event whose instant is known from the start."""
 
     forgotten = False
-
-    def __init__(self, timeline: Timeline) -> None:
-        super().__init__(timeline)
-        self._ok, self._value = True, None
+    _ok, _value = True, None
 
 
 def _is_forgotten(event: simpy.Event) -> bool:

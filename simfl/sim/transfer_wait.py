@@ -1,9 +1,8 @@
 """A device's waits for transfers of which nobody knows beforehand when they end."""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import simpy
 
@@ -44,10 +43,8 @@ class TransferWait:
         self._phase: Phase = "download"
         self._since_s = self._moves_s = self._idles_s = 0.0
 
-    def until_end(
-        self, transfer: Transfer, phase: Phase
-    ) -> Generator[simpy.Event, Any, int | None]:
-        """Wait for `transfer`; return None once it ends, or what had moved when the device left."""
+    def begin(self, transfer: Transfer, phase: Phase) -> None:
+        """Break `transfer` off when the device leaves, until `end`."""
         self._transfer, self._moved = transfer, None
         if transfer.waits:
             self._phase, self._since_s = phase, self._timeline.now
@@ -56,10 +53,13 @@ class TransferWait:
             self._draw(phase if self._moves else None)
             transfer.on_move = self._on_move
         self._look_ahead(_LOOK_AHEAD_S)
-        try:
-            yield transfer
-        finally:
-            self._transfer = None
+
+    def end(self) -> int | None:
+        """Return None if the transfer has ended by itself, or what had moved when the device left.
+
+        It need not have ended: nobody waits for it any more.
+        """
+        self._transfer = None
         return self._moved
 
     def spent(self) -> tuple[float, float]:
@@ -92,9 +92,11 @@ class TransferWait:
 
     def _look_ahead(self, ahead_s: float) -> None:
         """Have the transfer broken off when the device leaves."""
+        if self._on_mains and self._watch is not None:
+            return
         horizon_s = math.inf if self._on_mains else self._timeline.now + ahead_s
         leaves_s = self._leaves_by(horizon_s)
-        if leaves_s == math.inf == horizon_s or (self._on_mains and self._watch is not None):
+        if leaves_s == math.inf == horizon_s:
             return
         self.forget()
         self._watch = self._timeline.deadline(min(leaves_s, horizon_s))

@@ -15,17 +15,19 @@ import math
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from itertools import count
+from operator import attrgetter
 from typing import Any
 
 _SCALE = 2**40
 """Limits are added up as integers, in 1/2**40 bit/s, so that no rounding error builds up."""
 
 _Entry = tuple[float, int, Any]
+_NUMBER = attrgetter("number")
 
 
 def in_units(bps: float) -> float:
     """Return a rate as a whole number of units, at least one (inf: inf)."""
-    return bps if math.isinf(bps) else max(round(bps * _SCALE), 1)
+    return bps if bps == math.inf else round(bps * _SCALE) or 1
 
 
 def bit_rate(spare: float, sharing: int) -> float:
@@ -99,17 +101,22 @@ class FairLink:
     def join(self, now: float, bits: float, limit: float, owner: Any = None) -> Flow:
         """Let a flow of `bits` start now."""
         self._advance(now)
+        number = next(self._numbers)
         group = self._groups.get(limit)
         if group is None:
-            fair = math.isinf(limit)
+            fair = limit == math.inf
             group = self._groups[limit] = Group(self, limit, self._clock(fair), fair)
-        flow = Flow(group, self._work(group) + bits, bits, next(self._numbers), owner)
-        heappush(group.flows, (flow.end, flow.number, flow))
-        self._count(group, 1)
-        if group.count == 1:
+            flow = Flow(group, bits, bits, number, owner)
+            group.flows.append((bits, number, flow))
+            self._count(group, 1)
             self._push_limit(group)
-        if group.head() is flow:
-            self._push_end(group)
+            self._push_end(group, bits)
+        else:
+            flow = Flow(group, self._work(group) + bits, bits, number, owner)
+            heappush(group.flows, (flow.end, number, flow))
+            self._count(group, 1)
+            if (head := group.head()) is flow:
+                self._push_end(group, head.end)
         self._level()
         return flow
 
@@ -138,7 +145,9 @@ class FairLink:
         """Take the flows that end by `now`, no later than `next_end`, off; return them by start."""
         done = self.take(now)
         self.settle(now)
-        return sorted(done, key=lambda flow: flow.number)
+        if len(done) > 1:
+            done.sort(key=_NUMBER)
+        return done
 
     def take(self, now: float) -> list[Flow]:
         """Take the flows that end by `now` off, to `settle` afterwards."""
@@ -182,17 +191,17 @@ class FairLink:
     def _remove(self, flow: Flow, group: Group) -> None:
         flow.group = None
         self._count(group, -1)
-        if group.count:
-            self._push_end(group)
+        if (head := group.head()) is not None:
+            self._push_end(group, head.end)
         else:
             group.stamp = -1
             del self._groups[group.limit]
 
-    def _push_end(self, group: Group) -> None:
-        head = group.head()
-        assert head is not None
+    def _push_end(self, group: Group, head_end: float) -> None:
+        """Note when the head of `group`, at whose end it has done so much work, ends."""
         group.stamp = next(self._numbers)
-        end = group.clock + (head.end - group.work) / group.slope
+        slope = 1.0 if group.fair else group.limit
+        end = group.clock + (head_end - group.work) / slope
         self._push(self._ends[group.fair], (end, group.stamp, group))
 
     def _push_limit(self, group: Group) -> None:
@@ -209,9 +218,9 @@ class FairLink:
     def _next(self, fair: bool) -> float:
         """Return when the first of the groups at (or below) the level ends."""
         end = self._first_end(fair)
-        if end == math.inf:
-            return math.inf
-        return max(self.now, self.now + (end - self._virtual) / self.level if fair else end)
+        if not fair or end == math.inf:
+            return end if end > self.now else self.now
+        return max(self.now, self.now + (end - self._virtual) / self.level)
 
     def _first_end(self, fair: bool) -> float:
         """Return the same on the groups' clock, forgetting old ones."""
@@ -255,4 +264,6 @@ class FairLink:
         group.work, group.clock = work, self._clock(group.fair)
         self._count(group, count)
         self._push_limit(group)
-        self._push_end(group)
+        head = group.head()
+        assert head is not None
+        self._push_end(group, head.end)

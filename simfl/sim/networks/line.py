@@ -61,8 +61,13 @@ class Line:
         """
         if not self._followed:
             self._follow()
-        about = (cell,) if self._where else (latency_s,) if self.has_latency else ()
-        flow = self._link.join(self._timeline.now, bits, limit, transfer, *about)
+        now = self._timeline.now
+        if self._where:
+            flow = self._link.join(now, bits, limit, transfer, cell)
+        elif self.has_latency:
+            flow = self._link.join(now, bits, limit, transfer, latency_s)
+        else:
+            flow = self._link.join(now, bits, limit, transfer)
         self._arm()
         return flow
 

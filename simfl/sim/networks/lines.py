@@ -57,7 +57,7 @@ class Lines:
 
     def cell(self, device: int) -> int:
         """Return the cell of `device`, -1 if there is none."""
-        return int(self._cells[device]) if self._cells_bps else -1
+        return self._cells.item(device) if self._cells_bps else -1
 
     def of(self, device: int) -> Line | None:
         """Return the line that transfers of `device` share, if any."""

@@ -279,7 +279,7 @@ class _SharedLinks(Links):
         self, device: int, direction: Direction, total: float, bps: float, *, begins: bool = True
     ) -> float:
         """Return how long a transfer that begins (or would) takes besides moving its bytes."""
-        latency_s = float(self._latency_s[device])
+        latency_s = self._latency_s.item(device)
         if not self._window:
             return latency_s
         if direction == "up" or self._down is None:
@@ -288,14 +288,15 @@ class _SharedLinks(Links):
         return latency_s + waits_s(device, total, bps, latency_s)
 
     def transfer(self, device: int, direction: Direction, size: int) -> Transfer:
-        bps = float(self._device_bps[direction][device])
+        bps = self._device_bps[direction].item(device)
         if self._variation is not None:
             bps *= self._variation.factor(device, direction)
         total = self._total(size)
-        line = self._lines[direction].of(device)
+        lines = self._lines[direction]
+        line = lines.of(device)
         if line is None or total <= 0:
             before_s = self._before_s(device, direction, total, bps)
             return LoneTransfer(self._timeline, size, total, before_s, bps)
-        cell, latency_s = self._lines[direction].cell(device), float(self._latency_s[device])
+        cell, latency_s = lines.cell(device), self._latency_s.item(device)
         before_s = 0.0 if line.has_latency else self._before_s(device, direction, total, bps)
         return SharedTransfer(self._timeline, line, cell, size, total, latency_s, before_s, bps)

@@ -30,7 +30,7 @@ class Accounting:
     def __init__(self, state: RunState, fleet: Fleet) -> None:
         self._state = state
         self._fleet = fleet
-        self.meter = Meter(fleet)
+        self.meter = Meter()
         self._booked_bytes = 0
         self._booked_j = 0.0
         self._new_row = round_row(state.settings.metrics)
@@ -77,7 +77,7 @@ class Accounting:
         row = ClientRow(
             round=part.round,
             client=part.client,
-            group=self._fleet.group(part.client).name,
+            group=errand.group.name,
             selected_s=part.selected_s,
             download_end_s=errand.ends_s.get("download"),
             compute_end_s=errand.ends_s.get("compute"),
@@ -144,7 +144,7 @@ class Accounting:
         """Book an errand that has begun; return what it moved, and its joules."""
         self._idle.end(errand)
         size, at_work_j = self.meter.close(errand)
-        idle_w, waited_s = self._fleet.group(errand.device).power.idle, 0.0
+        idle_w, waited_s = errand.group.power.idle, 0.0
         if idle_w > 0:
             waited_s = errand.waited_s(self._state.timeline.now)
         return size, float(at_work_j + idle_w * (errand.polled_s + waited_s))

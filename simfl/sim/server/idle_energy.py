@@ -35,7 +35,7 @@ class IdleEnergy:
 
     def start(self, errand: Errand) -> None:
         """Record that a device takes part from now on, and no longer waits for what was before."""
-        if (watts := self._fleet.group(errand.device).power.idle) == 0:
+        if (watts := errand.group.power.idle) == 0:
             return
         now_s = self._state.timeline.now
         if (before := self._at_work.get(errand.device)) is not None:
@@ -50,7 +50,7 @@ class IdleEnergy:
         if self._at_work.get(errand.device) is not errand:
             return
         del self._at_work[errand.device]
-        group, now_s = self._fleet.group(errand.device), self._state.timeline.now
+        group, now_s = errand.group, self._state.timeline.now
         watts = group.power.idle
         if group.batteries is not None and errand.ended_s is not None:  # it waits no longer
             empty_s = group.batteries.emptied_s(errand.device - group.first, now_s)

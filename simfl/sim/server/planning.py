@@ -82,7 +82,8 @@ class Planner:
                 _check(plan, samples, size)
         order = WorkOrder(client, issue, state.round, state.version, plan or _NOTHING, seed)
         units = order.plan.units(samples, size) + self._extra_units.item(client)
-        errand = Errand(client, download, units, self._upload_bytes)
+        group = self._fleet.group(client)
+        errand = Errand(client, group, download, units, self._upload_bytes)
         steps = order.plan.n_steps(samples, size)
         now_s = state.timeline.now
         part = Participation(state.round, order, errand, copies, now_s, steps, tier)
@@ -158,7 +159,8 @@ class Planner:
             "trial": (nominal, prices.update_bytes),
         }[probe.report]
         fresh = probe.model == "trial" or not self._holds_model(client)
-        return Errand(client, prices.model_bytes if fresh else None, units, size)
+        group = self._fleet.group(client)
+        return Errand(client, group, prices.model_bytes if fresh else None, units, size)
 
     def remember_model(self, client: int, version: int) -> None:
         """Record that `client` holds this version of the model."""
