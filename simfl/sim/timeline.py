@@ -107,7 +107,7 @@ class Timeline(simpy.Environment):
             self._forgotten = 0
 
 
-Timeline.now = Timeline._now  # type: ignore[assignment,method-assign]
+Timeline.now = Timeline._now  # type: ignore[assignment, method-assign, misc]
 
 
 class Timer(simpy.Event):
