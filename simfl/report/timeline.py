@@ -91,8 +91,11 @@ def _events(folder: Path) -> Iterator[dict[str, Any]]:
         raise InputError(f"the event log of {folder} can't be read: {error}") from None
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+
+
 def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODER.encode(value)
 
 
 class _Trace:
@@ -127,13 +130,13 @@ class _Trace:
     def take(self, event: dict[str, Any]) -> None:
         """Fold in one event of the log."""
         time_s, kind = float(event["t"]), event["event"]
-        if kind == "dispatched":
-            self._visits.setdefault(event["client"], []).append(Visit(time_s, time_s))
-            self._working.add(event["client"])
-        elif kind in PHASES:
+        if kind in PHASES:
             self._visit(event["client"]).finish(PHASES[kind], time_s)
             if kind == "uploaded":
                 self._working.discard(event["client"])
+        elif kind == "dispatched":
+            self._visits.setdefault(event["client"], []).append(Visit(time_s, time_s))
+            self._working.add(event["client"])
         elif kind in ("offline", "online"):
             visit = self._visit(event["client"])
             visit.stop(time_s)
@@ -198,37 +201,44 @@ class _Trace:
         else:
             end_s = time_s
             visit.stop(time_s)
-        facts = {name: row[name] for name in _TOLD if name in row}
         client = int(row["client"])
-        if self._draw(client, f"round {row['round']}: {row['outcome']}", visit, end_s, facts):
-            track = self._process(client), client + 1
-            self._arrow("sent out", visit.since_s, visit.since_s, (SERVER, ROUNDS), track)
-            if row["outcome"] == "arrived":
-                self._arrow("counted", end_s - 1e-9, time_s - 1e-9, track, (SERVER, ROUNDS))
+        if not self._has_track(client):
+            return
+        facts = {name: row[name] for name in _TOLD if name in row}
+        self._draw(client, f"round {row['round']}: {row['outcome']}", visit, end_s, facts)
+        track = self._process(client), client + 1
+        self._arrow("sent out", visit.since_s, visit.since_s, (SERVER, ROUNDS), track)
+        if row["outcome"] == "arrived":
+            self._arrow("counted", end_s - 1e-9, time_s - 1e-9, track, (SERVER, ROUNDS))
 
     def _probed(self, event: dict[str, Any], time_s: float) -> None:
         for client, visit in sorted(self._probes.items()):
             answered = client in event["answered"]
             if not answered and not visit.away:
                 visit.stop(time_s)
-            facts = {"round": event["round"], "answered": answered}
-            self._draw(client, f"probe: {event['report']}", visit, visit.phase_s, facts)
+            if self._has_track(client):
+                facts = {"round": event["round"], "answered": answered}
+                self._draw(client, f"probe: {event['report']}", visit, visit.phase_s, facts)
         self._probes.clear()
+
+    def _has_track(self, client: int) -> bool:
+        """Return whether a device has a track, as it has from now on if there is room."""
+        if client not in self._seen:
+            if len(self._seen) >= self._tracks:
+                self._unseen.add(client)
+                return False
+            self._seen.add(client)
+        return True
 
     def _draw(
         self, client: int, title: str, visit: Visit, end_s: float, facts: dict[str, Any]
-    ) -> bool:
-        """Draw what a device did; return whether it has a track."""
-        if client not in self._seen and len(self._seen) >= self._tracks:
-            self._unseen.add(client)
-            return False
+    ) -> None:
+        """Draw what a device did that has a track."""
         process = self._process(client)
-        self._seen.add(client)
         self.slices += 1 + len(visit.phases)
         self.events.append(slice_of(title, process, client + 1, visit.since_s, end_s, facts))
         for name, start_s, stop_s in visit.phases:
             self.events.append(slice_of(name, process, client + 1, start_s, stop_s, {}))
-        return True
 
     def _arrow(
         self, name: str, start_s: float, end_s: float, out: tuple[int, int], to: tuple[int, int]
@@ -244,12 +254,11 @@ class _Trace:
 
     def _count(self, name: str, time_s: float, value: float) -> None:
         at = nanoseconds(time_s) / 1000
-        counter = {"ph": "C", "name": name, "pid": SERVER, "ts": at, "args": {name: value}}
         last = self._last.get(name)
         if last is not None and last["ts"] == at:
-            last["args"] = counter["args"]
-            return
-        if last is None or last["args"] != counter["args"]:
+            last["args"] = {name: value}
+        elif last is None or last["args"][name] != value:
+            counter = {"ph": "C", "name": name, "pid": SERVER, "ts": at, "args": {name: value}}
             self._last[name] = counter
             self.events.append(counter)
 

@@ -43,6 +43,7 @@ def _form(kind: str, names: tuple[str, ...]) -> str:
 
 
 _JSON = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_RAW_DECODE = json.JSONDecoder().raw_decode
 
 
 def _number(value: float) -> str:
@@ -98,6 +99,15 @@ def finite(value: Any) -> Any:
     return value
 
 
+def _parsed(line: str) -> Any:
+    """Return what `json.loads` does, which looks for white space around it each time."""
+    try:
+        value, end = _RAW_DECODE(line)
+    except ValueError:
+        end = -1
+    return value if end == len(line) else json.loads(line)
+
+
 def decode(line: str) -> dict[str, Any]:
     """Return the event of a log line.
 
@@ -105,7 +115,7 @@ def decode(line: str) -> dict[str, Any]:
         RunError: it is none.
     """
     try:
-        event: dict[str, Any] = json.loads(line)
+        event: dict[str, Any] = _parsed(line)
         sound = isinstance(event["event"], str) and isinstance(event["t"], int | float)
     except (ValueError, TypeError, KeyError, RecursionError):
         sound = False
