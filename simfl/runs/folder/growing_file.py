@@ -155,7 +155,7 @@ class GrowingFile:
 
 
 def _block(lines: Sequence[str]) -> bytes:
-    return "".join(f"{line}\n" for line in lines).encode()
+    return "\n".join([*lines, ""]).encode()
 
 
 def _packed(path: Path, block: bytes) -> bytes:

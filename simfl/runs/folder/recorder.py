@@ -60,12 +60,14 @@ class Recorder:
             self.events.append(encode(time_s, kind, facts))
             return
         row = facts["row"]
-        line, cells = encode_row(time_s, kind, row)
+        if self._kinds is None or kind in self._kinds:
+            line, cells = encode_row(time_s, kind, row)
+            self.events.append(line)
+        else:
+            cells = list(COLUMNS[type(row)].values(row))
         if not self._powered:
             for index in COLUMNS[type(row)].joules:
                 cells[index] = None
-        if self._kinds is None or kind in self._kinds:
-            self.events.append(line)
         if kind == "participation":
             self._clients.append(self._csv.line(cells))
         elif kind == "round_end":
