@@ -28,22 +28,22 @@ class Ledger:
 
     def issue(self, order: WorkOrder) -> WorkOrder:
         """Record that `order` was handed to its device."""
-        if order.key in self._open:
+        key = order.key
+        if key in self._open:
             raise RunError(f"client {order.client} was given issue {order.issue} twice")
-        self._open[order.key] = order
+        self._open[key] = order
         self.issued += 1
         return order
 
     def amend(self, order: WorkOrder) -> WorkOrder:
         """Replace the open order of the same client and issue, e.g. by a salvaged shorter one."""
-        self._require(order)
+        self._take(order)
         self._open[order.key] = order
         return order
 
     def drop(self, order: WorkOrder) -> None:
         """Record that the result of `order` will never arrive."""
-        self._require(order)
-        del self._open[order.key]
+        self._take(order)
         self.dropped += 1
 
     def collect(self, orders: Iterable[WorkOrder]) -> Sequence[WorkResult]:
@@ -55,8 +55,7 @@ class Ledger:
     def replay(self, orders: Iterable[WorkOrder]) -> None:
         """Count `orders` as computed: they are, or were before the run was interrupted."""
         for order in orders:
-            self._require(order)
-            del self._open[order.key]
+            self._take(order)
             self.computed += 1
 
     def replay_aside(self, count: int) -> None:
@@ -76,6 +75,6 @@ class Ledger:
                 f"{self.computed} computed, {len(self._open)} open"
             )
 
-    def _require(self, order: WorkOrder) -> None:
-        if order.key not in self._open:
+    def _take(self, order: WorkOrder) -> None:
+        if self._open.pop(order.key, None) is None:
             raise RunError(f"order {order.key} is not open")

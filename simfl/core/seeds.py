@@ -65,7 +65,9 @@ class Seeds:
 
     def number(self, *address: Address) -> int:
         """Return a 64-bit seed for `address`, to be stored in a work order."""
-        text = "\x1f".join([str(self.root), *(f"{type(part).__name__}:{part}" for part in address)])
+        text = str(self.root)
+        for part in address:
+            text += f"\x1f{type(part).__name__}:{part}"
         return int.from_bytes(sha256(text.encode()).digest()[:8], "little")
 
     def uniforms(

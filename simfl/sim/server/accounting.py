@@ -72,18 +72,18 @@ class Accounting:
 
     def book(self, part: Participation, outcome: Outcome, staleness: int = 0) -> None:
         """Write the row of a participation that is over."""
-        errand = part.errand
+        errand, client = part.errand, part.client
         energy_j = 0.0 if outcome == "skipped" else self._close(errand)[1]
         row = ClientRow(
             round=part.round,
-            client=part.client,
+            client=client,
             group=errand.group.name,
             selected_s=part.selected_s,
             download_end_s=errand.ends_s.get("download"),
             compute_end_s=errand.ends_s.get("compute"),
             upload_end_s=errand.ends_s.get("upload"),
             outcome=outcome,
-            samples=int(self._fleet.samples[part.client]),
+            samples=self._fleet.samples.item(client),
             steps=0 if outcome == "skipped" else part.steps,
             coreset_size=part.order.plan.coreset_size,
             staleness=staleness,

@@ -44,6 +44,7 @@ class Planner:
         self._seeds = seeds
         self._workload = workload
         self._issues = np.zeros(len(fleet), dtype=np.int64)  # orders given so far
+        self._checked: Plan | None = None  # last: mostly there is one for all
         self._versions: dict[int, int] = {}  # by client: the version that a probe has brought it
         self.follow()
 
@@ -71,20 +72,22 @@ class Planner:
         issue = self._issues.item(client)
         seed = self._seeds.number("batches", client, issue)
         assignment = self._assignment(client, limit_s, seed, download)
-        samples, size = assignment.samples, assignment.batch_size
+        samples, size, steps = assignment.samples, assignment.batch_size, 0
         with blaming(
             self._workload, lambda: f"planning for client {client} in round {state.round}"
         ):
             # A workload may learn from what it plans, and who refuses takes no part.
             plan = None if self.refuses(client) else self._workload.plan(assignment)
             if plan is not None:
-                expect(isinstance(plan, Plan), "a Plan, or None", plan)
-                _check(plan, samples, size)
+                if plan is not self._checked:
+                    _check(plan)
+                    self._checked = plan
+                steps = plan.n_steps(samples, size)
+                expect(steps > 0, "a step at least, or None to skip it", plan)
         order = WorkOrder(client, issue, state.round, state.version, plan or _NOTHING, seed)
         units = order.plan.units(samples, size) + self._extra_units.item(client)
         group = self._fleet.group(client)
         errand = Errand(client, group, download, units, self._upload_bytes)
-        steps = order.plan.n_steps(samples, size)
         now_s = state.timeline.now
         part = Participation(state.round, order, errand, copies, now_s, steps, tier)
         return part, plan is not None
@@ -210,10 +213,10 @@ def _extras(settings: Settings, fleet: Fleet) -> tuple[Floats, int]:
     return units, size
 
 
-def _check(plan: Plan, samples: int, batch_size: int) -> None:
-    """Refuse plans of nothing, or of less than nothing."""
+def _check(plan: Plan) -> None:
+    """Refuse what is no plan, or one of less than nothing."""
+    expect(isinstance(plan, Plan), "a Plan, or None", plan)
     sizes = plan.full_epochs, plan.coreset_epochs, plan.coreset_size, plan.steps or 0
     whole = all(isinstance(size, int | np.integer) and size >= 0 for size in sizes)
     expect(whole, "whole numbers of epochs, samples and steps", plan)
     expect(0 <= plan.extra_units < np.inf, "extra units of zero or more", plan)
-    expect(plan.n_steps(samples, batch_size) > 0, "a step at least, or None to skip it", plan)
