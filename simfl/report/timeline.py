@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.core.files import write_output
+from simfl.core.garbage import few_collections
 from simfl.core.rows import COUNTED, MOVED
 from simfl.errors import InputError, RunError
 from simfl.report.trace_events import PHASES, Visit, metadata, nanoseconds, slice_of
@@ -71,12 +72,13 @@ def trace(run: RunResult, slices: int = SLICES, tracks: int = TRACKS, events: in
     notes = []
     if run.log != "full":
         notes.append(f"recorded with --log {run.log}: what devices did is not in the event log")
-    for read, event in enumerate(_events(run.folder), 1):
-        drawing.take(event)
-        if event["event"] == "round_end" and (drawing.slices > slices or read > events):
-            most = f"{slices:,} slices" if drawing.slices > slices else f"{events:,} events"
-            notes.append(f"cut off after round {event['round']}: more than {most}")
-            break
+    with few_collections():
+        for read, event in enumerate(_events(run.folder), 1):
+            drawing.take(event)
+            if event["event"] == "round_end" and (drawing.slices > slices or read > events):
+                most = f"{slices:,} slices" if drawing.slices > slices else f"{events:,} events"
+                notes.append(f"cut off after round {event['round']}: more than {most}")
+                break
     if drawing.left_out:
         notes.append(f"{drawing.left_out:,} devices more than the {tracks:,} that are drawn")
     lines = ",\n".join(_json(event) for event in [*drawing.names(), *drawing.events])

@@ -1,6 +1,5 @@
 """One run: the clock from its start to its end, and what came of it in the run's folder."""
 
-import gc
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from simfl.build.builder import Builder
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.core.files import write_output
+from simfl.core.garbage import few_collections
 from simfl.errors import RunError
 from simfl.runs.folder import checkpoint as checkpoints
 from simfl.runs.folder.eventlog import decode
@@ -76,7 +76,7 @@ def simulate(
                 timeline.listen(listener)
             if reporter is not None:
                 reporter.follow(server)
-            with _few_collections():
+            with few_collections():
                 policy = scenario.rounds.policy.fresh()
                 changes = list(rule_changes([(0.0, builder), *forks], server, answers))
                 timeline.run(until=timeline.process(main(server, policy, changes)))
@@ -183,18 +183,3 @@ def _saver(
             saves.save(before)
 
     return offer
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Let Python look for reference cycles less often.
-
-    Events and processes refer to each other, so cycles are made all the time; at Python's own pace
-    looking for them takes a third of a large fleet's host time.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 20)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
