@@ -24,7 +24,7 @@ from testbed.orders import repeated
 from testbed.tables import tables
 
 HERE = Path(__file__).parent
-OTHERS = 4
+OTHERS = 9
 """So many real runs of a scenario are kept besides the last one."""
 
 
