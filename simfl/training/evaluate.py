@@ -70,14 +70,17 @@ def judge(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> Evaluation:
     loss, outputs, y = task.training.loss, outputs.cpu(), y.cpu()  # whoever computed them
     mean = float(row_losses(loss, outputs, y).mean())
     hits = loss.hits(outputs, y)
-    answered = ~outputs.isnan().flatten(1).any(1)
+    # One number to look at; but the sum of finite ones may overflow.
+    finite = bool(outputs.sum().isfinite()) or bool(outputs.isfinite().all())
     accuracy = None
-    if hits is not None:  # who says NaN is never right
-        right = np.where(answered.numpy(), hits.double().numpy(), 0.0)
+    if hits is not None:
+        right = hits.double().numpy()
+        if not finite:  # who says NaN is never right
+            right = np.where(outputs.isnan().flatten(1).any(1).numpy(), 0.0, right)
         accuracy = float(right.mean())
         if hits.is_floating_point():  # tenths add up to six tenths, not to a little less
             accuracy = round(accuracy, DIGITS)
-    if not outputs.isfinite().all():
+    if not finite:
         return Evaluation(accuracy, mean, {metric.label: None for metric in task.metrics})
     return Evaluation(accuracy, mean, _metrics(task, outputs, y))
 

@@ -59,7 +59,8 @@ typedef struct {
     float *back[MOST_LAYERS + 1];   /* the same for what is propagated back */
     float *applied[MOST_LAYERS][MOST_AFTER];  /* (batch, padded) after each elementwise layer */
     float *params, *gradient;
-    float *losses, *right, *all;    /* (batch): a row's loss, and the two terms that lower it */
+    float *losses;                  /* (batch) */
+    narrow *across;                 /* (2, padded outputs): the logits of eight rows, and what goes back */
     float *kept[4];                 /* the optimizer's two states, the base, the offset */
     const float **rows;             /* where the windows of a picture's pixels begin, or rows */
     const float **first;            /* (batch) the rows of the first linear layer's input */
@@ -114,8 +115,7 @@ static long lay_out(Memory *m, const Network *n, int batch, char *base) {
     m->gradient = floats(&at, parameters(n));
     for (int i = 0; i < 4; i++) m->kept[i] = floats(&at, parameters(n));
     m->losses = floats(&at, batch);
-    m->right = floats(&at, batch);
-    m->all = floats(&at, batch);
+    m->across = (narrow *)floats(&at, 16 * m->pitch[n->linears]);
     m->rows = (const float **)floats(&at, 2 * rows);
     m->first = (const float **)floats(&at, 2 * batch);
     return at - base + 64;
@@ -257,8 +257,14 @@ static float *apply(Memory *m, const Linear *l, int layer, long count, int rows,
         float *next = m->applied[layer][a];
         switch (l->after[a]) {
             case RELU: for (long i = 0; i < count; i++) next[i] = value[i] > 0 ? value[i] : 0.0f; break;
-            case SIGMOID: for (long i = 0; i < count; i++) next[i] = 1.0f / (1.0f + exponential(-value[i])); break;
-            case TANH: for (long i = 0; i < count; i++) next[i] = 1.0f - 2.0f / (1.0f + exponential(2.0f * value[i])); break;
+            case SIGMOID:
+                for (long i = 0; i < count; i += 8)
+                    *(narrow *)(next + i) = 1.0f / (1.0f + exponential(-*(const narrow *)(value + i)));
+                break;
+            case TANH:
+                for (long i = 0; i < count; i += 8)
+                    *(narrow *)(next + i) = 1.0f - 2.0f / (1.0f + exponential(2.0f * *(const narrow *)(value + i)));
+                break;
             case DROPOUT:
                 for (int r = 0; r < rows; r++)
                     for (int o = 0; o < columns; o++) {
@@ -448,29 +454,55 @@ static void backward(Memory *m, const Network *n, const float *params, int count
 
 /* Loss: weighted cross-entropy, with label smoothing as in torch ---------------------------------- */
 
+/* Eight rows `(columns)`, those behind `count` as the first, class by class. */
+static void by_class(const float *rows, int columns, int count, narrow *into) {
+    for (int o = 0; o < columns; o += 8) {
+        narrow square[8];
+        for (int i = 0; i < 8; i++) square[i] = *(const narrow *)(rows + (i < count ? i : 0) * (long)columns + o);
+        turn(square, (float *)(into + o));
+    }
+}
+
+/* The first `count` of them, row by row again. */
+static void by_row(const narrow *classes, int columns, int count, float *rows) {
+    for (int o = 0; o < columns; o += 8) {
+        narrow square[8];
+        turn(classes + o, (float *)square);
+        for (int i = 0; i < count; i++) *(narrow *)(rows + (long)i * columns + o) = square[i];
+    }
+}
+
+/* Eight rows side by side, so that each one's sums go class after class. */
 static void cross_entropy(Memory *m, const Network *n, const float *logits, const int64_t *labels,
                           const int64_t *rows, const float *weights, int count, float smoothing) {
     const Linear *last = &n->linear[n->linears - 1];
     int columns = padded(last->outputs), classes = last->outputs;
-    float *right = m->right, *all = m->all, *sums = m->losses, even = smoothing / (float)classes;
-    for (int r = 0; r < count; r++) {
-        const float *z = logits + (long)r * columns;
-        float *d = m->back[n->linears] + (long)r * columns, most = z[0], sum = 0.0f, rest = 0.0f;
-        for (int o = 1; o < classes; o++) most = z[o] > most ? z[o] : most;
-        for (int o = 0; o < columns; o++) d[o] = exponential(z[o] - most);
-        for (int o = 0; o < classes; o++) { sum += d[o]; rest += z[o] - most; }
-        int64_t label = labels[rows[r]];
-        float share = weights[r] / sum;
-        for (int o = 0; o < columns; o++) d[o] = d[o] * share - weights[r] * even;
-        for (int o = classes; o < columns; o++) d[o] = 0.0f;
-        d[label] -= weights[r] * (1.0f - smoothing);
-        right[r] = (1.0f - smoothing) * (z[label] - most);
-        all[r] = even * rest;
-        sums[r] = sum;
-    }
-    for (int r = 0; r < count; r++) {
-        float loss = logarithm(sums[r]) - right[r] - all[r];
-        m->losses[r] = sums[r] < INFINITY ? loss : NAN;
+    narrow *z = m->across, *d = z + columns;
+    float even = smoothing / (float)classes;
+    for (int first = 0; first < count; first += 8) {
+        int here = smaller(count - first, 8);
+        float *back = m->back[n->linears] + (long)first * columns;
+        narrow weight = {0}, right = {0}, sum = {0}, rest = {0};
+        for (int i = 0; i < here; i++) weight[i] = weights[first + i];
+        by_class(logits + (long)first * columns, columns, here, z);
+        narrow most = z[0];
+        for (int o = 1; o < classes; o++) most = choose(z[o] > most, z[o], most);
+        for (int o = 0; o < classes; o++) {
+            d[o] = exponential(z[o] - most);
+            sum += d[o];
+            rest += z[o] - most;
+        }
+        narrow share = weight / sum;
+        for (int o = 0; o < classes; o++) d[o] = d[o] * share - weight * even;
+        for (int o = classes; o < columns; o++) d[o] = (narrow){0};
+        by_row(d, columns, here, back);
+        for (int i = 0; i < here; i++) {
+            int64_t label = labels[rows[first + i]];
+            back[(long)i * columns + label] -= weight[i] * (1.0f - smoothing);
+            right[i] = z[label][i];
+        }
+        narrow loss = logarithm(sum) - (1.0f - smoothing) * (right - most) - even * rest;
+        store(m->losses + first, choose(sum < INFINITY, loss, NAN - (narrow){0}), here);
     }
 }
 

@@ -17,23 +17,6 @@ typedef narrow Pixels;
 #endif
 enum { PIXELS = sizeof(Pixels) / sizeof(float), MOST_PIXELS = 2 * PIXELS };
 
-/* Eight outputs of eight pixels, pixel by pixel. */
-static inline void turn(const narrow r[8], float *to) {
-    narrow t[8], s[8];
-    for (int i = 0; i < 8; i += 2) {
-        t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        t[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    }
-    for (int i = 0; i < 8; i += i % 4 == 1 ? 3 : 1) {
-        s[i] = __builtin_shufflevector(t[i], t[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-        s[i + 2] = __builtin_shufflevector(t[i], t[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-    for (int i = 0; i < 4; i++) {
-        *(narrow *)(to + i * PAD) = __builtin_shufflevector(s[i], s[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        *(narrow *)(to + (i + 4) * PAD) = __builtin_shufflevector(s[i], s[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
-
 /* Where the terms of a sum are found: `kernel` lines of as many pixels, in each of the planes. */
 typedef struct { int kernel, channels; long line, plane; } Square;
 
