@@ -130,10 +130,11 @@ def test_every_law_has_a_folder_that_breaks_it() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 1.0])
-def test_an_unfinished_run(busy: Path, share: float) -> None:
-    """What a killed run leaves: a log that may end anywhere, tables that may be behind it."""
+@pytest.mark.parametrize("logged", [1.0, 0.4], ids=["behind", "ahead"])
+def test_an_unfinished_run(busy: Path, share: float, logged: float) -> None:
+    """What a killed run leaves, or a full disk: a log that may end anywhere, tables likewise."""
     (busy / "summary.json").unlink()
-    for name, ahead in (("events.jsonl", 1.0), ("clients.csv", 0.8), ("rounds.csv", 0.5)):
+    for name, ahead in (("events.jsonl", logged), ("clients.csv", 0.8), ("rounds.csv", 0.5)):
         text = (busy / name).read_text()
         (busy / name).write_text(text[: int(len(text) * share * ahead)])
     findings = check(busy)

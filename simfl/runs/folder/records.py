@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,9 @@ class Records:
         lines: of the event log, without a last one that was cut short.
         events: what they say.
         rounds: `rounds.csv`, a row per aggregation.
-        clients: `clients.csv`, a row per participation.
+        clients: `clients.csv`, a row per participation.  Where a disk was full both may be ahead of
+            the log of a run that has not finished; of such rows, which a resumed run writes anew,
+            none is here.
         summary: None if the run has not finished.
         provenance: versions, seed, digest of the scenario.
         scenario: the resolved one, as plain data: nothing that it names is imported.
@@ -67,7 +69,7 @@ class Records:
         data, _ = read_yaml(scenario.decode(), SCENARIO)
         provenance = read_provenance(folder)
         past = [past_name(n) for n in range(1, len(provenance["forks"]) + 1)]
-        return cls(
+        records = cls(
             lines=lines,
             events=_events(lines),
             rounds=_table(folder / ROUNDS),
@@ -78,6 +80,10 @@ class Records:
             scenario_bytes=scenario,
             past=[read_yaml((folder / file).read_text("utf-8"), file)[0] for file in past],
         )
+        if records.summary is not None or records.log != "full":
+            return records
+        ended, booked = sum(1 for _ in records.of("round_end")), len(records.participations)
+        return replace(records, rounds=records.rounds[:ended], clients=records.clients[:booked])
 
     def of(self, *kinds: str) -> Iterator[tuple[int, Row]]:
         """Yield the events of some `kinds`, and their line numbers."""
