@@ -39,5 +39,7 @@ def report_command(
         return
     if out.is_dir():
         raise InputError(f"--out: {out} is a folder; give a file such as {out / 'report.html'}")
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out: {out} must end in .html")
     require_folder_of(out, "--out")
     typer.echo(f"Report: {write_report(runs, out)}")

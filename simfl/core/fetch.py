@@ -9,6 +9,7 @@ from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
 
+from simfl.core.files import failure
 from simfl.core.origins import ORIGINS, Download, Origin
 from simfl.errors import InputError, NameNotFound, RunError
 
@@ -41,6 +42,11 @@ def fetch(name: str, folder: Path, tell: Tell | None = None) -> list[Path]:
     if missing and not origin.downloads:
         raise InputError(f"{name} can't be downloaded: {origin.by_hand} ({origin.home})")
     try:
+        if missing:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise failure(f"can't write into {folder}", error) from error
+    try:
         for download in origin.downloads:
             if wanted := [file for file in download.makes if file in missing]:
                 _make(download, folder, wanted, tell)
@@ -60,7 +66,6 @@ def _complaint(name: str, origin: Origin, folder: Path, error: Exception) -> str
 
 
 def _make(download: Download, folder: Path, wanted: list[str], tell: Tell | None) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{download.url.rpartition('/')[2]}.partial"
     _get(download, partial, tell)
     digest = hashlib.sha256()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from simfl.errors import InputError
 from simfl.report.comparison import sections
 from simfl.report.comparison_forms import numbers
 from simfl.report.plot import Band, plot
@@ -123,6 +124,8 @@ def run(
         scenario = Document.load(scenario)
     elif isinstance(scenario, Mapping):
         scenario = Document.of(scenario)
+    elif not isinstance(scenario, Scenario | Document):
+        raise InputError(f"expected a scenario (a path, a mapping or a Scenario), got {scenario!r}")
     if overrides:
         if isinstance(scenario, Scenario):
             scenario = Document.of(scenario.to_dict(), folder=scenario.folder)

@@ -18,6 +18,7 @@ from simfl.runs.folder.folder import (
     ROUNDS,
     SCENARIO,
     event_lines,
+    event_log,
     is_finished,
     require_run,
 )
@@ -59,11 +60,14 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
 
     Raises:
         InputError: `folder` is no run, or it has not finished.
-        RunError: the repeated run failed.
+        RunError: the repeated run failed, or a file of the recorded one is missing.
     """
     require_run(folder)
     if not is_finished(folder):
         raise InputError(f"{folder} holds no finished run")
+    for path in (event_log(folder), folder / ROUNDS, folder / CLIENTS):
+        if not path.exists():
+            raise RunError(f"{path} is missing: there is nothing to compare with")
     stages(folder)  # what is damaged or may not be imported is told of here, not as of its copy
     with TemporaryDirectory(prefix="simfl-verify-") as top:
         # A run of which nothing is recorded but what it should be, to be resumed.

@@ -499,7 +499,15 @@ def test_a_folder_to_export_to_that_is_a_file(
     assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
     capsys.readouterr()
     told = refused(capsys, "export", "runs", "--out", out)
-    assert told == f"can't write {out}/rounds.csv: a file lies where its folder is to be\n"
+    assert told == f"can't write into {out}: a file lies where its folder is to be\n"
+
+
+def test_a_report_that_is_no_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(GOOD)
+    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
+    capsys.readouterr()
+    assert refused(capsys, "report", "runs", "--out", "a.txt") == "--out: a.txt must end in .html\n"
+    assert not Path("a.txt").exists()
 
 
 @pytest.mark.parametrize("command", ["run", "validate"])

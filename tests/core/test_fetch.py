@@ -243,6 +243,16 @@ def test_what_cannot_be_fetched_is_exit_code_2(
     assert message in capsys.readouterr().err
 
 
+def test_a_place_that_is_a_file_is_exit_code_2(
+    thing: Download, tmp_path: Path, capsys: Any
+) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    assert main(["data", "fetch", "thing", "--to", str(place)]) == 2
+    told = capsys.readouterr().err
+    assert told == f"error: can't write into {place}: a file lies where its folder is to be\n"
+
+
 def test_a_server_that_says_no_is_exit_code_2(
     thing: Download, server: Server, tmp_path: Path, capsys: Any
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simfl import Scenario, compare, load, run
-from simfl.errors import ScenarioError
+from simfl.errors import InputError, ScenarioError
 from tests.tiny import TINY
 
 TWO = {**TINY, "variants": {"few": {"rounds.clients": 2}, "many": {}}, "seeds": [0, 1]}
@@ -38,6 +38,11 @@ def test_run_takes_changes_as_the_command_does(tmp_path: Path) -> None:
         assert all(set(result.column("selected")) == {3} for result in results)
     with pytest.raises(ScenarioError, match=r"rounds\.cleints: unknown key"):
         run(file, tmp_path / "wrong", overrides=["rounds.cleints=3"])
+
+
+def test_what_is_no_scenario_is_refused() -> None:
+    with pytest.raises(InputError, match=r"expected a scenario \(a path, .*\), got 5"):
+        run(5)  # type: ignore[arg-type]
 
 
 def test_results_show_themselves(tmp_path: Path) -> None:

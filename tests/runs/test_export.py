@@ -9,6 +9,8 @@ import pytest
 
 from simfl import RunResult, Scenario, run
 from simfl.cli import main
+from simfl.errors import InputError
+from simfl.runs.results.export import export
 from tests.tiny import TINY
 
 
@@ -48,3 +50,10 @@ def test_parquet_without_pyarrow(results: list[RunResult], tmp_path: Path, capsy
     assert main(words) == 2
     assert "pip install 'simfl[parquet]'" in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
+
+
+def test_neither_table_appears_without_the_other(results: list[RunResult], tmp_path: Path) -> None:
+    (tmp_path / "clients.csv").mkdir()  # in place of a disk that is full by then
+    with pytest.raises(InputError, match=r"can't write into "):
+        export(results, tmp_path, "csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["clients.csv"]

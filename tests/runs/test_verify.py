@@ -8,7 +8,7 @@ import torch
 
 from simfl import Options
 from simfl.cli import main
-from simfl.errors import InputError, ScenarioError
+from simfl.errors import InputError, RunError, ScenarioError
 from simfl.runs.verify import Difference, verify
 from tests.tiny import RunTiny
 
@@ -46,6 +46,14 @@ def test_a_log_cut_short(run_tiny: RunTiny) -> None:
     difference = verify(folder)
     assert difference is not None
     assert (difference.event, difference.recorded) == (len(lines), None)
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "rounds.csv", "clients.csv"])
+def test_a_file_that_is_missing(run_tiny: RunTiny, name: str) -> None:
+    folder = run_tiny().folder
+    (folder / name).unlink()
+    with pytest.raises(RunError, match=rf"{name} is missing: there is nothing to compare with"):
+        verify(folder)
 
 
 def test_a_changed_model(run_tiny: RunTiny) -> None:

@@ -147,7 +147,12 @@ def past_name(number: int) -> str:
     return f"past-{number}.yaml"
 
 
+def event_log(folder: Path) -> Path:
+    """Return where a run's event log is, or would be: compressed or not."""
+    packed = folder / (EVENTS + PACKED)
+    return packed if packed.exists() else folder / EVENTS
+
+
 def event_lines(folder: Path) -> Iterator[str]:
     """Yield the lines of a run's event log, compressed or not; see `lines_of`."""
-    packed = folder / (EVENTS + PACKED)
-    return lines_of(packed if packed.exists() else folder / EVENTS)
+    return lines_of(event_log(folder))

@@ -1,6 +1,7 @@
 """Tables of many runs as one: for programs that know nothing of run folders."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,20 +27,19 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
     """
     if form == "parquet":
         extra("pyarrow", "parquet", "--format parquet")
-    files = []
-    for name in ("rounds", "clients"):
-        table = concatenated(results, name)
-        path = folder / f"{name}.{form}"
-        try:
-            with whole(path) as file:
+    paths = {name: folder / f"{name}.{form}" for name in ("rounds", "clients")}
+    try:
+        with ExitStack() as together:  # neither table appears without the other
+            for name, path in paths.items():
+                file, table = together.enter_context(whole(path)), concatenated(results, name)
                 if form == "csv":
                     table.to_csv(file, index=False, lineterminator="\n")
                 else:
                     table.to_parquet(file, index=False)
-        except OSError as error:
-            raise failure(f"can't write {path}", error) from error
-        files.append(path)
-    return files
+                file.flush()
+    except OSError as error:
+        raise failure(f"can't write into {folder}", error) from error
+    return list(paths.values())
 
 
 def concatenated(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
