@@ -4,10 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simfl.core.rows import COUNTED
+from simfl.core.rows import COUNTED, MOVED
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.runs.results.result import RunResult
+
+COURSE = ["end_s", *MOVED, "accuracy", "loss"]
+"""Columns of `rounds.csv` in which runs that go different ways differ."""
 
 
 def diverged(groups: Groups) -> list[str]:
@@ -51,6 +54,20 @@ def unpowered(groups: Groups) -> list[str]:
         "(no `power`): in energies they count as 0 J."
         for name, who in told.items()
         if who
+    ]
+
+
+def alike(groups: Groups) -> list[str]:
+    """Say which variants did the same in every round: a deadline, say, that nobody misses."""
+    by_course: dict[tuple[tuple[int, bytes], ...], list[str]] = {}
+    for name, runs in groups.items():
+        course = tuple((run.seed, run.rounds[COURSE].to_numpy(float).tobytes()) for run in runs)
+        by_course.setdefault(course, []).append(name)
+    return [
+        "every round is the same, in time, bytes, accuracy and loss, with "
+        f"{formats.listed(names, 6)}: what tells them apart in the scenario made no difference."
+        for names in by_course.values()
+        if len(names) > 1
     ]
 
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
+from simfl.report.cautions import alike, diverged, seen_unequally, unheard, unpowered
 from simfl.report.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
@@ -27,7 +27,7 @@ def _below(comparison: Comparison) -> list[str]:
     groups = comparison.groups
     cautions = [*diverged(groups), *unheard(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
-    cautions += map(_sentence, [*seen_unequally(groups), *silent])
+    cautions += map(_sentence, [*seen_unequally(groups), *silent, *alike(groups)])
     if untrained([run for runs in groups.values() for run in runs]):
         cautions.append("Only time was simulated: nothing was trained, so there is no accuracy.")
     return [*legend(comparison), *cautions]

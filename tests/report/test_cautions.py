@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simfl import Scenario, load, run
-from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
+from simfl.report.cautions import alike, diverged, seen_unequally, unheard, unpowered
 from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison_forms import render
 from simfl.report.page.notes import notes
@@ -65,3 +65,16 @@ def test_groups_that_do_not_say_their_power_are_named(run_tiny: RunTiny) -> None
     assert unpowered({"both": [whole]}) == unpowered({"none": [run_tiny()]}) == []
     [told] = unpowered({"a": [whole], "b": [result]})
     assert told.startswith("b: it is not known")
+
+
+def test_variants_that_make_no_difference_are_named(tmp_path: Path) -> None:
+    """A deadline that nobody misses changes the plan and nothing else."""
+    plain, patient, few = "plain", {"rounds.policy.deadline": "1 h"}, {"rounds.clients": 2}
+    variants = {plain: {}, "patient": patient, "few": few}
+    results = run(Scenario.from_dict({**TINY, "variants": variants}), tmp_path)
+    groups = {result.variant: [result] for result in results}
+    [told] = alike(groups)
+    assert "accuracy and loss, with plain and patient: what tells" in told
+    assert ("Alike", told) in notes(groups)
+    assert told[1:] in " ".join(render(compare(results), "table").split())
+    assert alike({"plain": groups["plain"], "few": groups["few"]}) == []

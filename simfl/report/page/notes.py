@@ -1,7 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.cautions import diverged, seen_unequally, unheard, unpowered
+from simfl.report.cautions import alike, diverged, seen_unequally, unheard, unpowered
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.page.devices import Devices
 from simfl.runs.results.result import RunResult
@@ -24,6 +24,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Never counted": unheard(groups),
         "Looked at unequally": seen_unequally(groups),
         "Energy in part": unpowered(groups),
+        "Alike": alike(groups),
         "Rounds ran short": _rounds_run_short(groups),
         "Never heard": _never_heard(with_clients(groups)),
         "Wasted": _wasted(groups),
