@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -131,7 +132,16 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
         return difference_text(cell)
     unit = column.metric.unit
     spread = SPREAD[unit] if text is None else None
+    if text is None and unit == "number":
+        spread = partial(_beside, cell.mean)
     return figure_text(cell, text or TEXT[unit], spread, target=column.target is not None)
+
+
+def _beside(mean: float, deviation: float) -> str:
+    """Return a number's deviation, with no more decimals than its mean has of four digits."""
+    if not 1e-4 <= abs(mean) < 1e4:
+        return f"{deviation:.3g}"
+    return f"{deviation:.{3 - math.floor(math.log10(abs(mean)))}f}"
 
 
 def figure_text(

@@ -19,7 +19,7 @@ from simfl.report.comparison_forms import render
 from simfl.report.page.words import headline
 from simfl.report.width import PIPED
 from simfl.runs.options import Options
-from simfl.runs.results.compare import Cell, Comparison, compare
+from simfl.runs.results.compare import Cell, Column, Comparison, Metric, compare
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.statistics import Figure, Ratio
 from simfl.scenario import Scenario
@@ -292,6 +292,20 @@ def test_nothing_that_runs_name_is_imported_to_tell_them_apart(tmp_path: Path) -
         made = made_run(tmp_path, "v", seed, [0.5], selection=selection, rounds={"clients": seed})
         (made.folder / "stranger.py").write_text("raise SystemExit('imported')")
     assert list(by_variant(_runs(tmp_path))) == ["v (rounds.clients 0)", "v (rounds.clients 1)"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ([0.98990, 0.98998], "0.9899 ± 0.0001"),
+        ([0.9, 1.0], "0.95 ± 0.0707"),
+        ([12.0, 13.0], "12.5 ± 0.71"),
+        ([1e-6, 2e-6], "1.5e-06 ± 7.07e-07"),
+    ],
+)
+def test_a_deviation_is_no_more_exact_than_its_mean(numbers: list[float], told: str) -> None:
+    column = Column(Metric("macro_f1", "number", lambda _: math.nan))
+    assert cell_text(column, Figure.of(numbers, worst=math.nan)) == told
 
 
 def test_a_metric_whose_direction_is_not_known_has_no_median_where_a_seed_lacks_it() -> None:
