@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from simfl.components.selectors.base import History, View, selectors
+from simfl.components.selectors.base import selectors
 from simfl.core import memory
 from simfl.errors import InputError
+from simfl.testing.fake_server import FakeServer
 
 GIB = 2**30
 
@@ -22,8 +23,11 @@ def test_little_fits_and_too_much_does_not() -> None:
         memory.require_memory(9 * GIB // 2, "a matrix")
 
 
-def test_a_selector_that_compares_everybody_with_everybody_says_so_in_time() -> None:
-    n = 10_000_000  # 3 PB
-    view = View(1, 0.0, History.empty(np.ones(n, dtype=np.int64)), lambda: np.arange(n), k=5)
-    with pytest.raises(InputError, match=r"'clustered' with 10,000,000 clients needs"):
-        selectors.parse("clustered").select(view, (), 5, np.random.default_rng(0))
+@pytest.mark.parametrize("name", ["clustered", "divfl", "k_dpp"])
+def test_a_selector_that_compares_clients_says_so_in_time(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
+    selector, server = selectors.parse(name).fresh(), FakeServer.random(400)
+    with pytest.raises(InputError, match=rf"selector '{name}' with \d+ .* needs .* of memory"):
+        server.play(selector, 2, 300, np.random.default_rng(0))

@@ -12,14 +12,15 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from simfl.core.types import Floats, Ids, Rng
+from simfl.components.selectors._ward import Merges
+from simfl.core.types import Ids, Rng
 
 
-def cut(merges: Floats, mass: Ids, capacity: int) -> list[Ids]:
+def cut(merges: Merges, mass: Ids, capacity: int) -> list[Ids]:
     """Return the largest subtrees of a linkage that fit into one urn.
 
     Args:
-        merges: `(n - 1, 4)` as SciPy's `linkage` returns it.
+        merges: the linkage's.
         mass: `(n,)` what each leaf weighs.
         capacity: what an urn holds.
 
@@ -28,7 +29,7 @@ def cut(merges: Floats, mass: Ids, capacity: int) -> list[Ids]:
     """
     members: dict[int, list[int]] = {leaf: [leaf] for leaf in range(len(mass))}
     weight: dict[int, int] = {leaf: int(w) for leaf, w in enumerate(mass)}
-    for number, (left, right) in enumerate(merges[:, :2].astype(int).tolist()):
+    for number, (left, right) in enumerate(merges):
         if left in members and right in members and weight[left] + weight[right] <= capacity:
             node = len(mass) + number
             members[node] = members.pop(left) + members.pop(right)
@@ -37,7 +38,7 @@ def cut(merges: Floats, mass: Ids, capacity: int) -> list[Ids]:
     return sorted(clusters, key=lambda cluster: int(cluster[0]))
 
 
-def fill(samples: Ids, m: int, merges: Floats, rng: Rng) -> NDArray[np.int64]:
+def fill(samples: Ids, m: int, merges: Merges, rng: Rng) -> NDArray[np.int64]:
     """Return `(m, n)` masses of the clients in each urn; rows sum to the sum of all samples.
 
     Clients too heavy for one urn get whole urns first; the m heaviest clusters of the rest get one
@@ -47,7 +48,7 @@ def fill(samples: Ids, m: int, merges: Floats, rng: Rng) -> NDArray[np.int64]:
     Args:
         samples: `(n,)` samples of each client, positive.
         m: number of urns, less than n.
-        merges: `(n - 1, 4)` linkage of the clients.
+        merges: of the clients' linkage.
         rng: shuffles the clients of a cluster before they are poured.
     """
     capacity = int(samples.sum())

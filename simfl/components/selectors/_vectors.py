@@ -86,22 +86,6 @@ def row_distances(between: Floats, sizes: Ids) -> Floats:
     return np.asarray(squareform(pdist(between, w=sizes.astype(np.float64))))
 
 
-def condensed(between: Floats, members: Ids) -> Floats:
-    """Return the distances of all pairs of members of groups, as SciPy wants them.
-
-    Args:
-        between: `(g, g)` distances of groups.
-        members: `(n,)` the group of each.
-    """
-    n = len(members)
-    pairs = np.empty(n * (n - 1) // 2)
-    end = 0
-    for i, group in enumerate(members.tolist()):
-        begin, end = end, end + n - 1 - i
-        np.take(between[group], members[i + 1 :], out=pairs[begin:end])
-    return pairs
-
-
 def _norms(vectors: Vectors) -> Floats:
     squares: Floats = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     return np.sqrt(squares)

@@ -12,7 +12,8 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._urns import draw, fill
-from simfl.components.selectors._vectors import Metric, condensed, distances, row_distances
+from simfl.components.selectors._vectors import Metric, distances, row_distances
+from simfl.components.selectors._ward import Merges, ward
 from simfl.components.selectors.base import Answers, RoundOutcome, Selector, View, selectors
 from simfl.core.memory import require_memory
 from simfl.core.types import Floats, Ids, Rng
@@ -30,8 +31,8 @@ class Clustered(Selector):
     A client that never took part counts as a zero update.
 
     Cost: nothing beyond the round itself.  Server, with U clients whose updates are known: O(k U p)
-    to compare a round's updates with these; before each choice O(N^2) and 8 N^2 bytes for Ward's
-    linkage, O(U^3) for the distances of rows.
+    to compare a round's updates with these; before each choice O(N + U^2) and 20 U^2 bytes for
+    Ward's linkage, O(U^3) for the distances of rows.
     """
 
     needs_updates: ClassVar[bool] = True
@@ -92,8 +93,6 @@ class Clustered(Selector):
             self._distances, self._order = np.zeros((1, 1)), np.zeros(0, dtype=np.int64)
         known = len(self._order)
         if known < n:
-            # The linkage's distances and its own copy of them.
-            require_memory(8 * n**2, f"selector 'clustered' with {n:,} clients")
             self._order = np.append(self._order, known + rng.permutation(n - known))
 
     def _places(self, ids: Ids) -> Ids:
@@ -101,14 +100,14 @@ class Clustered(Selector):
         places = {client: place for place, client in enumerate(self._updates, start=1)}
         return np.array([places.get(client, 0) for client in ids.tolist()], dtype=np.int64)
 
-    def _linkage(self, ids: Ids) -> Floats:
+    def _linkage(self, ids: Ids) -> Merges:
         """Return Ward's linkage of clients; those whose updates are not known are all alike."""
-        from scipy.cluster.hierarchy import linkage
-
         assert self._distances is not None
         rows, members, sizes = np.unique(self._places(ids), return_inverse=True, return_counts=True)
+        # The distances, those of their rows, and these once more, pair by pair.
+        known = f"selector 'clustered' with {len(rows):,} known updates"
+        require_memory(20 * len(rows) ** 2, known)
         between = self._distances[np.ix_(rows, rows)]
         if self.linkage_input == "rows":
             between = row_distances(between, sizes)
-        merges: Floats = linkage(condensed(between, members), "ward")
-        return merges
+        return ward(between, members)

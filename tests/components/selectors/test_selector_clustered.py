@@ -8,7 +8,8 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist, squareform
 
 from simfl.components.selectors._urns import cut, draw, fill
-from simfl.components.selectors._vectors import condensed, distances, row_distances
+from simfl.components.selectors._vectors import distances, row_distances
+from simfl.components.selectors._ward import Merges, ward
 from simfl.components.selectors.clustered import Clustered
 from simfl.core.types import Floats, Ids
 from simfl.testing.fake_server import FakeServer
@@ -16,9 +17,12 @@ from simfl.testing.fake_server import FakeServer
 PAIRS = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]], dtype=np.float32)
 
 
-def random_linkage(n: int, seed: int) -> Floats:
-    merges: Floats = linkage(np.random.default_rng(seed).random((n, n)), "ward")
-    return merges
+def linkage_of(points: Floats) -> Merges:
+    return ward(squareform(pdist(points)), np.arange(len(points)))
+
+
+def random_linkage(n: int, seed: int) -> Merges:
+    return linkage_of(np.random.default_rng(seed).random((n, n)))
 
 
 def check_unbiased(urns: Ids, samples: Ids, m: int) -> None:
@@ -52,7 +56,7 @@ def test_a_client_heavier_than_an_urn_gets_whole_ones() -> None:
 
 def test_what_is_left_is_poured_into_the_lightest_urn_first() -> None:
     """Clusters of 8, 6, 2 and 4 in two urns of 10: the 2 and half of the 4 join the 6."""
-    merges = np.array([[0, 1, 1, 2], [2, 4, 2, 3], [3, 5, 3, 4]], dtype=float)  # all too heavy
+    merges = [(0, 1), (2, 4), (3, 5)]  # all too heavy
     urns = fill(np.array([4, 3, 1, 2]), 2, merges, np.random.default_rng(0))
     assert urns.tolist() == [[0, 6, 2, 2], [8, 0, 0, 2]]
 
@@ -66,12 +70,12 @@ def test_clusters_fit_into_an_urn() -> None:
 
 def test_subtrees_are_as_large_as_they_can_be() -> None:
     points = np.array([[0.0], [1], [10], [11], [30]])
-    clusters = cut(linkage(points, "ward"), np.array([1, 1, 1, 1, 1]), 2)
+    clusters = cut(linkage_of(points), np.array([1, 1, 1, 1, 1]), 2)
     assert [cluster.tolist() for cluster in clusters] == [[0, 1], [2, 3], [4]]
-    clusters = cut(linkage(points, "ward"), np.array([1, 1, 1, 1, 1]), 4)
+    clusters = cut(linkage_of(points), np.array([1, 1, 1, 1, 1]), 4)
     assert [cluster.tolist() for cluster in clusters] == [[0, 1, 2, 3], [4]]
     # The pair that is too heavy is not merged, and neither is anything above it.
-    clusters = cut(linkage(points, "ward"), np.array([2, 2, 1, 1, 1]), 3)
+    clusters = cut(linkage_of(points), np.array([2, 2, 1, 1, 1]), 3)
     assert [cluster.tolist() for cluster in clusters] == [[0], [1], [2, 3], [4]]
 
 
@@ -136,9 +140,26 @@ def test_clients_that_are_alike_are_compared_once(members: list[int], seed: int)
     groups, group, sizes = np.unique(members, return_inverse=True, return_counts=True)
     between = squareform(pdist(np.random.default_rng(seed).random((len(groups), 3))))
     everybody = between[np.ix_(group, group)]
-    np.testing.assert_array_equal(condensed(between, group), squareform(everybody))
-    found = condensed(row_distances(between, sizes), group)
-    np.testing.assert_allclose(found, pdist(everybody), rtol=1e-12, atol=1e-12)
+    found = row_distances(between, sizes)[np.ix_(group, group)]
+    np.testing.assert_allclose(squareform(found), pdist(everybody), rtol=1e-12, atol=1e-12)
+
+
+def clusters_of(merges: Merges) -> set[frozenset[int]]:
+    n = len(merges) + 1
+    clusters = [frozenset({point}) for point in range(n)]
+    for one, other in merges:
+        clusters.append(clusters[one] | clusters[other])
+    return set(clusters)
+
+
+@settings(deadline=None)
+@given(members=st.lists(st.integers(0, 25), min_size=2, max_size=60), seed=st.integers(0, 10**6))
+def test_clusters_are_those_of_all_points_compared(members: list[int], seed: int) -> None:
+    groups, group = np.unique(members, return_inverse=True)
+    between = squareform(pdist(np.random.default_rng(seed).random((len(groups), 3))))
+    everybody = linkage(squareform(between[np.ix_(group, group)]), "ward")
+    pairs = [(int(one), int(other)) for one, other in everybody[:, :2]]
+    assert clusters_of(ward(between, group)) == clusters_of(pairs)
 
 
 def test_draws_follow_the_masses() -> None:
