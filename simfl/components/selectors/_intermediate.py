@@ -10,6 +10,8 @@ k-DPP without looking at all items", NeurIPS 2020.
 """
 
 import math
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -18,35 +20,83 @@ from simfl.components.selectors._determinantal import (
     elementary_polynomials,
     sample_projection,
 )
+from simfl.components.selectors._vectors import Vectors
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids, Rng
 
-RANK = 160
+RANK = 120
 """Directions in which a kernel is known."""
 _ROUNDING = 1e-12
 """How much more likely an item is taken to be than it was computed; more may be, less may not."""
 
 
 class Sketch:
-    """What is known of a kernel L = S'S.  O(n^2 r).
+    """What is known of FL-DP3S's kernel L = S'S, S the similarities of all pairs of profiles.
+
+    S is never stored: its rows are computed when they are looked at.  O(n^2 (d + r)), O(n (d + r))
+    of memory.
 
     Args:
-        S: `(n, n)` symmetric.
+        profiles: `(n, d)`.
         rank: r, at most n.
 
     Attributes:
-        S: as given.
         diagonal: `(n,)` of L.
-        applied: `(n, r)` S times orthonormal vectors that are near its leading eigenvectors.
+        applied: `(n, r + 1)` S times orthonormal vectors that are near its leading eigenvectors.
     """
 
-    def __init__(self, S: Floats, rank: int = RANK) -> None:
-        self.S = S
-        self.diagonal: Floats = np.einsum("ij,ij->i", S, S)
-        # What some clients have in common with all spans about what leads (Nyström's method).
-        some = np.sort(Seeds(0).stream("landmarks").permutation(len(S))[:rank])
-        basis, _ = np.linalg.qr(S[:, some])
-        self.applied: Floats = S @ basis
+    def __init__(self, profiles: Vectors, rank: int = RANK) -> None:
+        n = len(profiles)
+        # From one of them, so that profiles which are all equal are exactly zero.
+        self._centred = centred = profiles.astype(np.float64) - profiles[0]
+        self._squares = squares = np.einsum("ij,ij->i", centred, centred)
+        # What all are from some clients spans about what leads (Nyström's method).
+        some = np.sort(Seeds(0).stream("landmarks").permutation(n)[:rank])
+        basis, _ = np.linalg.qr(np.column_stack([np.ones(n), self._from(some).T]))
+        self._largest, applied = 0.0, np.zeros(basis.shape)  # distances times the basis
+        for rows, columns in _tiles(n):
+            part = self._distances(rows, columns)
+            if rows == columns:
+                np.fill_diagonal(part, 0.0)
+            self._largest = max(self._largest, float(part.max()))
+            applied[rows] += part @ basis[columns]
+            if rows != columns:  # distances are symmetric
+                applied[columns] += part.T @ basis[rows]
+        self.diagonal: Floats = np.ones(n)
+        self.applied: Floats = np.zeros((n, 1))
+        if self._largest:  # else all are equal, S the identity, and nothing leads
+            # S is 1 - distance / largest; a vector of ones is in the basis.
+            sums = applied @ basis.sum(axis=0)
+            square_sums = n * squares + squares.sum() - 2 * centred @ centred.sum(axis=0)
+            self.diagonal = n - (2 * sums - square_sums / self._largest) / self._largest
+            self.applied = basis.sum(axis=0) - applied / self._largest
+
+    def similarities(self, rows: Ids) -> Floats:
+        """Return `(m, n)` rows of S (Eq. 14)."""
+        if self._largest:
+            return 1.0 - self._from(rows) / self._largest
+        same: Floats = (rows[:, None] == np.arange(len(self._squares))).astype(np.float64)
+        return same
+
+    def _from(self, rows: Ids) -> Floats:
+        """Return `(m, n)` distances of some from all."""
+        part = self._distances(rows, slice(None))
+        part[np.arange(len(rows)), rows] = 0.0
+        return part
+
+    def _distances(self, rows: Ids | slice, columns: slice) -> Floats:
+        """Return distances; what is below 1e-8 of the largest may be rounding."""
+        part: Floats = (-2.0 * self._centred[rows]) @ self._centred[columns].T
+        part += self._squares[rows, None]
+        part += self._squares[columns]
+        np.sqrt(np.clip(part, 0.0, None, out=part), out=part)
+        return part
+
+
+def _tiles(n: int, size: int = 512) -> Iterator[tuple[slice, slice]]:
+    """Yield the blocks of an `(n, n)` symmetric table on and above its diagonal."""
+    blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    yield from combinations_with_replacement(blocks, 2)
 
 
 class IntermediateKDpp:
@@ -61,7 +111,7 @@ class IntermediateKDpp:
     """
 
     def __init__(self, sketch: Sketch, ids: Ids, k: int) -> None:
-        self._S, self._ids, self._k = sketch.S, ids, k
+        self._sketch, self._ids, self._k = sketch, ids, k
         diagonal, known = sketch.diagonal[ids], sketch.applied[ids]
         values, turned = np.linalg.eigh(known.T @ known)
         values = np.clip(values, 0.0, None)
@@ -94,7 +144,7 @@ class IntermediateKDpp:
             return None
         points = np.searchsorted(self._cumulated, drawn, side="right")
         points = np.minimum(points, len(self._ids) - 1)
-        rows = self._S[self._ids[points]]
+        rows = self._sketch.similarities(self._ids[points])
         share = np.sqrt(self.points * self._weights[points] / self._total)
         kernel = self._scale * (rows @ rows.T) / np.outer(share, share)
         # det(I + kernel) is never above exp(-allowed); of these sets, those of k items count.

@@ -55,25 +55,6 @@ def distances(rows: Vectors, to: Vectors, metric: Metric) -> Floats:
     return angle
 
 
-def all_distances(vectors: Vectors, block: int = 256) -> Floats:
-    """Return `(n, n)` Euclidean distances between all pairs of `(n, p)`, by inner products.
-
-    As fast as a product of matrices; what is below 1e-8 of the largest may be rounding.
-    """
-    centred = vectors - vectors.mean(axis=0, dtype=np.float64)
-    squares = np.einsum("ij,ij->i", centred, centred)
-    table = np.empty((len(vectors), len(vectors)))
-    for start in range(0, len(vectors), block):  # what is done to a block is done in the cache
-        part = table[start : start + block]
-        np.matmul(centred[start : start + block], centred.T, out=part)
-        part *= -2.0
-        part += squares[start : start + block, None]
-        part += squares
-        np.sqrt(np.clip(part, 0.0, None, out=part), out=part)
-    np.fill_diagonal(table, 0.0)
-    return table
-
-
 def row_distances(between: Floats, sizes: Ids) -> Floats:
     """Return `(g, g)` how far the rows of a large matrix of distances are apart.
 

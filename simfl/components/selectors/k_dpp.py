@@ -15,7 +15,7 @@ from typing_extensions import override
 from simfl.components.selectors._determinantal import KDpp, similarity
 from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
 from simfl.components.selectors._schedule import is_due
-from simfl.components.selectors._vectors import Vectors, all_distances, distances, present, stored
+from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import (
     Answers,
     Probe,
@@ -61,7 +61,7 @@ class KDppSelector(Selector):
     profiles come in, which is mostly once; then O(N k^2) per choice, as often as it takes to choose
     available clients only; where they are so few that it hardly would, O(A^3) for A of them.  Of
     more than 2,000 clients up to about 40 are chosen without the N^3, just as likely: O(N^2 d)
-    once, then O(N k^4) per choice.
+    whenever profiles come in, then O(N k^4) per choice, and no memory of N^2.
     """
 
     needs_training: ClassVar[bool] = True
@@ -78,7 +78,6 @@ class KDppSelector(Selector):
     _profiles: Vectors | None = PrivateAttr(default=None)
     _answered: Flags | None = PrivateAttr(default=None)
     _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
-    _similarity: tuple[Ids, Floats] | None = PrivateAttr(default=None)
     _kernel: Floats | None = PrivateAttr(default=None)
     _sketch: Sketch | None = PrivateAttr(default=None)
     _sampler: tuple[Ids, KDpp] | None = PrivateAttr(default=None)
@@ -134,13 +133,14 @@ class KDppSelector(Selector):
 
     def _forget(self) -> None:
         """Forget what follows from the profiles."""
-        self._similarity = self._kernel = self._sketch = self._sampler = None
+        self._kernel = self._sketch = self._sampler = None
 
     def _sample(self, ids: Ids, k: int, rng: Rng) -> Ids:
         """Return `k` of `ids`, by the k-DPP over their profiles."""
-        everybody, S = self._everybody()
+        everybody = self._everybody()
         if len(everybody) > DECOMPOSED:
-            self._sketch = self._sketch or Sketch(S)
+            assert self._profiles is not None
+            self._sketch = self._sketch or Sketch(self._profiles[everybody])
             dpp = IntermediateKDpp(self._sketch, np.searchsorted(everybody, ids), k)
             chosen = dpp.sample(rng, DRAWS) if dpp.points <= POINTS else None
             if chosen is not None:
@@ -154,7 +154,7 @@ class KDppSelector(Selector):
         That is everybody's k-DPP, given that it chooses among them: mostly it is soon seen to do
         so, and nothing needs to be decomposed again.
         """
-        everybody, _ = self._everybody()
+        everybody = self._everybody()
         share = len(ids) / len(everybody)
         if share < 1 and share**k * _TRIES >= 1:
             dpp = self._k_dpp(everybody, k)
@@ -164,37 +164,36 @@ class KDppSelector(Selector):
                     return chosen
         return ids[self._k_dpp(ids, k).sample(k, rng)]
 
-    def _everybody(self) -> tuple[Ids, Floats]:
-        """Return who has a profile, and how alike they are: L is this matrix squared."""
+    def _everybody(self) -> Ids:
+        """Return who has a profile."""
         assert self._profiles is not None
-        if self._similarity is None:
-            everybody = np.flatnonzero(present(self._profiles, len(self._profiles)))
-            n = len(everybody)
-            # Distances, and what becomes of them.
-            require_memory(2 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
-            vectors = self._profiles[everybody]
-            few = n <= DECOMPOSED
-            apart = distances(vectors, vectors, "L2") if few else all_distances(vectors)
-            self._similarity = everybody, similarity(apart)
-        return self._similarity
+        return np.flatnonzero(present(self._profiles, len(self._profiles)))
 
     def _k_dpp(self, ids: Ids, k: int) -> KDpp:
         """Return the k-DPP over the profiles of `ids`: the full one's kernel, restricted."""
-        everybody, S = self._everybody()
         if self._sampler is None or not np.array_equal(self._sampler[0], ids):
-            rows = np.searchsorted(everybody, ids)
-            self._sampler = ids, KDpp(self._kernel_of(rows, S))
+            everybody = self._everybody()
+            kernel = self._kernel_of(everybody, np.searchsorted(everybody, ids))
+            self._sampler = ids, KDpp(kernel)
             if self._sampler[1].rank < k:
                 logger.info("k_dpp: the kernel has rank %d < %d", self._sampler[1].rank, k)
         return self._sampler[1]
 
-    def _kernel_of(self, rows: Ids, S: Floats) -> Floats:
-        n = len(S)
-        if self._kernel is None and len(rows) <= DECOMPOSED < n:
-            return S[rows] @ S[rows].T
+    def _kernel_of(self, everybody: Ids, rows: Ids) -> Floats:
+        """Return L = S'S of some of `everybody`."""
+        assert self._profiles is not None
+        n = len(everybody)
+        if self._kernel is None and self._sketch is not None and len(rows) <= DECOMPOSED:
+            S = self._sketch.similarities(rows)
+            return S @ S.T
         if self._kernel is None:
             # The kernel, a part of it, its eigenvectors, room to find them.
             require_memory(4 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
+            if self._sketch is None:
+                vectors = self._profiles[everybody]
+                S = similarity(distances(vectors, vectors, "L2"))
+            else:
+                S = self._sketch.similarities(np.arange(n))
             self._kernel = S.T @ S
         return self._kernel[np.ix_(rows, rows)]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simfl.components.selectors._determinantal import KDpp, similarity
 from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
-from simfl.components.selectors._vectors import all_distances, distances
+from simfl.components.selectors._vectors import distances
 from simfl.core.types import Floats, Ids
 
 Probabilities = dict[tuple[int, ...], float]
@@ -143,7 +143,7 @@ def test_what_is_known_of_a_large_kernel_does_not_change_what_is_drawn(rank: int
     ids = np.array([0, 2, 3, 4, 6, 7, 8])
     L = (S @ S)[np.ix_(ids, ids)]
     expected = {tuple(ids[list(Y)].tolist()): p for Y, p in brute_force(L, k).items()}
-    dpp, rng = IntermediateKDpp(Sketch(S, rank), ids, k), np.random.default_rng(0)
+    dpp, rng = IntermediateKDpp(Sketch(f, rank), ids, k), np.random.default_rng(0)
     drawn = [dpp.sample(rng, tries=10_000) for _ in range(1500)]
     compare([chosen for chosen in drawn if chosen is not None], ids.tolist(), expected)
     assert all(chosen is not None for chosen in drawn)
@@ -153,7 +153,7 @@ def test_a_large_kernel_is_chosen_from_as_a_decomposed_one() -> None:
     rng = np.random.default_rng(5)
     f = (np.eye(4)[np.arange(400) % 4] + 0.1 * rng.normal(size=(400, 4))).astype(np.float32)
     S = similarity(distances(f, f, "L2"))
-    dpp, other = IntermediateKDpp(Sketch(S, 20), np.arange(400), 6), KDpp(S @ S)
+    dpp, other = IntermediateKDpp(Sketch(f, 20), np.arange(400), 6), KDpp(S @ S)
 
     def groups(drawn: Sequence[Ids | None]) -> tuple[float, float]:
         counts = [
@@ -167,12 +167,25 @@ def test_a_large_kernel_is_chosen_from_as_a_decomposed_one() -> None:
 
 
 def test_a_large_kernel_of_too_low_a_rank_is_known_by_what_a_draw_would_take() -> None:
-    S: Floats = np.kron(np.eye(2), np.ones((4, 4))).astype(np.float64)
-    assert IntermediateKDpp(Sketch(S), np.arange(8), 2).points < 10
-    assert IntermediateKDpp(Sketch(S), np.arange(8), 4).points > 1e6
+    sketch = Sketch(np.repeat(np.eye(2, dtype=np.float32), 4, axis=0))
+    assert IntermediateKDpp(sketch, np.arange(8), 2).points < 10
+    assert IntermediateKDpp(sketch, np.arange(8), 4).points > 1e6
 
 
-def test_distances_by_inner_products() -> None:
-    f = np.random.default_rng(0).normal(size=(300, 7)).astype(np.float32)
-    f[5] = f[4]
-    assert all_distances(f) == pytest.approx(distances(f, f, "L2"), rel=1e-9, abs=1e-7)
+@pytest.mark.parametrize("n", [9, 300, 1100])
+def test_what_is_known_of_a_large_kernel_is_right(n: int) -> None:
+    f = np.random.default_rng(0).normal(size=(n, 7)).astype(np.float32)
+    f[1] = f[0]
+    sketch, S = Sketch(f, n - 1), similarity(distances(f, f, "L2"))
+    assert sketch.similarities(np.arange(n)[::-1]) == pytest.approx(S[::-1], rel=1e-9, abs=1e-7)
+    assert sketch.diagonal == pytest.approx((S**2).sum(axis=1), rel=1e-9)
+    assert (sketch.applied**2).sum(axis=1) == pytest.approx(sketch.diagonal, rel=1e-6)
+
+
+def test_of_a_large_fleet_with_equal_profiles_all_sets_are_equally_likely() -> None:
+    sketch = Sketch(np.full((6, 3), 0.1, dtype=np.float32))
+    assert (sketch.similarities(np.array([4, 1])) == np.eye(6)[[4, 1]]).all()
+    dpp, rng = IntermediateKDpp(sketch, np.arange(6), 2), np.random.default_rng(0)
+    drawn = [dpp.sample(rng, tries=10_000) for _ in range(1500)]
+    pairs: Probabilities = dict.fromkeys(combinations(range(6), 2), 1 / 15)
+    compare([chosen for chosen in drawn if chosen is not None], range(6), pairs)
