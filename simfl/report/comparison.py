@@ -37,6 +37,9 @@ NAMES = {
     "energy_j": "energy at work",
     "idle_energy_j": "energy idle",
     "normalised_time": "last arrival / deadline",
+    "time_per_round": "time",
+    "bytes_per_round": "bytes",
+    "energy_per_round": "energy at work",
 }
 
 
@@ -65,7 +68,7 @@ def sections(comparison: Comparison, *, one_unit: bool = False) -> list[Section]
     """
     parts: dict[tuple[Any, ...], list[Column]] = {}
     for column in comparison.columns:
-        parts.setdefault((column.versus is not None, column.target), []).append(column)
+        parts.setdefault((column.versus, column.target, column.divided), []).append(column)
     return [_section(comparison, columns, one_unit) for columns in parts.values()]
 
 
@@ -85,11 +88,11 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
     names = [_head(column) + unit for column, (unit, _) in zip(columns, told, strict=True)]
     heads = ["variant", *(["seeds"] if seeded else []), *names]
     title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
+    if first.divided and first.target is None:
+        title = "per round"
     if first.versus is not None:
         title += (
-            f", {first.versus} ÷ each"
-            if first.target is not None
-            else f", difference from {first.versus}"
+            f", {first.versus} ÷ each" if first.divided else f", difference from {first.versus}"
         )
     return Section(title, heads, rows)
 

@@ -347,6 +347,27 @@ def test_runs_of_time_alone_have_no_columns_of_accuracy(tmp_path: Path) -> None:
     assert told not in render(both, "table")
 
 
+def test_without_a_target_rounds_are_compared(tmp_path: Path) -> None:
+    """A baseline was asked for, and nothing was compared with it."""
+    variants = {"short": {"rounds.stop.rounds": 2}, "long": {"training.epochs": 5}}
+    scenario = Scenario.from_dict({**TINY, "variants": variants, "seeds": [0, 1, 2]})
+    runs = run(scenario, tmp_path, Options(time_only=True))
+    compared = compare(runs, baseline="long")
+    speedup = cells(compared, "short")["time_per_round_speedup"]
+    assert isinstance(speedup, Ratio)
+    assert speedup.interval is not None
+    short, long = by_variant(runs)["short"], by_variant(runs)["long"]
+    ratios = [(b.end_s / b.n_rounds) / (a.end_s / 2) for a, b in zip(short, long, strict=True)]
+    assert speedup.value == pytest.approx(math.prod(ratios) ** (1 / 3))
+    assert [section.title for section in sections(compared)] == [
+        "whole runs",
+        "per round, long ÷ each",
+    ]
+    of_bytes = cells(compared, "short")["bytes_per_round_speedup"]
+    assert isinstance(of_bytes, Ratio)
+    assert of_bytes.value == pytest.approx(1.0)
+
+
 def test_variants_stay_in_the_order_in_which_the_scenario_has_them(tmp_path: Path) -> None:
     scenario = Scenario.from_dict(
         {**TINY, "seeds": [2, 10], "variants": {name: {} for name in ("zebra", "ant", "bee")}}

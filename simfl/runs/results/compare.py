@@ -72,6 +72,17 @@ IDLE = Metric("idle_energy_j", "energy", lambda run: run.idle_energy_j)
 NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round)
 
 
+def _per_round(cost: Metric) -> Metric:
+    def of(run: RunResult) -> float:
+        return cost.of(run) / run.n_rounds if run.n_rounds else math.nan
+
+    return Metric(f"{cost.cost.rpartition('_')[0] or cost.cost}_per_round", cost.unit, of)
+
+
+PER_ROUND = {cost: _per_round(cost) for cost in (TIME, BYTES, ENERGY)}
+"""What rounds of two variants are compared by where no accuracy is."""
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of a comparison.
@@ -96,8 +107,14 @@ class Column:
             return "relative_improvement"
         if self.versus is not None:
             name = f"{self.metric.name.removesuffix('_s').removesuffix('_j')}_"
-            name += "difference" if self.target is None else "speedup"
+            name += "speedup" if self.divided else "difference"
         return name if self.target is None else f"{name}_to_{target_text(self.target)}"
+
+    @property
+    def divided(self) -> bool:
+        """Whether it tells how many times as much the variant compared with takes."""
+        cost = self.target is not None or self.metric in PER_ROUND.values()
+        return self.versus is not None and cost
 
 
 Cell = Figure | Ratio | None
@@ -146,7 +163,7 @@ class Comparison:
             if target is not None and not (judged and self._known(variant, metric)):
                 return None
             return figure(self.groups[variant], metric, target)
-        if target is None:
+        if not column.divided:
             return paired_difference(
                 self._values(variant, metric), self._values(column.versus, metric)
             )
@@ -171,8 +188,11 @@ class Comparison:
         )
         return difference.interval is not None and difference.interval.low > 0
 
-    def ratio(self, a: str, b: str, metric: Metric, target: float) -> Ratio | None:
-        """Return how many times as much of `metric` `a` needs to reach `target` as `b`."""
+    def ratio(self, a: str, b: str, metric: Metric, target: float | None) -> Ratio | None:
+        """Return how many times as much of `metric` `a` needs to reach `target` as `b`.
+
+        Without a target: how many times as much it takes.
+        """
         return paired_ratio(
             times(self.groups[a], metric, target), times(self.groups[b], metric, target)
         )
@@ -206,7 +226,8 @@ def compare(
         results: runs, finished or not.
         targets: accuracies, such as 0.3 or "30%" (None: those of the scenarios).
         baseline: variant that all are compared with, seed by seed: by how much less each needs to
-            reach a target (2: half as much), and the difference in accuracy.
+            reach a target (2: half as much), or a round of it where there is no target, and the
+            difference in accuracy.
         ideal: variant whose terminal accuracy is a relative improvement of 1 over the baseline.
 
     Raises:
@@ -226,12 +247,16 @@ def compare(
     costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
     for target in accuracies:
         columns += [Column(metric, target) for metric in costs]
-    if baseline is not None and not untrained(results):
-        if have_accuracy(results):
+    if baseline is not None:
+        if not untrained(results) and have_accuracy(results):
             columns.append(Column(ACCURACY, versus=baseline))
         for target in accuracies:
             columns += [Column(metric, target, baseline) for metric in costs]
-        if ideal is not None:
+        if not accuracies:
+            columns += [
+                Column(PER_ROUND[cost], versus=baseline) for cost in costs if cost in PER_ROUND
+            ]
+        if ideal is not None and not untrained(results):
             columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
     return Comparison(groups, columns, accuracies, baseline)
 
@@ -279,8 +304,8 @@ def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> F
     return Figure.of(values, open=still, possible=metric.possible)
 
 
-def times(runs: Sequence[RunResult], metric: Metric, target: float) -> Times:
-    """Return what a variant needed to reach `target`, by seed."""
+def times(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Times:
+    """Return what a variant needed to reach `target`, or took if there is none, by seed."""
     return Times(
         {run.seed: metric.until(run, target) for run in runs},
         {run.seed: float(metric.of(run)) for run in runs},
