@@ -179,6 +179,14 @@ def ratio_text(ratio: Ratio, text: Callable[[float], str]) -> str:
     return f"{value} {', '.join(told)}"
 
 
+def as_long(ratio: Ratio) -> str:
+    """Return a ratio of two times in a sentence."""
+    told = f"{formats.times(ratio.value)} as long"
+    if ratio.interval is not None:
+        told += f" {interval_text(ratio.interval, formats.times)}"
+    return told
+
+
 def difference_text(figure: Figure) -> str:
     """Return a difference of shares in percentage points."""
     if math.isnan(figure.mean):

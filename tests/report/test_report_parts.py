@@ -20,6 +20,7 @@ from simfl.report.charts.base import by_name
 from simfl.report.charts.costs import BYTE_CSS, ENERGY_CSS, bytes_by_purpose
 from simfl.report.comparison_forms import as_table
 from simfl.report.page import words
+from simfl.report.page.pace import pace
 from simfl.report.page.results import results
 from simfl.report.page.words import Standing
 from simfl.report.plot import COLOURS
@@ -331,7 +332,10 @@ def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
         for seed, accuracy in enumerate(accuracies):
             made_run(tmp_path, name, seed, [accuracy, 0.1], targets=())
     groups = by_variant(find_runs([tmp_path]))
-    assert words.headline(groups) == ["The best accuracy was 80.0% (steady, mean of 2 seeds)."]
+    assert words.headline(groups) == [
+        "The best accuracy was 80.0% (steady, mean of 2 seeds); lucky is not distinguishable "
+        "from it."
+    ]
     both = {"a": groups["steady"], "b": groups["steady"]}
     assert words.headline(both) == ["The best accuracy was 80.0% (a and b, mean of 2 seeds)."]
     alone = {"lucky": [run for run in groups["lucky"] if run.seed == 1]}
@@ -420,11 +424,37 @@ def test_nobody_has_the_shortest_rounds_by_coming_first(tmp_path: Path) -> None:
     }  # fmt: skip
     data = TINY | {"fleet": {"count": 8, "compute": compute}, "variants": variants}
     runs = by_variant(run(Scenario.from_dict(data), tmp_path, Options(time_only=True)))
-    first, second = words.headline(runs)
+    first, second, caution = words.headline(runs)
     assert first.startswith("b and c have the shortest rounds: ")
     assert second.startswith("a and d take ")
+    assert caution.startswith("With one seed there is no interval")
     alone = words.headline({name: runs[name] for name in "ad"})
     assert [sentence.partition(" in ")[2] for sentence in alone] == ["the mean, with a and d."]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (
+            (20, 40, 10),
+            "a and b are not distinguishable in how long a round takes: 11.7 s to 23.3 s. c takes "
+            "1 min (5.31× as long [2.48×, 11.4×]). Ratios are geometric means, seed by seed, with "
+            "95% intervals.",
+        ),
+        (
+            (10, 20, 12),
+            "a has the shortest rounds: 11.7 s in the mean. c takes 1 min (5.31× as long [2.48×, "
+            "11.4×]). Ratios are geometric means, seed by seed, with 95% intervals.",
+        ),
+    ],
+)
+def test_who_has_the_shortest_rounds_is_no_matter_of_chance(
+    seconds: tuple[int, ...], told: str, tmp_path: Path
+) -> None:
+    for name, lasts in {"a": (9, 16, 10), "b": seconds, "c": (60, 60, 60)}.items():
+        for seed, round_s in enumerate(lasts):
+            made_run(tmp_path, name, seed, [0.5] * 4, round_s=round_s)
+    assert " ".join(pace(by_variant(find_runs([tmp_path])))) == told
 
 
 def _luminance(colour: str) -> float:

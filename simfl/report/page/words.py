@@ -4,21 +4,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
-from simfl.report.comparison import interval_text
-from simfl.report.measures import DURATION
+from simfl.report.comparison import as_long
+from simfl.report.page.pace import FEW, ONE_SEED, SEED_BY_SEED, pace
 from simfl.runs.results.compare import BYTES, ROUNDS, TIME, figure, target_text, times
-from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, have_accuracy
-from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
-
-FEW = 4
-"""Variants that a sentence names; the table below it has all."""
-NEGLIGIBLE = 0.01
-"""Share of the time below which waiting for rounds to begin is not told."""
+from simfl.runs.results.statistics import (
+    Figure,
+    Ratio,
+    Times,
+    paired_difference,
+    paired_ratio,
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def headline(groups: Groups) -> list[str]:
         ended = all(run.finished for run in runs)
         return ["No round ended." if ended else "No round has ended yet."]
     if not have_accuracy(runs):
-        return _durations(groups)
+        return pace(groups)
     targets = all_targets(runs)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
     missed = [target_text(target) for target in targets if target not in met]
@@ -109,17 +107,28 @@ def _nobody(groups: Groups) -> str:
 
 
 def _best_accuracy(groups: Groups) -> str:
+    """Say who had it, and whom chance alone may have put behind."""
     best = {
-        name: [run.best_accuracy for run in runs if len(run.evaluated)]
+        name: {run.seed: run.best_accuracy for run in runs if len(run.evaluated)}
         for name, runs in groups.items()
     }
-    means = {name: math.fsum(values) / len(values) for name, values in best.items() if values}
+    means = {name: math.fsum(by.values()) / len(by) for name, by in best.items() if by}
     most = max(means.values())
     names = [name for name, mean in means.items() if mean == most]
     seeds = {len(best[name]) for name in names}
     about = [formats.listed(names, FEW)] if len(groups) > 1 else []
     about += [f"mean of {min(seeds)} seeds"] if len(seeds) == 1 and min(seeds) > 1 else []
-    return formats.percent(most) + (f" ({', '.join(about)})" if about else "")
+    told = formats.percent(most) + (f" ({', '.join(about)})" if about else "")
+    behind = {
+        name: paired_difference(best[names[0]], best[name]).interval
+        for name in means
+        if name not in names
+    }
+    level = [name for name, lead in behind.items() if lead is not None and lead.low <= 0]
+    if level:
+        are = "is" if len(level) == 1 else "are"
+        told += f"; {formats.listed(level, FEW)} {are} not distinguishable from it"
+    return told
 
 
 def _is_tie(standing: Standing, first: Standing) -> bool:
@@ -215,9 +224,9 @@ def _behind(standings: Sequence[Standing], first: Standing) -> list[str]:
     taken = [_time_taken(standing, first.time_s.seeds) for standing in standings]
     sentences = [f"{formats.listed(taken, FEW)}."]
     if any(standing.ratio and standing.ratio.interval is None for standing in standings):
-        sentences.append("With one seed there is no interval: chance may have made the difference.")
+        sentences.append(ONE_SEED)
     elif any(standing.ratio for standing in standings):
-        sentences.append("Ratios are geometric means, seed by seed, with 95% intervals.")
+        sentences.append(SEED_BY_SEED)
     if apart := [standing.name for standing in standings if not standing.shared]:
         names = formats.listed(apart, FEW)
         sentences.append(f"{first.name} has no seed in common with {names}: chance may be why.")
@@ -235,9 +244,7 @@ def _time_taken(standing: Standing, firsts: int) -> str:
     ratio = standing.ratio
     if ratio is None:
         return took
-    told = f"{formats.times(ratio.value)} as long"
-    if ratio.interval is not None:
-        told += f" {interval_text(ratio.interval, formats.times)}"
+    told = as_long(ratio)
     if ratio.seeds < max(figure.seeds, firsts):
         told += f", with the {formats.plural(ratio.seeds, 'seed')} that both have"
     if math.isfinite(ratio.horizon):
@@ -251,41 +258,3 @@ def _seeds(figure: Figure) -> str:
     if not figure.missing:
         return f", in the mean of {figure.seeds} seeds"
     return f", in the median of {figure.seeds} seeds, of which {figure.missing} never did"
-
-
-def _durations(groups: Groups) -> list[str]:
-    means = {
-        name: float(np.mean(np.concatenate([DURATION.of(run) for run in runs])))
-        for name, runs in groups.items()
-        if any(run.n_rounds for run in runs)
-    }
-    if len(means) == 1:
-        return [_one_duration([run for run in all_runs(groups) if run.n_rounds])]
-    named: dict[str, list[str]] = {}  # by what is told: nobody is ahead by less than that
-    for name, mean_s in sorted(means.items(), key=lambda pair: pair[1]):
-        named.setdefault(formats.duration(mean_s), []).append(name)
-    told = list(named)
-    fastest, slowest = (formats.listed(named[text], FEW) for text in (told[0], told[-1]))
-    if len(told) == 1:
-        return [f"Rounds take {told[0]} in the mean, with {fastest}."]
-    verbs = [("has", "takes") if len(named[text]) == 1 else ("have", "take") for text in told]
-    sentences = [f"{fastest} {verbs[0][0]} the shortest rounds: {told[0]} in the mean."]
-    if (best := min(means.values())) > 0:
-        ratio = formats.times(max(means.values()) / best)
-        sentences.append(f"{slowest} {verbs[-1][1]} {told[-1]} ({ratio} as long).")
-    return sentences
-
-
-def _one_duration(runs: Sequence[RunResult]) -> str:
-    """Say how long the runs of one variant took, and how much of that was waiting for rounds."""
-    ends_s, rounds = math.fsum(run.end_s for run in runs), sum(run.n_rounds for run in runs)
-    lasted_s = math.fsum(float(np.sum(DURATION.of(run))) for run in runs)
-    seeds = f", in the mean of {len(runs)} seeds" if len(runs) > 1 else ""
-    told = (
-        f"{formats.plural(rounds / len(runs), 'round')} took "
-        f"{formats.duration(ends_s / len(runs))} of virtual time{seeds}: "
-        f"{formats.duration(lasted_s / rounds)} each"
-    )
-    if ends_s - lasted_s > NEGLIGIBLE * ends_s:
-        told += f", and {formats.duration((ends_s - lasted_s) / len(runs))} before and between them"
-    return f"{told}."

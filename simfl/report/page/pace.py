@@ -1,0 +1,83 @@
+"""How long rounds take, in words: the answer where nothing was trained."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from simfl.report import formats
+from simfl.report.charts.base import Groups
+from simfl.report.comparison import as_long
+from simfl.report.measures import DURATION
+from simfl.runs.results.compare import PER_ROUND, TIME, figure, times
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.statistics import paired_ratio
+
+FEW = 4
+"""Variants that a sentence names; the table below it has all."""
+NEGLIGIBLE = 0.01
+"""Share of the time below which waiting for rounds to begin is not told."""
+ONE_SEED = "With one seed there is no interval: chance may have made the difference."
+SEED_BY_SEED = "Ratios are geometric means, seed by seed, with 95% intervals."
+
+
+def pace(groups: Groups) -> list[str]:
+    """Say whose rounds are the shortest, and the longest; some run has a round.
+
+    Who can't be told from the first is not said to be slower.
+    """
+    begun = {name: [run for run in runs if run.n_rounds] for name, runs in groups.items()}
+    begun = {name: runs for name, runs in begun.items() if runs}
+    if len(begun) == 1:
+        return [_alone(*begun.values())]
+    means = {name: figure(runs, PER_ROUND[TIME], None).mean for name, runs in begun.items()}
+    ranked = sorted(means, key=lambda name: means[name])
+    named: dict[str, list[str]] = {}  # by what is told: nobody is ahead by less than that
+    for name in ranked:
+        named.setdefault(formats.duration(means[name]), []).append(name)
+    (least, fastest), *others = named.items()
+    if not others:
+        return [f"A round takes {least} in the mean, with {formats.listed(fastest, FEW)}."]
+    first, most, slowest = times(begun[ranked[0]], PER_ROUND[TIME], None), *others[-1]
+    ratios = {
+        name: paired_ratio(times(begun[name], PER_ROUND[TIME], None), first)
+        for _, names in others
+        for name in names
+    }
+    level = [
+        name
+        for name, ratio in ratios.items()
+        if ratio is not None and ratio.interval is not None and not ratio.distinguishable
+    ]
+    if level:
+        names = formats.listed([*fastest, *level], FEW)
+        least += f" to {formats.duration(means[level[-1]])}"
+        sentences = [f"{names} are not distinguishable in how long a round takes: {least}."]
+    else:
+        has = "has" if len(fastest) == 1 else "have"
+        names = formats.listed(fastest, FEW)
+        sentences = [f"{names} {has} the shortest rounds: {least} in the mean."]
+    if slowest[0] in level:
+        return sentences
+    takes = "takes" if len(slowest) == 1 else "take"
+    ratio = ratios[slowest[0]]
+    told = "" if ratio is None else f" ({as_long(ratio)})"
+    sentences.append(f"{formats.listed(slowest, FEW)} {takes} {most}{told}.")
+    if ratio is not None:
+        sentences.append(ONE_SEED if ratio.interval is None else SEED_BY_SEED)
+    return sentences
+
+
+def _alone(runs: Sequence[RunResult]) -> str:
+    """Say how long the runs of one variant took, and how much of that was waiting for rounds."""
+    ends_s, rounds = math.fsum(run.end_s for run in runs), sum(run.n_rounds for run in runs)
+    lasted_s = math.fsum(float(np.sum(DURATION.of(run))) for run in runs)
+    seeds = f", in the mean of {len(runs)} seeds" if len(runs) > 1 else ""
+    told = (
+        f"{formats.plural(rounds / len(runs), 'round')} took "
+        f"{formats.duration(ends_s / len(runs))} of virtual time{seeds}: "
+        f"{formats.duration(lasted_s / rounds)} each"
+    )
+    if ends_s - lasted_s > NEGLIGIBLE * ends_s:
+        told += f", and {formats.duration((ends_s - lasted_s) / len(runs))} before and between them"
+    return f"{told}."
