@@ -22,11 +22,13 @@ def plot_command(
         str, typer.Option("--x", help=", ".join(XS), autocompletion=_complete.one_of(*XS))
     ] = "time",
     y: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--y", help=f"{', '.join(YS)}, or a metric.", autocompletion=_complete.one_of(*YS)
+            "--y",
+            help=f"{', '.join(YS)}, or a metric (default: accuracy; without it loss, or rounds).",
+            autocompletion=_complete.one_of(*YS),
         ),
-    ] = "accuracy",
+    ] = None,
     band: Annotated[
         str,
         typer.Option(

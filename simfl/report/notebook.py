@@ -66,7 +66,7 @@ class Results(list[RunResult]):
             parts.append(pd.concat({part.title: table}, axis=1))
         return pd.concat(parts, axis=1)
 
-    def plot(self, x: str = "time", y: str = "accuracy", *, band: Band = "ci") -> "Figure":
+    def plot(self, x: str = "time", y: str | None = None, *, band: Band = "ci") -> "Figure":
         """Return a chart, a line per variant; see `simfl.report.plot.plot`."""
         _let_figures_be_seen()
         return plot(self, x, y, band=band)

@@ -14,6 +14,7 @@ from simfl.report.charts.curves import axis, extent
 from simfl.report.measures import (
     ACCURACY,
     BYTES,
+    DONE,
     DURATION,
     ENERGY,
     GEMD,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY}
 YS: Mapping[str, Measure] = {
     "accuracy": ACCURACY, "loss": LOSS, "duration": DURATION, "gemd": GEMD,
-    "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY,
+    "rounds": DONE, "bytes": BYTES, "energy": ENERGY,
 }  # fmt: skip
 Band = Literal["ci", "std", "range", "runs", "none"]
 BANDS: tuple[str, ...] = get_args(Band)
@@ -75,7 +76,7 @@ _ALL = {
 def plot(
     results: Sequence[RunResult],
     x: str = "time",
-    y: str = "accuracy",
+    y: str | None = None,
     *,
     band: Band = "ci",
     width_mm: float = WIDTHS["column"],
@@ -88,7 +89,8 @@ def plot(
     Args:
         results: runs, finished or not.
         x: one of `XS`.
-        y: one of `YS`, or a metric of the scenario's.
+        y: one of `YS`, or a metric of the scenario's (None: the first that there is of accuracy,
+            loss and, where nothing was trained, rounds, or how long these took).
         band: around the mean: the 95% interval of the mean (Student's t, from 30 seeds on BCa
             bootstrap), the sample standard deviation, from the lowest to the highest seed; or
             `runs`: each seed a line of its own, without a mean.
@@ -109,6 +111,11 @@ def plot(
     for run in results:
         run.read()
     own = {name: of_metric(name) for name in all_metrics(results)}
+    if y is None:
+        usual = ("accuracy", "loss", "duration" if x == "rounds" else "rounds")
+        y = next(
+            (name for name in usual if any(_there(run, YS[name]) for run in results)), usual[0]
+        )
     across, up = _known("x", x, XS), _known("y", y, {**YS, **own})
     _known("band", band, {name: name for name in BANDS})
     drawn = [run for run in results if _there(run, up) and _there(run, across)]

@@ -8,13 +8,17 @@ import pytest
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
+from simfl import run
 from simfl.cli import main
 from simfl.cli import plot as offered
 from simfl.errors import InputError
 from simfl.report.plot import BANDS, STYLES, XS, YS, Band, plot
+from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import mean_interval
+from simfl.scenario import Scenario
 from tests.made_runs import made_run
+from tests.tiny import TINY
 
 CURVES = {0: [0.2, 0.4, 0.8], 1: [0.2, 0.6, 0.8], 2: [0.5, 0.5, 0.2]}
 
@@ -48,6 +52,13 @@ def test_the_line_is_the_mean_and_the_band_its_interval(runs: list[RunResult]) -
     np.testing.assert_allclose(high - low, 2 * columns.std(axis=1, ddof=1))
     low, high = bounds(plot(runs, "rounds", band="range"))
     np.testing.assert_allclose([low, high], [columns.min(axis=1), columns.max(axis=1)])
+
+
+@pytest.mark.parametrize(("x", "label"), [("time", "rounds done"), ("rounds", "duration (s)")])
+def test_of_time_alone_rounds_are_drawn(x: str, label: str, tmp_path: Path) -> None:
+    """It was told that there is no accuracy."""
+    timed = run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+    assert plot(timed, x).axes[0].get_ylabel() == label
 
 
 def test_across_it_ends_where_the_lines_do(tmp_path: Path) -> None:
