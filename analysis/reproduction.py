@@ -228,14 +228,8 @@ def _paired_text(numbers: Ratio | Figure | None, unit: Unit) -> str:
     if isinstance(numbers, Ratio) and numbers.seeds > 1:
         return ratio_text(numbers, TEXT[unit])
     if isinstance(numbers, Figure) and numbers.seeds > 1:
-        if unit == "number":
-            return f"{_signed(numbers.mean)} {interval_text(numbers.interval, _signed)}"
-        return difference_text(numbers)
+        return difference_text(numbers, unit)
     return ""
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.4f}"
 
 
 def _origin(item: Item, found: Sequence[Record]) -> str:

@@ -10,7 +10,15 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
-from simfl.runs.results.compare import NORMALISED, TERMINAL, Cell, Column, Comparison, target_text
+from simfl.runs.results.compare import (
+    NORMALISED,
+    TERMINAL,
+    Cell,
+    Column,
+    Comparison,
+    Unit,
+    target_text,
+)
 from simfl.runs.results.statistics import Figure, Interval, Ratio
 
 TEXT: Mapping[str, Callable[[float], str]] = {
@@ -132,7 +140,7 @@ def cell_text(column: Column, cell: Cell, text: Callable[[float], str] | None = 
     if isinstance(cell, Ratio):
         return ratio_text(cell, TEXT[column.metric.unit])
     if column.versus is not None and column.ideal is None:
-        return difference_text(cell)
+        return difference_text(cell, column.metric.unit)
     unit = column.metric.unit
     spread = SPREAD[unit] if text is None else None
     if text is None and unit == "number":
@@ -187,10 +195,12 @@ def as_long(ratio: Ratio) -> str:
     return told
 
 
-def difference_text(figure: Figure) -> str:
-    """Return a difference of shares in percentage points."""
+def difference_text(figure: Figure, unit: Unit) -> str:
+    """Return a difference: of shares in percentage points."""
     if math.isnan(figure.mean):
         return formats.NOTHING
+    if unit != "share":
+        return f"{figure.mean:+.4g} {interval_text(figure.interval, '{:+.4g}'.format)}"
     return f"{_points(figure.mean)} points {interval_text(figure.interval, _points)}"
 
 

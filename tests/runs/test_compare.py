@@ -347,6 +347,13 @@ def test_runs_of_time_alone_have_no_columns_of_accuracy(tmp_path: Path) -> None:
     assert told not in render(both, "table")
 
 
+def test_errors_are_compared_as_accuracies_are() -> None:
+    rmse = Metric("rmse", "number", lambda run: math.nan)
+    text = cell_text(Column(rmse, versus="a"), Figure.of([0.02, -0.01, 0.01]))
+    assert text == "+0.006667 [-0.03128, +0.04461]"
+    assert cell_text(Column(rmse, versus="a"), Figure.of([0.02])) == "+0.02 (one seed, no interval)"
+
+
 def test_without_a_target_rounds_are_compared(tmp_path: Path) -> None:
     """A baseline was asked for, and nothing was compared with it."""
     variants = {"short": {"rounds.stop.rounds": 2}, "long": {"training.epochs": 5}}

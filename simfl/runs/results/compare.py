@@ -227,7 +227,7 @@ def compare(
         targets: accuracies, such as 0.3 or "30%" (None: those of the scenarios).
         baseline: variant that all are compared with, seed by seed: by how much less each needs to
             reach a target (2: half as much), or a round of it where there is no target, and the
-            difference in accuracy.
+            differences in accuracy, error and metrics.
         ideal: variant whose terminal accuracy is a relative improvement of 1 over the baseline.
 
     Raises:
@@ -243,13 +243,13 @@ def compare(
         accuracies = sorted({parse_share(target) for target in targets})
     if untrained(results):  # which no target could be reached by
         accuracies = []
-    columns = [Column(metric) for metric in _totals(results)]
+    totals = _totals(results)
+    columns = [Column(metric) for metric in totals]
     costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
     for target in accuracies:
         columns += [Column(metric, target) for metric in costs]
     if baseline is not None:
-        if not untrained(results) and have_accuracy(results):
-            columns.append(Column(ACCURACY, versus=baseline))
+        columns += [Column(metric, versus=baseline) for metric in totals if _judges(metric)]
         for target in accuracies:
             columns += [Column(metric, target, baseline) for metric in costs]
         if not accuracies:
@@ -282,6 +282,11 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
     if any(math.isfinite(run.normalised_round) for run in results):
         metrics.append(NORMALISED)
     return metrics
+
+
+def _judges(metric: Metric) -> bool:
+    """Whether it is of the model: its accuracy, error, or one of the scenario's own."""
+    return metric is ACCURACY or metric.unit == "number"
 
 
 def _error(name: str) -> Callable[[RunResult], float]:
