@@ -340,6 +340,26 @@ def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
     assert words.headline(both) == ["The best accuracy was 80.0% (a and b, mean of 2 seeds)."]
     alone = {"lucky": [run for run in groups["lucky"] if run.seed == 1]}
     assert words.headline(alone) == ["The best accuracy was 90.0%."]
+    alone["steady"] = groups["steady"][:1]
+    assert words.headline(alone) == ["The best accuracy was 90.0% (lucky, one seed)."]
+
+
+def test_the_headline_tells_errors_where_there_is_no_accuracy(tmp_path: Path) -> None:
+    """It told rounds alone, as if nothing had been learnt."""
+    data = {"dataset": {"name": "synthetic_regression"}, "partition": "natural"}
+    training = {"loss": "mean_squared_error", "optimizer": {"name": "sgd", "lr": 0.01}}
+    variants = {"a": {"training.epochs": 1}, "b": {"training.epochs": 2}}
+    scenario = TINY | {"data": data, "training": training, "variants": variants, "seeds": [0, 1]}
+    runs = run(Scenario.from_dict(scenario), tmp_path)
+    groups = by_variant(runs)
+    means = {
+        name: math.fsum(one.error[1] for one in made if one.error) / 2
+        for name, made in groups.items()
+    }
+    assert means["b"] < means["a"]
+    first, *others = words.headline(groups)
+    assert first.startswith(f"The lowest RMSE at the end is {means['b']:.4g} (b, mean of 2 seeds)")
+    assert others == pace(groups)
 
 
 def test_green_is_who_is_better_seed_by_seed_and_got_there_as_surely(tmp_path: Path) -> None:

@@ -9,12 +9,11 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.comparison import as_long
 from simfl.report.measures import DURATION
+from simfl.report.page.best import FEW
 from simfl.runs.results.compare import PER_ROUND, TIME, figure, times
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import paired_ratio
 
-FEW = 4
-"""Variants that a sentence names; the table below it has all."""
 NEGLIGIBLE = 0.01
 """Share of the time below which waiting for rounds to begin is not told."""
 ONE_SEED = "With one seed there is no interval: chance may have made the difference."

@@ -7,16 +7,11 @@ from dataclasses import dataclass, replace
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import as_long
-from simfl.report.page.pace import FEW, ONE_SEED, SEED_BY_SEED, pace
+from simfl.report.page.best import FEW, best_accuracy, least_error
+from simfl.report.page.pace import ONE_SEED, SEED_BY_SEED, pace
 from simfl.runs.results.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.results.several import all_targets, have_accuracy
-from simfl.runs.results.statistics import (
-    Figure,
-    Ratio,
-    Times,
-    paired_difference,
-    paired_ratio,
-)
+from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
 
 
 @dataclass(frozen=True)
@@ -82,13 +77,13 @@ def _beside(standing: Standing, own: Times, first: Times) -> Standing:
 
 
 def headline(groups: Groups) -> list[str]:
-    """Return the answer, as one or two sentences."""
+    """Return the answer, in a few sentences."""
     runs = all_runs(groups)
     if not any(run.n_rounds for run in runs):
         ended = all(run.finished for run in runs)
         return ["No round ended." if ended else "No round has ended yet."]
     if not have_accuracy(runs):
-        return pace(groups)
+        return [*least_error(groups), *pace(groups)]
     targets = all_targets(runs)
     met = [target for target in targets if any(run.reached(target) for run in runs)]
     missed = [target_text(target) for target in targets if target not in met]
@@ -96,7 +91,7 @@ def headline(groups: Groups) -> list[str]:
     if missed or not met:
         none = formats.listed(missed, last="or") if missed else ""
         never = f"{_nobody(groups)} {none}; the " if missed else "The "
-        sentences.append(f"{never}best accuracy was {_best_accuracy(groups)}.")
+        sentences.append(f"{never}best accuracy was {best_accuracy(groups)}.")
     return sentences
 
 
@@ -104,31 +99,6 @@ def _nobody(groups: Groups) -> str:
     if all(run.finished for run in all_runs(groups)):
         return "Nobody reached" if len(groups) > 1 else "It never reached"
     return "Nobody has yet reached" if len(groups) > 1 else "It has not yet reached"
-
-
-def _best_accuracy(groups: Groups) -> str:
-    """Say who had it, and whom chance alone may have put behind."""
-    best = {
-        name: {run.seed: run.best_accuracy for run in runs if len(run.evaluated)}
-        for name, runs in groups.items()
-    }
-    means = {name: math.fsum(by.values()) / len(by) for name, by in best.items() if by}
-    most = max(means.values())
-    names = [name for name, mean in means.items() if mean == most]
-    seeds = {len(best[name]) for name in names}
-    about = [formats.listed(names, FEW)] if len(groups) > 1 else []
-    about += [f"mean of {min(seeds)} seeds"] if len(seeds) == 1 and min(seeds) > 1 else []
-    told = formats.percent(most) + (f" ({', '.join(about)})" if about else "")
-    behind = {
-        name: paired_difference(best[names[0]], best[name]).interval
-        for name in means
-        if name not in names
-    }
-    level = [name for name, lead in behind.items() if lead is not None and lead.low <= 0]
-    if level:
-        are = "is" if len(level) == 1 else "are"
-        told += f"; {formats.listed(level, FEW)} {are} not distinguishable from it"
-    return told
 
 
 def _is_tie(standing: Standing, first: Standing) -> bool:

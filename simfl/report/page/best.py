@@ -1,0 +1,71 @@
+"""Whose models are the best, in words."""
+
+import math
+from collections.abc import Callable, Mapping
+
+from simfl.report import formats
+from simfl.report.charts.base import Groups, all_runs
+from simfl.report.comparison import TEXT
+from simfl.runs.results.statistics import paired_difference
+
+FEW = 4
+"""Variants that a sentence names; the table below it has all."""
+
+BySeed = Mapping[int, float]
+
+
+def best_accuracy(groups: Groups) -> str:
+    """Say who had it; somebody has an accuracy."""
+    return _best(
+        {
+            name: {run.seed: run.best_accuracy for run in runs if len(run.evaluated)}
+            for name, runs in groups.items()
+        },
+        formats.percent,
+        max,
+    )
+
+
+def least_error(groups: Groups) -> list[str]:
+    """Say who has it at the end, where there is no accuracy (empty: nobody has any)."""
+    errors = {
+        name: {run.seed: run.error for run in runs if run.error is not None}
+        for name, runs in groups.items()
+    }
+    kinds = {run.error[0] for run in all_runs(groups) if run.error is not None}
+    known = {
+        name: {seed: value for seed, (_, value) in by_seed.items() if math.isfinite(value)}
+        for name, by_seed in errors.items()
+    }
+    if len(kinds) != 1 or not any(known.values()):
+        return []
+    [kind] = kinds
+    return [f"The lowest {formats.metric(kind)} at the end is {_best(known, TEXT['number'], min)}."]
+
+
+def _best(
+    values: Mapping[str, BySeed],
+    text: Callable[[float], str],
+    choose: Callable[[list[float]], float],
+) -> str:
+    """Return the best mean over seeds, whose it is, and whom chance may have put behind."""
+    means = {name: math.fsum(by.values()) / len(by) for name, by in values.items() if by}
+    most = choose(list(means.values()))
+    names = [name for name, mean in means.items() if mean == most]
+    seeds = {len(values[name]) for name in names}
+    about = [formats.listed(names, FEW)] if len(values) > 1 else []
+    if seeds == {1} and len(values) > 1:
+        about.append("one seed")
+    elif len(seeds) == 1 and seeds != {1}:
+        about.append(f"mean of {min(seeds)} seeds")
+    told = text(most) + (f" ({', '.join(about)})" if about else "")
+    leads = {
+        name: paired_difference(values[names[0]], values[name]).interval
+        for name in means
+        if name not in names
+    }
+    level = [name for name, lead in leads.items() if lead and lead.low <= 0 <= lead.high]
+    if level:
+        are = "is" if len(level) == 1 else "are"
+        told += f"; {formats.listed(level, FEW)} {are} not distinguishable from it"
+    return told
