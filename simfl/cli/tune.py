@@ -29,7 +29,9 @@ def tune_command(
     ] = None,
     objective: Annotated[
         str | None,
-        typer.Option("--objective", help="time, rounds, bytes or energy [to 80%]; or accuracy."),
+        typer.Option(
+            "--objective", help="time, rounds, bytes or energy [to 80%]; loss; or accuracy."
+        ),
     ] = None,
     limits: Annotated[
         list[str] | None,

@@ -30,7 +30,7 @@ from simfl.runs.results.trials import METRICS, State, Trial, Tuning, best_of
 from simfl.runs.run import run_jobs
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
-from simfl.scenario.parts.tune import Range, Tune
+from simfl.scenario.parts.tune import LEARNT, Range, Tune
 from simfl.scenario.scenario import read
 from simfl.scenario.variants import try_out
 
@@ -171,7 +171,9 @@ def _refuse_unknown(spec: Tune, scenario: Scenario) -> None:
     """
     loss = scenario.training.loss
     if spec.measured == "accuracy" and not loss.has_accuracy:
-        raise ScenarioError(f"tune.objective: loss {loss.name!r} has no accuracy")
+        raise ScenarioError(
+            f"tune.objective: loss {loss.name!r} has no accuracy; the objective may be 'loss'"
+        )
     asked = {"objective": [spec.measured], "under": spec.limits}
     for key, names in asked.items():
         if "energy" in names and not scenario.powered:
@@ -218,7 +220,7 @@ class _Study:
         _refuse_unknown(self.spec, try_out(document, self.spec, variant))
         self.choices = self.spec.parameters
         measured = self.spec.measured
-        if options.time_only and (self.spec.target is not None or measured == "accuracy"):
+        if options.time_only and (self.spec.target is not None or measured in LEARNT):
             raise InputError(
                 f"{self.spec.objective!r} needs training, which --time-only leaves out"
             )
@@ -316,7 +318,7 @@ class _Study:
         if metric is ACCURACY:
             return -run.final_accuracy
         cost = metric.until(run, self.spec.target)
-        return math.inf if cost is None else float(cost)
+        return math.inf if cost is None or math.isnan(cost) else float(cost)
 
     def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""

@@ -299,6 +299,18 @@ class TestRefusals:
         with pytest.raises(InputError, match="loss 'mean_squared_error' has no accuracy"):
             tune(tuned, tmp_path)
 
+    def test_a_loss_is_as_low_as_possible(self, tmp_path: Path) -> None:
+        """Where there is no accuracy nothing that is learnt could be looked for."""
+        rates = [1e-3, 3e-2, 1e30]  # the last of which is too high
+        training = {"loss": "mean_squared_error", "optimizer": "sgd"}
+        spec = {"parameters": {"training.optimizer.lr": rates}, "objective": "loss", "trials": 3}
+        data = {"dataset": {"name": "synthetic_regression"}, "partition": "natural"}
+        tuning = tune(document(spec, data=data, training=training, seeds=[0]), tmp_path)
+        assert tuning.best is not None
+        assert tuning.best.parameters["training.optimizer.lr"] == 3e-2
+        [learnt] = find_runs([tmp_path / tuning.best.name])
+        assert tuning.value(tuning.best) == learnt.last_evaluation["loss"]
+
     @pytest.mark.slow
     def test_a_variant_is_tuned_by_name(self, tmp_path: Path) -> None:
         variants = {"slow": {"fleet.uplink": "1 kbit/s", "rounds.clients": 3}, "fast": {}}
@@ -351,6 +363,9 @@ def test_a_range_has_its_bounds_unit(least: Any, unit: str) -> None:
 def test_objectives_name_a_measure_and_perhaps_a_target() -> None:
     assert parse_objective("time to 80%") == ("time", 0.8)
     assert parse_objective("energy") == ("energy", None)
+    assert parse_objective("loss") == ("loss", None)
+    with pytest.raises(ValueError, match="'time to 80%', or loss, or accuracy"):
+        parse_objective("loss to 80%")
 
 
 class TestCommand:

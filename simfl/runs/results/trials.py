@@ -14,7 +14,9 @@ from simfl.scenario.parts.tune import Tune
 State = Literal["done", "given up", "never", "over a limit", "refused"]
 """given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
 METRICS: Mapping[str, Metric] = {
-    "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY, "accuracy": ACCURACY,
+    "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY,
+    "accuracy": ACCURACY,
+    "loss": Metric("loss", "number", lambda run: run.last_evaluation.get("loss", math.nan)),
     "wasted": Metric("wasted", "share", lambda run: run.wasted_share),
     "never_heard": Metric(
         "never_heard", "share", lambda run: 1 - float((run.participations > 0).mean())

@@ -13,7 +13,10 @@ from simfl.scenario.parts.sweep import Values
 
 Number = int | float | str
 _MEASURED = re.compile(rf"({NUMBER})\s*(\S.*)?")
-_OBJECTIVE = re.compile(r"(time|rounds|bytes|energy|accuracy)(?:\s+to\s+(\S+))?")
+_OBJECTIVE = re.compile(r"(time|rounds|bytes|energy|loss|accuracy)(?:\s+to\s+(\S+))?")
+
+LEARNT = ("loss", "accuracy")
+"""Objectives that are of the last model, and need training."""
 
 
 class Range(Part):
@@ -78,10 +81,10 @@ def parse_objective(text: str) -> tuple[str, float | None]:
         ValueError: it is no objective.
     """
     match = _OBJECTIVE.fullmatch(text.strip())
-    if match is None or (match[1] == "accuracy" and match[2]):
+    if match is None or (match[1] in LEARNT and match[2]):
         raise ValueError(
             "expected time, rounds, bytes or energy, each with or without a target, such as "
-            f"'time to 80%', or accuracy, got {text!r}"
+            f"'time to 80%', or loss, or accuracy, got {text!r}"
         )
     return match[1], parse_share(match[2]) if match[2] else None
 
@@ -108,8 +111,8 @@ class Tune(Part):
         description="a path -> {min, max} or a list of values, as in a sweep",
     )
     objective: Annotated[str, AfterValidator(_objective)] = Field(
-        description="minimise time, rounds, bytes or energy, such as time to 80%; or maximise "
-        "accuracy"
+        description="minimise time, rounds, bytes or energy, such as time to 80%, or the last "
+        "model's loss; or maximise its accuracy"
     )
     under: Limits = Field(
         default_factory=Limits, description="upper limits that a choice must respect"
@@ -123,7 +126,7 @@ class Tune(Part):
 
     @property
     def measured(self) -> str:
-        """What the objective is of: `time`, `rounds`, `bytes`, `energy` or `accuracy`."""
+        """What the objective is of: `time`, `rounds`, `bytes`, `energy`, `loss` or `accuracy`."""
         return parse_objective(self.objective)[0]
 
     @property
