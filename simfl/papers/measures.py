@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -136,14 +137,20 @@ class Measure:
 
     def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
         """Return the first round at which the mean of all curves is at the target, and the last."""
-        length = min(len(run.evaluated) for run in runs)
-        rounds = runs[0].column("round")[runs[0].evaluated][:length]
-        curves = [run.column("accuracy")[run.evaluated][:length] for run in runs]
+        judged = [run.column("round")[run.evaluated] for run in runs]
+        rounds = reduce(np.intersect1d, judged)
+        curves = [
+            run.column("accuracy")[run.evaluated][np.isin(own, rounds)]
+            for run, own in zip(runs, judged, strict=True)
+        ]
         curve = np.mean(curves, axis=0)
-        if self.smoothed:
+        if self.smoothed and len(rounds) >= 3:
             rounds, curve = rounds[1:-1], np.convolve(curve, np.full(3, 1 / 3), "valid")
+        elif self.smoothed:
+            return None, float(rounds[-1]) if len(rounds) else 0.0
         hits = np.flatnonzero(curve >= self.target)
-        return (float(rounds[hits[0]]) if len(hits) else None), float(rounds[-1])
+        last = float(rounds[-1]) if len(rounds) else 0.0
+        return (float(rounds[hits[0]]) if len(hits) else None), last
 
 
 def records(

@@ -15,13 +15,14 @@ what there is: fleet, network, data, model, how models are judged; so does `trai
 
 
 def refuse_another_past(
-    before: Scenario, after: Scenario, past: Sequence[Mapping[str, Any]]
+    before: Scenario, after: Scenario, at_s: float, past: Sequence[Mapping[str, Any]]
 ) -> None:
     """Refuse changes that would have made other events of the `past`.
 
     Args:
         before: the scenario in force so far.
         after: that of the fork.
+        at_s: when it begins.
         past: the events until then.
 
     Raises:
@@ -36,19 +37,21 @@ def refuse_another_past(
     ]
     problems = [f"{path}: a fork can't change that, it made the past what it is" for path in fixed]
     if any(path.startswith("rounds.stop") for path in changed):
-        problems += _ended_before(after, past)
+        problems += _ended_before(after, at_s, past)
     if problems:
         allowed = ", ".join(RULES)
         raise InputError("\n".join([*problems, f"a fork may change {allowed}; all else: run anew"]))
 
 
-def _ended_before(scenario: Scenario, past: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _ended_before(
+    scenario: Scenario, at_s: float, past: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
     """Yield the stopping rules that were met before the fork."""
     stop, rounds = scenario.rounds.stop, [e for e in past if e["event"] == "round_end"]
     in_flight = rounds[-1] if rounds else {}
     reached = {
         "rounds": len(rounds),
-        "time": past[-1]["t"] if past else 0.0,
+        "time": at_s,
         "bytes": sum(row[size] for row in rounds for size in MOVED)
         + in_flight.get("in_flight_bytes", 0),
         "energy": sum(row["energy_j"] for row in rounds) + in_flight.get("in_flight_energy_j", 0.0),

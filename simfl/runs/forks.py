@@ -138,7 +138,7 @@ def _plan(
     provenance, before = read_provenance(folder), stages(folder)
     at_s, past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
-    refuse_another_past(before[-1][1], scenario, [decode(line) for line in past])
+    refuse_another_past(before[-1][1], scenario, at_s, [decode(line) for line in past])
     name = f"{provenance['variant']}-fork" if name is None else name
     if scenario.to_yaml() == before[-1][1].to_yaml():
         _LOG.warning("nothing is changed, the fork of %s will be that run again", folder)

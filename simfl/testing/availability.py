@@ -59,6 +59,20 @@ class AvailabilityContract(ComponentContract):
                     if start_s <= now_s < end_s:
                         assert bool(schedule.online(only, now_s)[0]) == on, (device, now_s)
 
+    def test_the_order_of_questions_changes_no_answer(self) -> None:
+        """Who looks ahead, as a battery does, asks about later instants first."""
+        forwards, backwards, everybody = self.schedule(), self.schedule(), np.arange(DEVICES)
+        instants_s = sorted({at_s for d in range(DEVICES) for at_s, _ in self.changes(forwards, d)})
+
+        def answers(schedule: OnlineSchedule, now_s: float) -> tuple[object, ...]:
+            next_s = [schedule.next_change_s(device, now_s) for device in range(DEVICES)]
+            online = schedule.online(everybody, now_s).tolist()
+            return online, next_s, schedule.next_online_s(now_s)
+
+        later_first = {at_s: answers(backwards, at_s) for at_s in reversed(instants_s)}
+        for now_s in instants_s:
+            assert answers(forwards, now_s) == later_first[now_s], now_s
+
     def test_next_online_is_the_first_instant_at_which_somebody_is(self) -> None:
         """Not before, and not after."""
         schedule, everybody, now_s = self.schedule(), np.arange(DEVICES), 0.0

@@ -141,6 +141,11 @@ class SelectorContract(ComponentContract):
             other_rng = copy.deepcopy(rng)
             other.load_state_dict(pickle.loads(stored))
             assert server.play(selector, 3, 4, rng) == other_server.play(other, 3, 4, other_rng)
+            asked, asked_again = (
+                [(probe.report, probe.clients.tolist()) for probe in one.asked]
+                for one in (server, other_server)
+            )
+            assert asked == asked_again, f"restored after {rounds} rounds it asks others"
             assert same(selector.state_dict(), other.state_dict())
             assert same(state, kept), "going on changed a state that had been handed out"
 

@@ -177,6 +177,15 @@ def test_a_smoothed_curve_is_read_in_the_middle_of_three_points(runs: list[RunRe
     assert measured(runs, "rounds to 55% of the smoothed mean curve") == [("0 1 2", 9, 9)]
 
 
+def test_a_curve_of_two_points_has_no_middle_of_three(tmp_path: Path) -> None:
+    """It was an error; and points of one place were averaged, whatever rounds they were of."""
+    made = [
+        made_run(tmp_path, "v", seed, curve) for seed, curve in enumerate(([0.6] * 2, [0.8] * 4))
+    ]
+    assert measured(made, "rounds to 50% of the smoothed mean curve") == [("0 1", None, 2)]
+    assert measured(made, "rounds to 70% of the mean curve") == [("0 1", 1, 2)]
+
+
 @pytest.mark.parametrize("text", ["charm", "gemd to 50%", "rounds to half", "rounds by 50%"])
 def test_what_is_no_measure(text: str) -> None:
     with pytest.raises(ValueError, match="unknown measure"):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from simfl import run
+from simfl.report.charts.base import COLUMNS
 from simfl.report.charts.clients import client_times, participation, staleness
 from simfl.report.charts.rounds import outcomes
 from simfl.runs.options import Options
@@ -108,3 +109,11 @@ def test_clients_are_counted_in_whole_numbers(tmp_path: Path) -> None:
     drawing = outcomes({"v": [made_run(tmp_path, "v", 0, [0.1] * 4)]})
     assert drawing is not None
     assert re.findall(r'<text class="tick end"[^>]*>([^<]*)', drawing.svg) == ["0", "1"]
+
+
+def test_the_last_column_is_a_mean_of_the_rounds_that_it_has(tmp_path: Path) -> None:
+    """Of 241 rounds it has one, and was divided by two."""
+    drawing = outcomes({"v": [made_run(tmp_path, "v", 0, [0.1] * (COLUMNS + 1))]})
+    assert drawing is not None
+    assert drawing.table is not None
+    assert {row[2] for row in drawing.table[1:]} == {1.0}

@@ -326,6 +326,12 @@ def test_sentences(ranked: list[Standing], text: str) -> None:
     assert " ".join(words.race(ranked, 0.7)) == text
 
 
+def test_a_seed_that_has_not_ended_is_not_said_to_have_failed() -> None:
+    some = Figure.of([10.0, 20.0, None], open=1)
+    [told] = words.race([Standing("a", some, some, some)], 0.7)
+    assert told.endswith(", in the median of 3 seeds, of which 1 not yet.")
+
+
 def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
     """It was the best of all runs: with more seeds it could only grow."""
     for name, accuracies in {"lucky": (0.5, 0.9), "steady": (0.8, 0.8)}.items():

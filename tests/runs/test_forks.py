@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +279,17 @@ def test_the_state_is_taken_over_from_a_checkpoint_before_the_instant(
     resume(there, Options("inline"))
     assert (there / "checkpoint").exists()
     assert len(trained) < 4  # of nine rounds
+
+
+def test_an_end_between_the_last_event_and_the_fork_has_been(tmp_path: Path, ran: Ran) -> None:
+    """Such a run ended later than its rules allow, and `check` called it broken."""
+    whole = ran(tmp_path, options=Options())
+    log = (whole / "events.jsonl").read_text().splitlines()
+    times = sorted({json.loads(line)["t"] for line in log})
+    before, after = max(pairwise(times), key=lambda pair: pair[1] - pair[0])
+    end_s, at_s = before + (after - before) / 3, before + 2 * (after - before) / 3
+    with pytest.raises(InputError, match=r"rounds.stop.time: .* was reached before"):
+        fork(whole, at_s, [f"rounds.stop.time={end_s} s"])
 
 
 @pytest.mark.parametrize(

@@ -343,6 +343,9 @@ def test_runs_know_nothing_of_what_is_tuned(tmp_path: Path) -> None:
         (("10%", "60%"), 33.333, "33.33%"),
         ((1, 5), 3.0, 3),
         ((0.1, 5), 0.123456, 0.1235),
+        ((0.9, 0.99999), 0.99998, 0.99998),  # not 1, which no momentum may be
+        ((10000.5, 12345.5), 12345.4, 12345.4),
+        (("1 s", "12345.6 s"), 12345.6, "12345.6 s"),
     ],
 )
 def test_a_range_writes_numbers_as_its_bounds_are(

@@ -1,7 +1,7 @@
 """The seam of availability: when each device of a group is online.  Pure functions of time.
 
-A schedule answers questions about any device at non-decreasing instants; nobody pays for a device
-that nobody asks about.
+A schedule answers questions about any device at any instant, in any order: who looks ahead asks
+about later ones first.  Nobody pays for a device that nobody asks about.
 """
 
 import math
@@ -16,7 +16,7 @@ from simfl.core.types import Flags, Ids
 
 @runtime_checkable
 class OnlineSchedule(Protocol):
-    """When the `n` devices of one group are online.  Instants are asked in non-decreasing order."""
+    """When the `n` devices of one group are online.  Instants are asked in any order."""
 
     def online(self, devices: Ids, now_s: float) -> Flags:
         """Return `(m,)` whether each of `devices` (indices in the group) is online at `now_s`.

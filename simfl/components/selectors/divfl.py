@@ -149,7 +149,7 @@ class DivFl(Selector):
     @override
     def state_dict(self) -> dict[str, Any]:
         """What follows from the vectors is left out."""
-        return {"_vectors": self._vectors}
+        return {key: value for key, value in super().state_dict().items() if key != "_distances"}
 
     @override
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

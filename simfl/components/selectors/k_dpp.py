@@ -41,6 +41,9 @@ POINTS = 500
 DRAWS = 1000
 """Tries before it is decomposed after all."""
 
+DERIVED = ("_kernel", "_sketch", "_sampler")
+"""What follows from the profiles."""
+
 REPORTS: dict[str, Report] = {
     "fc1": "fc1_profile",
     "gradient": "gradient",
@@ -133,7 +136,8 @@ class KDppSelector(Selector):
 
     def _forget(self) -> None:
         """Forget what follows from the profiles."""
-        self._kernel = self._sketch = self._sampler = None
+        for key in DERIVED:
+            setattr(self, key, None)
 
     def _sample(self, ids: Ids, k: int, rng: Rng) -> Ids:
         """Return `k` of `ids`, by the k-DPP over their profiles."""
@@ -200,7 +204,7 @@ class KDppSelector(Selector):
     @override
     def state_dict(self) -> dict[str, Any]:
         """What follows from the profiles is left out."""
-        return {"_profiles": self._profiles, "_answered": self._answered}
+        return {key: value for key, value in super().state_dict().items() if key not in DERIVED}
 
     @override
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

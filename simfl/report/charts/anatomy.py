@@ -7,14 +7,12 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
-from simfl.report.charts.base import Drawing, Groups, all_runs, bars, mean
+from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars, mean
 from simfl.report.svg import Plot
 from simfl.runs.results.anatomy import NANOSECONDS_END_S, NOBODY, PHASES, Anatomy
 from simfl.runs.results.result import RunResult
 
 CSS = ("p-idle", "p-probe", "p-model", "p-compute", "p-update", "p-wait")
-COLUMNS = 160
-"""So many columns still have gaps between them."""
 ABOUT = (
     "From the end of one round to the end of the next, along the clients that it waited for; idle: "
     "nobody was at work for it yet."
@@ -66,7 +64,14 @@ def _by_round(run: RunResult) -> Drawing:
         tip = _tip(rounds[first], means, anatomy.clients[first] if width == 1 else None)
         for phase, css, seconds in zip(PHASES, CSS, means, strict=True):
             table.append((float(rounds[first]), phase, float(seconds)))
-            plot.box(low, low + width - 0.16, base, base + float(seconds), css, tip)
+            plot.box(
+                low,
+                low + min(width, len(rounds) - first) - 0.16,
+                base,
+                base + float(seconds),
+                css,
+                tip,
+            )
             base += float(seconds)
     about = f"{ABOUT} {_critical(anatomy)}"
     about += f" Means over {width} rounds." if width > 1 else ""

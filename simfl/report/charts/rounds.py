@@ -37,22 +37,25 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     first, last = int(rounds.min()), int(rounds.max())
     width = -(-(last - first + 1) // COLUMNS)
     bins = (rounds - first) // width
+    columns = int(bins.max()) + 1
+    widths = np.full(columns, width)
+    widths[-1] = last - first + 1 - width * (columns - 1)
     shown = [name for name in OUTCOMES if run.outcomes[name]]
     counts = {
-        name: np.bincount(bins[run.part("outcome") == name], minlength=int(bins.max()) + 1) / width
+        name: np.bincount(bins[run.part("outcome") == name], minlength=columns) / widths
         for name in shown
     }
     top = float(np.sum(list(counts.values()), axis=0).max())
     x = linear("round", first - 0.5, last + 0.5, whole=True)
     plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05, whole=width == 1))
-    base = np.zeros(int(bins.max()) + 1)
+    base = np.zeros(columns)
     table: list[Sequence[str | float]] = [("round", "outcome", "clients")]
     for name in shown:
         for index, height in enumerate(counts[name]):
             low = first + index * width - 0.42
             tip = f"round {first + index * width}: {formats.count(height)} {name}"
             table.append((first + index * width, name, float(height)))
-            high = low + width - 0.16
+            high = low + widths[index] - 0.16
             plot.box(low, high, base[index], base[index] + height, f"o-{name}", tip)
         base += counts[name]
     about = "By the round in which they were selected." + (

@@ -181,7 +181,6 @@ def _facts(
 
 def _online(written: Group, group: DeviceGroup, builder: Builder) -> Floats:
     """Return `(instants,)` the share of a group's devices that is online over a week."""
-    # A schedule of its own: each is asked about instants in their order.
     schedule = written.availability.schedule(
         group.count, group.name, builder.seeds, builder.scenario.root
     )

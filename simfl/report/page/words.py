@@ -227,4 +227,5 @@ def _seeds(figure: Figure) -> str:
         return ""
     if not figure.missing:
         return f", in the mean of {figure.seeds} seeds"
-    return f", in the median of {figure.seeds} seeds, of which {figure.missing} never did"
+    never = "not yet" if figure.open else "never did"
+    return f", in the median of {figure.seeds} seeds, of which {figure.missing} {never}"

@@ -51,7 +51,7 @@ def mean_interval(values: Sequence[float], possible: Range = ANY) -> Interval | 
     What lies beyond what is `possible` is no part of it: of two seeds Student's t would reach above
     100% of accuracy.
     """
-    if len(values) < 2:
+    if len(values) < 2 or not np.isfinite(values).all():
         return None
     if len(values) < FEW:
         return _student(np.asarray(values, dtype=np.float64), possible)

@@ -57,6 +57,9 @@ class Range(Part):
         if self.whole:
             return int(value)
         short = f"{value:.4g}"
+        least, most = self.bounds
+        if not least <= float(short) <= most:  # rounded beyond them
+            short = repr(min(max(value, least), most))
         if not self.unit:
             return float(short)
         return f"{short}{'' if self.unit == '%' else ' '}{self.unit}"

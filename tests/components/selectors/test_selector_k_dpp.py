@@ -142,7 +142,7 @@ def test_the_decomposition_is_not_stored(decomposed: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(k_dpp, "DECOMPOSED", decomposed)
     server, selector = FakeServer.random(10), KDppSelector()
     server.play(selector, 1, 3, np.random.default_rng(0))
-    assert set(selector.state_dict()) == {"_profiles", "_answered"}
+    assert set(selector.state_dict()) == {"_profiles", "_answered", "_last"}
 
 
 def test_with_several_selections_a_round_everybody_is_profiled_anew_once() -> None:
