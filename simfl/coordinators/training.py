@@ -105,7 +105,7 @@ class TrainingCoordinator(BaseCoordinator):
             model = model if trial is None else trial
         batch = None
         if probe.samples is not None:
-            batch = MiniBatch(probe.samples, self._seeds.number("minibatch", view.round))
+            batch = MiniBatch(probe.samples, self._seeds.number("minibatch", *moment(view)))
         values = self._executor.measure(probe.report, model, ids.tolist(), batch)
         return Reports(probe, ids, values, took)
 

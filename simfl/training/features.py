@@ -3,7 +3,7 @@
 `last_layer_gradient` is the gradient of a sample's loss with respect to the last linear layer's
 bias and weight, ``[d, d (x) h]`` with `h` that layer's input and `d` that with respect to its
 output: for cross-entropy `p - y` (times the slope of an output sigmoid, if there is one);
-`input_gradient` is ``W^T d``, the gradient with respect to `h` (FedCore, section 4.2);
+`input_gradient` is ``W^T d``, the gradient with respect to `h` (FedCore, section 4.3);
 `logit_gradient` is that with respect to the model's output, `p - y`; `inputs` are the samples
 themselves, flattened.  Rows are never divided by the batch size.
 """

@@ -1,4 +1,4 @@
-"""k-medoids coresets, as in FedCore (Guo et al., 2024, arXiv:2402.00219, sections 3.3 and 4.3).
+"""k-medoids coresets, as in FedCore (Guo et al., 2024, arXiv:2402.00219, section 4.2).
 
 A coreset's weighted gradient differs from the full one by at most the sum of every sample's
 distance to its medoid (Eq. 3-5), which k-medoids makes small.  The solver is FasterPAM (Schubert &

@@ -1,7 +1,7 @@
 """FedACS's environment: clients of equal size whose label skew itself varies.
 
 "FedACS: Federated Skewness Analytics in Heterogeneous Decentralized Data Environments", definition
-2 and section V (docs/algorithms.md, D.4).
+2 and section IV-A (docs/algorithms.md, D.4).
 """
 
 from typing import Literal, Self

@@ -1,6 +1,6 @@
 """Clients dominated by one label to a chosen degree, FL-DP3S's xi.
 
-Zhang et al., FL-DP3S, section V, after Wang et al., FAVOR, INFOCOM 2020 (docs/algorithms.md, D.3).
+Zhang et al., FL-DP3S, section 4, after Wang et al., FAVOR, INFOCOM 2020 (docs/algorithms.md, D.3).
 """
 
 from typing import Literal

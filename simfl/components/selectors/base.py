@@ -78,7 +78,7 @@ class History:
 
     Attributes:
         samples: `(n,)` training samples, as each client reported when it registered.
-        loss: `(n,)` last mean local loss that the client reported.
+        loss: `(n,)` mean training loss of its last update that counted, NaN if none.
         participations: `(n,)` updates that arrived from it.
         last_round: `(n,)` round of its last arrived update, -1 if none.
         duration_s: `(n,)` virtual seconds from selection to arrival, last time, NaN if never.

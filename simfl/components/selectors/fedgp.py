@@ -25,5 +25,5 @@ class FedGp(FedCor):
     }
 
     warmup_reuse: NonNegativeInt = Field(
-        1, description="earlier samples used in the warm-up, M (section 5.1)"
+        1, description="earlier samples used in the warm-up, M (appendix A.1)"
     )

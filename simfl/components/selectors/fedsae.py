@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 from typing_extensions import override
 
-from simfl.components.selectors._draws import spread, successive
+from simfl.components.selectors._draws import successive
 from simfl.components.selectors._losses import LossTracker
 from simfl.components.selectors.base import Answers, Probe, RoundOutcome, View, selectors
 from simfl.core.types import Ids, Rng
@@ -49,17 +49,13 @@ class FedSae(LossTracker):
 
     @override
     def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
-        self._hear(view, reports)
+        self._hear(reports)
         value, loss = self.values(view, reports), self.losses()
         ids = view.available
         if self.top_loss:
             return np.sort(ids[np.argsort(-loss[ids], kind="stable")[:k]])
         return np.sort(ids[successive(self.beta * value[ids], k, rng)])
 
-    def _hear(self, view: View, reports: Answers) -> None:
-        if self._loss is None or self._outdated is None:
-            return
-        for report in reports:
-            told = spread(report.values, report.clients, view.clients)
-            self._loss = np.where(np.isfinite(told), told, self._loss)
+    def _hear(self, reports: Answers) -> None:
+        for report in reports if self._outdated is not None else ():
             self._outdated = np.setdiff1d(self._outdated, report.clients)

@@ -24,7 +24,7 @@ class Weighted(Selector):
     """
 
     replacement: bool = Field(
-        False, description="whether one client may be drawn repeatedly (FedCore, appendix A.6)"
+        False, description="whether one client may be drawn repeatedly (FedCore, Assumption A.6)"
     )
 
     @override

@@ -36,7 +36,7 @@ class NormalisedTimes(NamedTuple):
 
 
 def terminal_accuracy(evaluations: Iterable[tuple[int, float]], rounds: int) -> float | None:
-    """Return the mean accuracy over the last `TERMINAL_ROUNDS` rounds (FedACS, section VI).
+    """Return the mean accuracy over the last `TERMINAL_ROUNDS` rounds (FedACS, section IV-A).
 
     Args:
         evaluations: rounds and accuracies; earlier ones may be left out.

@@ -205,7 +205,7 @@ class Comparison:
         return {run.seed: metric.of(run) for run in self.groups[variant]}
 
     def _improvement(self, variant: str, column: Column) -> Figure:
-        """Return (own - baseline's) / (ideal's - baseline's), of means (FedACS, section VI)."""
+        """Return (own - baseline's) / (ideal's - baseline's), of means (FedACS, section IV-A)."""
 
         def mean(name: str | None) -> float:
             return figure(self.groups[str(name)], column.metric, None).mean

@@ -12,7 +12,8 @@ from simfl.runs.results.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Me
 from simfl.scenario.parts.tune import Tune
 
 State = Literal["done", "given up", "never", "over a limit", "refused"]
-"""given up: it can't be the best; never: most seeds never got there; refused: it can't be run."""
+"""given up: it is no better than the best so far; never: most seeds never got there, nor had any
+trial before; refused: it can't be run."""
 METRICS: Mapping[str, Metric] = {
     "time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY,
     "accuracy": ACCURACY,

@@ -14,7 +14,7 @@ class RunState:
         note: writes an event into the log.
         settings: what the server was told; forks of runs change it.
         round: number of the aggregation being worked for, 1-based.
-        version: aggregations that changed the model, so far.
+        version: aggregations of updates so far, even if all of these were discarded.
         why_finished: which stopping rule was met, if any.
     """
 
