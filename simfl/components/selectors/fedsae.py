@@ -57,5 +57,6 @@ class FedSae(LossTracker):
         return np.sort(ids[successive(self.beta * value[ids], k, rng)])
 
     def _hear(self, reports: Answers) -> None:
-        for report in reports if self._outdated is not None else ():
-            self._outdated = np.setdiff1d(self._outdated, report.clients)
+        for report in reports:
+            if self._outdated is not None:
+                self._outdated = np.setdiff1d(self._outdated, report.clients)
