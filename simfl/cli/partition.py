@@ -21,8 +21,9 @@ def partition_command(
     """Show how a scenario splits its data: who holds which labels."""
     import json
 
-    from simfl.components.partitions.describe import picture, skew, summary
+    from simfl.core.labels import skew
     from simfl.errors import InputError
+    from simfl.report.partition import picture, summary
     from simfl.report.savefig import check_picture, save
     from simfl.runs.folder.eventlog import finite
 

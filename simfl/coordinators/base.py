@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from simfl.components.partitions.describe import gemd
 from simfl.components.selectors.base import Probe, Report, Reports, Selector, View
 from simfl.coordinators.ledger import Execute, Ledger
 from simfl.core.at_work import names
 from simfl.core.blame import blaming
+from simfl.core.labels import gemd
 from simfl.core.registry import overrides
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.datasets.clients import ClientData, Cohort, Samples
-from simfl.components.partitions.describe import label_counts
+from simfl.core.labels import label_counts
 from simfl.core.types import Ids
 
 

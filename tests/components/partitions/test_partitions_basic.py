@@ -7,7 +7,7 @@ from scipy import stats
 
 from simfl.components.partitions.base import Source, partitions
 from simfl.components.partitions.dealing import by_owner
-from simfl.components.partitions.describe import label_counts
+from simfl.core.labels import label_counts
 from simfl.errors import InputError
 
 GENERIC = ["iid", "shards", "dirichlet"]

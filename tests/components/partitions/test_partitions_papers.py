@@ -6,10 +6,10 @@ from pydantic import ValidationError
 from scipy import stats
 
 from simfl.components.partitions.base import Source, partitions
-from simfl.components.partitions.describe import label_counts
 from simfl.components.partitions.dirichlet_skewness import DirichletSkewness
 from simfl.components.partitions.fedcor_dirichlet import even_sizes
 from simfl.components.partitions.power_law_two_digits import PowerLawTwoDigits
+from simfl.core.labels import label_counts
 from simfl.errors import InputError
 
 PAPERS = ["power_law_two_digits", "fedcor_dirichlet", "skewness", "dirichlet_skewness", "power_law"]

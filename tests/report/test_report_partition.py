@@ -1,24 +1,11 @@
+"""What `simfl partition` says and draws."""
+
 import numpy as np
 import pytest
 
-from simfl.components.partitions.describe import label_counts, picture, skew, summary
-
-LABELS = np.array([0, 0, 1, 2, 1, 0])
-DEALT = [np.array([0, 2]), np.array([], dtype=np.int64), np.array([5, 1, 3])]
-
-
-def test_label_counts():
-    assert label_counts(DEALT, LABELS, 3).tolist() == [[1, 1, 0], [0, 0, 0], [2, 0, 1]]
-    assert label_counts([], LABELS, 3).shape == (0, 3)
-
-
-def test_skew_of_pure_and_of_representative_clients():
-    pure = np.eye(10, dtype=np.int64) * 600
-    np.testing.assert_allclose(
-        skew(pure), 1.8
-    )  # docs/algorithms.md, G.2: all of one of ten classes
-    np.testing.assert_allclose(skew(np.full((4, 10), 7)), 0)
-    assert np.isnan(skew(label_counts(DEALT, LABELS, 3))[1])
+from simfl.core.labels import label_counts
+from simfl.report.partition import picture, summary
+from tests.core.test_labels import DEALT, LABELS
 
 
 def test_summary_tells_sizes_labels_and_skew():
