@@ -1,0 +1,154 @@
+"""What could have been otherwise in a run, that might have made it shorter."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simfl.core.units import DATA_RATE, compute_dimension, format_quantity, parse_quantity
+from simfl.errors import UnitError
+from simfl.runs.results.result import RunResult
+from simfl.scenario.language.place import as_written
+from simfl.sim.policies.base import policies
+
+LINKS = ("downlink", "uplink")
+SPEED = ("compute", *LINKS, "latency")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that could have been otherwise.
+
+    Attributes:
+        name: in a few words.
+        sets: the changes, as for `--set`.
+        why_not: why it can't be tried ("": it can).
+    """
+
+    name: str
+    sets: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+def changes(run: RunResult) -> list[Change]:
+    """Return the changes that would make some run shorter, and mean something to this one."""
+    scenario = run.scenario
+    candidates = [
+        *_policy(scenario),
+        *_deadline(run),
+        *_class(run),
+        *_links(scenario),
+        *_availability(scenario["fleet"]),
+        _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
+    ]
+    return [change for change in candidates if change.sets or change.why_not]
+
+
+def _policy(scenario: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield that the server waits less."""
+    policy = scenario["rounds"]["policy"]
+    options, path = policies.get(policy["name"]).model_fields, "rounds.policy"
+    if "deadline" in options and (
+        policy.get("deadline", "none") == "none" or not policy.get("enforce", True)
+    ):
+        enforced = [f"{path}.enforce=true"] if "enforce" in options else []
+        sets = [f"{path}.deadline={{stragglers: 30%}}", *enforced]
+        yield Change("a deadline that 30% of the fleet miss", tuple(sets))
+    if policy.get("over_select") == "100%":
+        yield Change("without the slowest of 120% asked", (f"{path}.over_select=120%",))
+
+
+def _deadline(run: RunResult) -> Iterator[Change]:
+    """Yield that those are waited for whom a deadline cut off."""
+    policy = run.scenario["rounds"]["policy"]
+    enforced = policy.get("deadline", "none") != "none" and policy.get("enforce", True)
+    if enforced and run.outcomes["late"]:
+        yield Change("without a deadline", ("rounds.policy.deadline=none",))
+
+
+def _class(run: RunResult) -> Iterator[Change]:
+    """Yield the slowest class of devices being like the fastest."""
+    groups = run.scenario["fleet"]
+    if len(groups) < 2:
+        return
+    mean_s = {}
+    for name, _ in run.groups:
+        own = run.durations_s[run.part("group") == name]
+        own = own[np.isfinite(own)]
+        mean_s[name] = float(own.mean()) if len(own) else math.inf
+    names = list(mean_s)
+    slow, fast = max(names, key=mean_s.__getitem__), min(names, key=mean_s.__getitem__)
+    index, model = names.index(slow), groups[names.index(fast)]
+    title = f"{slow} as fast as {fast}"
+    if any(key not in group for group in (groups[index], model) for key in SPEED):
+        yield Change(title, why_not="their numbers come from a trace")
+        return
+    differing = [key for key in SPEED if groups[index][key] != model[key]]
+    yield Change(
+        title, tuple(f"fleet[{index}].{key}={as_written(model[key])}" for key in differing)
+    )
+
+
+def _availability(groups: list[dict[str, Any]]) -> Iterator[Change]:
+    sets = []
+    for index, group in enumerate(groups):
+        if group["availability"]["name"] != "always":
+            sets.append(f"fleet[{index}].availability=always")
+        if group.get("battery") is not None:
+            sets.append(f"fleet[{index}].battery=null")
+    yield Change("everybody always available", tuple(sets))
+
+
+def _links(scenario: Mapping[str, Any]) -> Iterator[Change]:
+    paths = _numbers(scenario, LINKS)
+    network = scenario["network"]
+    paths |= {
+        f"network.{key}": network[key]
+        for key in ("server_downlink", "server_uplink")
+        if key in network
+    }
+    for name, cell in (network.get("cells") or {}).items():
+        paths |= {f"network.cells.{name}.{key}": cell[key] for key in LINKS}
+    limited = {path: value for path, value in paths.items() if value != "unlimited"}
+    yield _scaled("links twice as fast", 2.0, limited)
+    yield Change(
+        "links without limits",
+        tuple(f"{path}=unlimited" for path in limited if limited[path] is not None),
+    )
+
+
+def _numbers(scenario: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return numbers of the fleet's groups by path (None: a trace gives it)."""
+    groups = enumerate(scenario["fleet"])
+    return {f"fleet[{i}].{key}": group.get(key) for i, group in groups for key in keys}
+
+
+def _scaled(name: str, factor: float, numbers: Mapping[str, Any]) -> Change:
+    files = (v is None or (isinstance(v, Mapping) and "file" in v) for v in numbers.values())
+    if any(files):
+        return Change(name, why_not="its numbers come from a file")
+    return Change(
+        name, tuple(f"{path}={as_written(times(v, factor))}" for path, v in numbers.items())
+    )
+
+
+def times(value: Any, factor: float) -> Any:
+    """Return a rate, or a distribution of rates, `factor` times as high.
+
+    >>> times({"distribution": "normal", "mean": "10 samples/s", "std": "2 samples/s"}, 2)
+    {'distribution': 'normal', 'mean': '20 samples/s', 'std': '4 samples/s'}
+    """
+    if isinstance(value, Mapping):
+        return {key: times(item, factor) for key, item in value.items()}
+    if isinstance(value, list):
+        return [times(item, factor) for item in value]
+    if not isinstance(value, str):
+        return value
+    for dimension in (DATA_RATE, compute_dimension(value)):
+        try:
+            return format_quantity(factor * parse_quantity(value, dimension), dimension)
+        except UnitError:
+            continue
+    return value
