@@ -29,7 +29,11 @@ def text_of(progress: Progress, rounds: int | None) -> str:
     if not progress.host_s:
         return "preparing"
     planned = f"/{rounds}" if rounds else ""
-    quality = "" if progress.accuracy is None else f"  accuracy {progress.accuracy:.1%}"
+    quality = ""
+    if progress.accuracy is not None:
+        quality = f"  accuracy {progress.accuracy:.1%}"
+    elif progress.loss is not None:
+        quality = f"  loss {progress.loss:.4g}"
     ratio = progress.time_s / progress.host_s
     waits = f"; {progress.waits_for}" if progress.waits_for else ""
     return (

@@ -27,10 +27,11 @@ class Progress:
     Attributes:
         time_s: virtual time.
         round: the last one that ended.
-        accuracy: at the last evaluation.
+        accuracy: at the last evaluation (None: there is none).
         host_s: since it began.
         waits_for: what for, in words ("": it goes on).
         ended: whether it has.
+        loss: at the last evaluation.
     """
 
     time_s: float = 0.0
@@ -39,6 +40,7 @@ class Progress:
     host_s: float = 0.0
     waits_for: str = ""
     ended: bool = False
+    loss: float | None = None
 
 
 Tell = Callable[[Progress], None]
@@ -67,7 +69,8 @@ class Reporter:
     def listen(self, _time_s: float, kind: str, facts: dict[str, Any]) -> None:
         """Take note of one event."""
         if kind == "evaluated":
-            self._progress = replace(self._progress, accuracy=facts["accuracy"])
+            judged = {name: facts[name] for name in ("accuracy", "loss")}
+            self._progress = replace(self._progress, **judged)
         elif kind == "round_end":
             self._progress = replace(self._progress, round=facts["row"].round)
             self._moved = time.perf_counter()

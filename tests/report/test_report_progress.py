@@ -36,3 +36,11 @@ def test_a_narrow_terminal_loses_the_bar_not_the_seed(
         [line] = [line for line in last if line.startswith(job.title)]
         assert "virtual  round" in line
         assert ("━" in line) == bar
+
+
+def test_without_an_accuracy_the_loss_is_told() -> None:
+    assert "  accuracy 70.9%  " in shown.text_of(Progress(9.0, 2, 0.709, 1.0, loss=0.5), 12)
+    assert "  loss 0.4635  " in shown.text_of(Progress(9.0, 2, None, 1.0, loss=0.46351), 12)
+    assert shown.text_of(Progress(9.0, 2, None, 1.0), 12).startswith(
+        "9.0 s virtual  round 2/12  1.0 s"
+    )

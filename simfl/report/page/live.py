@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from simfl.errors import InputError, SimflError
 from simfl.report import formats
+from simfl.report.comparison import TEXT
 from simfl.report.page.page import asset, page, render
 from simfl.report.page.tables import LONG
 from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SCENARIO, SUMMARY
@@ -29,7 +30,7 @@ class Row:
     state: str
     round: str = formats.NOTHING
     time: str = formats.NOTHING
-    accuracy: str = formats.NOTHING
+    judged: str = formats.NOTHING
     started: str = ""
 
 
@@ -168,11 +169,19 @@ def _row(folder: Path, name: str, link: str) -> Row:
             _state(run),
             f"{run.n_rounds:,}{of}",
             formats.duration(run.end_s),
-            formats.percent(run.final_accuracy),
+            _judged(run),
             str(run.provenance.get("started", "")),
         )
     except (SimflError, LookupError, TypeError, ValueError, AttributeError) as error:
         return Row(name, link, f"can't be read: {error}")
+
+
+def _judged(run: RunResult) -> str:
+    """Return the accuracy of the last model that was judged, or its error."""
+    if run.error is None:
+        return formats.percent(run.final_accuracy)
+    name, value = run.error
+    return f"{formats.metric(name)} {TEXT['number'](value)}"
 
 
 def _state(run: RunResult) -> str:
