@@ -62,8 +62,9 @@ def fits(field: FieldInfo, value: Any) -> bool:
 
 
 def takes(field: FieldInfo, value: Any) -> bool:
-    """Return whether a field may take a value: of mappings and lists what `fits` tells."""
-    if isinstance(value, Mapping | list) or is_code(value):
+    """Return whether a field may take a value; of what fills a part or a component `fits` tells."""
+    parts = _part(field.annotation)[0] is not None or _members(field) is not None
+    if is_code(value) or (parts and isinstance(value, Mapping | list)):
         return fits(field, value)
     try:
         TypeAdapter(field.rebuild_annotation()).validate_python(value)

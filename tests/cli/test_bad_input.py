@@ -115,6 +115,7 @@ BROKEN = {
     "an option of another": ("selection: uniform", "selection: {name: uniform, candidates: 4}", "26:28: selection.candidates", "key 'candidates'; it is an option of selector 'power_of_choice'"),
     "a type for a name": ("selection: uniform", "selection: {type: oort}", "26:13: selection.type", "the name is written `name: oort`"),
     "a key that takes no such value": ("    uplink: 10", "    upload: 10", "12:5: fleet[0].upload", "'upload'; expected one of: availability"),
+    "a mapping that no far key takes": ("    count: 10\n", "    count: 10\n    battery: {capacity: 2 Wh, initial: {min: 20%, max: 90%}}\n", "16:31: fleet[1].battery.initial", "expected one of: capacity, charge, minimum"),
     "clients in quotes": ("clients: 10", 'clients: "10"', "24:12: rounds.clients", "got '10'; write it without quotes"),
     "a count in quotes": ("count: 20", 'count: "20"', "9:12: fleet[0].count", "got '20'; write it without quotes"),
     "a count with a comma": ("count: 20", "count: 2,000", "9:12: fleet[0].count", "got '2,000'; numbers have a decimal point"),
