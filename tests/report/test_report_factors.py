@@ -16,6 +16,7 @@ from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
+from tests.tiny import TINY
 
 POINTS: dict[str, tuple[dict[str, Any], int]] = {
     "a": ({"rounds.clients": 10, "selection": "oort", "model": "mlp"}, 2),
@@ -118,3 +119,18 @@ def test_a_page_says_what_was_assumed_and_by_whom(tmp_path: Path) -> None:
     assert "<code>fleet[0].latency: 0 s (plain)</code>" in told
     assert "uplink" not in told
     assert "seed" not in told  # every run has one
+
+
+def test_an_error_is_looked_at_where_there_is_no_accuracy(tmp_path: Path) -> None:
+    """Only time and bytes could be chosen."""
+    data = TINY | {
+        "data": {"dataset": "synthetic_regression", "partition": "natural"},
+        "training": {"loss": "mean_squared_error"},
+        "sweep": {"rounds.clients": [2, 4]},
+    }
+    runs = run(Scenario.from_dict(data), tmp_path)
+    found = factors(by_variant(runs))
+    assert found is not None
+    assert [measure["label"] for measure in found.data["measures"]] == ["RMSE", "time", "bytes"]
+    errors = [one.error[1] for one in runs if one.error is not None]
+    assert [row["values"][0] for row in found.data["rows"]] == errors

@@ -8,10 +8,9 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
-from simfl.report.comparison import NAMES, cell_text
+from simfl.report.comparison import cell_text, name_of
 from simfl.report.page.tables import Cell, Table, in_two, magnitude
 from simfl.runs.results.compare import (
-    ACCURACY,
     BYTES,
     ENERGY,
     TIME,
@@ -21,7 +20,6 @@ from simfl.runs.results.compare import (
     target_text,
 )
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import have_accuracy
 from simfl.scenario.language.place import as_written
 
 
@@ -79,15 +77,15 @@ def _order(level: str) -> tuple[bool, float, str]:
 
 
 def _columns(comparison: Comparison) -> list[Column]:
-    """Return what is worth a look: accuracy, costs to the highest target, costs of whole runs."""
+    """Return what is worth a look: what judges a model, costs to the highest target and in all."""
     costs = [metric for metric in (TIME, BYTES, ENERGY) if Column(metric) in comparison.columns]
     to = [Column(metric, comparison.targets[-1]) for metric in costs] if comparison.targets else []
-    judged = have_accuracy(all_runs(comparison.groups))
-    return [*([Column(ACCURACY), *to] if judged else []), *map(Column, costs)]
+    whole = [column for column in comparison.columns if column.target is None]
+    return [*(column for column in whole if column.metric.judges), *to, *map(Column, costs)]
 
 
 def _head(column: Column) -> str:
-    name = NAMES[column.metric.name]
+    name = name_of(column)
     return name if column.target is None else f"{name} to {target_text(column.target)}"
 
 

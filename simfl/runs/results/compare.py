@@ -46,6 +46,11 @@ class Metric:
     worst: float = math.inf
 
     @property
+    def judges(self) -> bool:
+        """Whether it is of the last model: its accuracy, error, or one of the scenario's own."""
+        return self.name == "accuracy" or self.unit == "number"
+
+    @property
     def possible(self) -> Range:
         """What it can be."""
         return {"share": (0.0, 1.0), "number": ANY}.get(self.unit, (0.0, math.inf))
@@ -249,7 +254,7 @@ def compare(
     for target in accuracies:
         columns += [Column(metric, target) for metric in costs]
     if baseline is not None:
-        columns += [Column(metric, versus=baseline) for metric in totals if _judges(metric)]
+        columns += [Column(metric, versus=baseline) for metric in totals if metric.judges]
         for target in accuracies:
             columns += [Column(metric, target, baseline) for metric in costs]
         if not accuracies:
@@ -282,11 +287,6 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
     if any(math.isfinite(run.normalised_round) for run in results):
         metrics.append(NORMALISED)
     return metrics
-
-
-def _judges(metric: Metric) -> bool:
-    """Whether it is of the model: its accuracy, error, or one of the scenario's own."""
-    return metric is ACCURACY or metric.unit == "number"
 
 
 def _error(name: str) -> Callable[[RunResult], float]:
