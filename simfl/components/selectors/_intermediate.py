@@ -24,10 +24,16 @@ from simfl.components.selectors._vectors import Vectors
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids, Rng
 
-RANK = 120
-"""Directions in which a kernel is known."""
+FEW, RANKS = 10, (60, 120)
+"""Directions in which a kernel is known to choose up to so many items, and more: beyond that what
+is drawn is hardly kept more often."""
 _ROUNDING = 1e-12
 """How much more likely an item is taken to be than it was computed; more may be, less may not."""
+
+
+def rank_for(k: int) -> int:
+    """Return in how many directions a kernel should be known from which k items are chosen."""
+    return RANKS[k > FEW]
 
 
 class Sketch:
@@ -38,14 +44,14 @@ class Sketch:
 
     Args:
         profiles: `(n, d)`.
-        rank: r, at most n.
+        rank: r, at most n; see `rank_for`.
 
     Attributes:
         diagonal: `(n,)` of L.
         applied: `(n, r + 1)` S times orthonormal vectors that are near its leading eigenvectors.
     """
 
-    def __init__(self, profiles: Vectors, rank: int = RANK) -> None:
+    def __init__(self, profiles: Vectors, rank: int) -> None:
         n = len(profiles)
         # From one of them, so that profiles which are all equal are exactly zero.
         self._centred = centred = profiles.astype(np.float64) - profiles[0]

@@ -13,7 +13,12 @@ from pydantic import Field, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._determinantal import KDpp, similarity
-from simfl.components.selectors._intermediate import IntermediateKDpp, Sketch
+from simfl.components.selectors._intermediate import (
+    RANKS,
+    IntermediateKDpp,
+    Sketch,
+    rank_for,
+)
 from simfl.components.selectors._schedule import is_due
 from simfl.components.selectors._vectors import Vectors, distances, present, stored
 from simfl.components.selectors.base import (
@@ -41,7 +46,7 @@ POINTS = 500
 DRAWS = 1000
 """Tries before it is decomposed after all."""
 
-DERIVED = ("_kernel", "_sketch", "_sampler")
+DERIVED = ("_kernel", "_sketches", "_sampler")
 """What follows from the profiles."""
 
 REPORTS: dict[str, Report] = {
@@ -82,7 +87,7 @@ class KDppSelector(Selector):
     _answered: Flags | None = PrivateAttr(default=None)
     _last: int = PrivateAttr(default=-1)  # 0-based round of the last selection
     _kernel: Floats | None = PrivateAttr(default=None)
-    _sketch: Sketch | None = PrivateAttr(default=None)
+    _sketches: dict[int, Sketch] = PrivateAttr(default_factory=dict)  # by rank
     _sampler: tuple[Ids, KDpp] | None = PrivateAttr(default=None)
 
     @override
@@ -136,16 +141,14 @@ class KDppSelector(Selector):
 
     def _forget(self) -> None:
         """Forget what follows from the profiles."""
-        for key in DERIVED:
-            setattr(self, key, None)
+        self._kernel = self._sampler = None
+        self._sketches = {}
 
     def _sample(self, ids: Ids, k: int, rng: Rng) -> Ids:
         """Return `k` of `ids`, by the k-DPP over their profiles."""
         everybody = self._everybody()
         if len(everybody) > DECOMPOSED:
-            assert self._profiles is not None
-            self._sketch = self._sketch or Sketch(self._profiles[everybody])
-            dpp = IntermediateKDpp(self._sketch, np.searchsorted(everybody, ids), k)
+            dpp = IntermediateKDpp(self._sketch(rank_for(k)), np.searchsorted(everybody, ids), k)
             chosen = dpp.sample(rng, DRAWS) if dpp.points <= POINTS else None
             if chosen is not None:
                 return everybody[chosen]
@@ -168,6 +171,12 @@ class KDppSelector(Selector):
                     return chosen
         return ids[self._k_dpp(ids, k).sample(k, rng)]
 
+    def _sketch(self, rank: int) -> Sketch:
+        if rank not in self._sketches:
+            assert self._profiles is not None
+            self._sketches[rank] = Sketch(self._profiles[self._everybody()], rank)
+        return self._sketches[rank]
+
     def _everybody(self) -> Ids:
         """Return who has a profile."""
         assert self._profiles is not None
@@ -187,17 +196,17 @@ class KDppSelector(Selector):
         """Return L = S'S of some of `everybody`."""
         assert self._profiles is not None
         n = len(everybody)
-        if self._kernel is None and self._sketch is not None and len(rows) <= DECOMPOSED:
-            S = self._sketch.similarities(rows)
+        if self._kernel is None and len(rows) <= DECOMPOSED < n:
+            S = self._sketch(RANKS[0]).similarities(rows)
             return S @ S.T
         if self._kernel is None:
             # The kernel, a part of it, its eigenvectors, room to find them.
             require_memory(4 * 8 * n**2, f"selector 'k_dpp' with {n:,} profiled clients")
-            if self._sketch is None:
+            if n <= DECOMPOSED:
                 vectors = self._profiles[everybody]
                 S = similarity(distances(vectors, vectors, "L2"))
             else:
-                S = self._sketch.similarities(np.arange(n))
+                S = self._sketch(RANKS[0]).similarities(np.arange(n))
             self._kernel = S.T @ S
         return self._kernel[np.ix_(rows, rows)]
 

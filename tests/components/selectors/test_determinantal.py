@@ -167,7 +167,7 @@ def test_a_large_kernel_is_chosen_from_as_a_decomposed_one() -> None:
 
 
 def test_a_large_kernel_of_too_low_a_rank_is_known_by_what_a_draw_would_take() -> None:
-    sketch = Sketch(np.repeat(np.eye(2, dtype=np.float32), 4, axis=0))
+    sketch = Sketch(np.repeat(np.eye(2, dtype=np.float32), 4, axis=0), 8)
     assert IntermediateKDpp(sketch, np.arange(8), 2).points < 10
     assert IntermediateKDpp(sketch, np.arange(8), 4).points > 1e6
 
@@ -183,7 +183,7 @@ def test_what_is_known_of_a_large_kernel_is_right(n: int) -> None:
 
 
 def test_of_a_large_fleet_with_equal_profiles_all_sets_are_equally_likely() -> None:
-    sketch = Sketch(np.full((6, 3), 0.1, dtype=np.float32))
+    sketch = Sketch(np.full((6, 3), 0.1, dtype=np.float32), 6)
     assert (sketch.similarities(np.array([4, 1])) == np.eye(6)[[4, 1]]).all()
     dpp, rng = IntermediateKDpp(sketch, np.arange(6), 2), np.random.default_rng(0)
     drawn = [dpp.sample(rng, tries=10_000) for _ in range(1500)]
