@@ -17,7 +17,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     import sys
 
     from simfl.cli._signals import Interruptions
+    from simfl.core.blas import limit_threads
 
+    limit_threads()
     interruptions = Interruptions()
     try:
         here = os.getcwd()

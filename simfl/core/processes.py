@@ -19,6 +19,7 @@ from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from types import ModuleType
 
+from simfl.core.blas import limited_threads
 from simfl.errors import RunError, SimflError
 
 _PRELOADED = ("torch", "simfl.runs.run", "simfl.training.local", "simfl.training.evaluate")
@@ -54,7 +55,8 @@ def started(
             process: BaseProcess = start.Process(  # type: ignore[attr-defined]
                 target=target, args=(far,), name=name, daemon=daemon
             )
-            with nullcontext() if with_main else without_main(), _ctrl_c_waits():
+            main = nullcontext() if with_main else without_main()
+            with main, limited_threads(), _ctrl_c_waits():
                 process.start()
         except BaseException:
             near.close()
