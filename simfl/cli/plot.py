@@ -55,15 +55,17 @@ def plot_command(
     """Draw runs as curves, in the size and style of a publication."""
     from typing import cast
 
-    from simfl.report.plot import WIDTHS, Band, plot
+    from simfl.report.plot import LOOKS, WIDTHS, Band, plot
     from simfl.report.savefig import check_picture, save
     from simfl.runs.results.find import find_runs
+    from simfl.runs.results.grouping import by_variant
 
     check_picture(out)
     width_mm = WIDTHS.get(width) or _millimetres("--width", width)
     height_mm = None if height is None else _millimetres("--height", height)
+    runs = find_runs(folders)
     figure = plot(
-        find_runs(folders),
+        runs,
         x,
         y,
         band=cast(Band, band),
@@ -74,6 +76,11 @@ def plot_command(
     )
     save(figure, out)
     typer.echo(f"Picture: {out}")
+    if (variants := len(by_variant(runs))) > LOOKS:
+        typer.echo(
+            f"warning: {variants} variants share {LOOKS} colours and dashes; name fewer folders",
+            err=True,
+        )
 
 
 def _millimetres(option: str, text: str) -> float:

@@ -54,6 +54,8 @@ DASHES: tuple[Any, ...] = (
     "-", (0, (5, 2)), (0, (1, 1.5)),
     (0, (6, 1.5, 1, 1.5)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (8, 4)),
 )  # fmt: skip
+LOOKS = len(COLOURS) * len(DASHES)
+"""So many lines can be told apart."""
 STYLES: Mapping[str, Mapping[str, Any]] = {
     "paper": {"font.size": 8, "lines.linewidth": 1.2},
     "serif": {
@@ -63,8 +65,6 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "slide": {"font.size": 16, "lines.linewidth": 2.5},
 }  # fmt: skip
 _ALL = {
-    "pdf.fonttype": 42,  # journals refuse matplotlib's Type 3 fonts
-    "svg.fonttype": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -185,7 +185,8 @@ def _lines(
     grid, values = lines
     axes.plot(grid, values.mean(axis=0), label=name, **look)
     if band != "none":
-        low, high = _band(values, band, (0.0, 1.0) if y.kind == "share" else ANY)
+        possible = (0.0, 1.0) if y.kind == "share" else ANY if values.min() < 0 else (0.0, np.inf)
+        low, high = np.clip(_band(values, band, possible), *possible)
         axes.fill_between(grid, low, high, color=look["color"], alpha=0.18, linewidth=0)
 
 
@@ -213,15 +214,19 @@ def _frame(
     import matplotlib as mpl
 
     steps = max(3, round(width_mm / (2.1 * mpl.rcParams["font.size"])))
-    drawn = extent(x, runs, (), vertical=False) | {"high": float(axes.dataLim.x1)}
-    across = axis(drawn, steps, "x" in log)
-    up = axis(extent(y, runs, (), vertical=True), 5, "y" in log)
+    within = axes.dataLim  # bands, too
+    across = axis(
+        extent(x, runs, (), vertical=False) | {"high": float(within.x1)}, steps, "x" in log
+    )
+    drawn = extent(y, runs, (), vertical=True)
+    ends = {"low": min(drawn["low"], within.y0), "high": max(drawn["high"], within.y1)}
+    up = axis(drawn | ends, 5, "y" in log)
     for name, scale in (("x", across), ("y", up)):
         _ticks(axes, name, scale)
 
 
 def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
-    """Name the lines beside them, or below the axes where that would cover much of them.
+    """Name the lines beside them, or below the axes where the names would lie on lines.
 
     Args:
         figure: drawn but for the names.
@@ -231,7 +236,12 @@ def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
     legend = axes.legend()
     _has_room(figure)
     box, room = legend.get_window_extent(), axes.get_window_extent()
-    if box.width <= 0.6 * room.width and box.height <= 0.6 * room.height:
+    fits = box.width <= 0.6 * room.width and box.height <= 0.6 * room.height
+    if fits and not any(
+        path.intersects_bbox(box, filled=False)
+        for line in axes.lines
+        for path in [line.get_transform().transform_path(line.get_path())]
+    ):
         return
     legend.remove()
     columns = max(1, int(figure.bbox.width / box.width))

@@ -40,6 +40,9 @@ def save(figure: "Figure", path: Path) -> None:
 
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
     form, picture = path.suffix.lower(), io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "simfl"}):
+    with mpl.rc_context():
+        mpl.rcParams["svg.hashsalt"] = "simfl"
+        mpl.rcParams["pdf.fonttype"] = 42  # journals refuse matplotlib's Type 3 fonts
+        mpl.rcParams["svg.fonttype"] = "none"  # text that can be searched and edited
         figure.savefig(picture, format=form[1:], dpi=150, metadata=dates[form])
     write_output(path, picture.getvalue())

@@ -12,7 +12,7 @@ from simfl import run
 from simfl.cli import main
 from simfl.cli import plot as offered
 from simfl.errors import InputError
-from simfl.report.plot import BANDS, STYLES, XS, YS, Band, plot
+from simfl.report.plot import BANDS, LOOKS, STYLES, XS, YS, Band, plot
 from simfl.runs.options import Options
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import mean_interval
@@ -102,6 +102,30 @@ def test_variants_have_lines_of_their_own_and_a_legend(tmp_path: Path) -> None:
     assert plot(runs[:3]).axes[0].get_legend() is not None
 
 
+def test_names_lie_on_no_line(tmp_path: Path) -> None:
+    runs = [
+        made_run(tmp_path, f"v{n}{k}", 0, [0.1 * n + 0.05 * k + 0.4 * (k % 2)] * 9)
+        for n in range(5)
+        for k in range(2)
+    ]
+    assert len(plot(runs).legends) == 1
+    assert plot(runs[:2]).axes[0].get_legend() is not None
+
+
+def test_bands_are_whole(tmp_path: Path) -> None:
+    """They were cut where the highest seed is, and went below zero."""
+    curves = ([0.9, 0.8], [0.05, 0.1], [0.1, 0.1])
+    runs = [made_run(tmp_path, "v", seed, curve) for seed, curve in enumerate(curves)]
+    bands: tuple[Band, ...] = ("ci", "std")
+    for y, most in (("accuracy", 1.0), ("loss", math.inf)):
+        for band in bands:
+            figure = plot(runs, "rounds", y, band=band)
+            low, high = bounds(figure)
+            bottom, top = figure.axes[0].get_ylim()
+            assert bottom <= 0 <= low.min()
+            assert high.max() <= min(top, most)
+
+
 def test_long_names_stand_below_the_axes(tmp_path: Path) -> None:
     """A sweep's names covered its lines, the numbers of the axis and its label."""
     name = "clients={}_lr=0.01_partition=dirichlet-alpha=0.1"
@@ -159,6 +183,25 @@ class TestCommand:
         for path in paths:
             assert main(["plot", str(tmp_path), "--out", str(path), "--width", "8.5cm"]) == 0
         assert paths[0].read_bytes() == paths[1].read_bytes() != b""
+
+    def test_its_letters_are_letters(self, runs: list[RunResult], tmp_path: Path) -> None:
+        """Journals refuse Type 3 fonts, and outlines can't be searched."""
+        for ending in ("pdf", "svg"):
+            path = tmp_path / f"p.{ending}"
+            assert main(["plot", str(tmp_path / "v"), "--out", str(path)]) == 0
+        pdf = (tmp_path / "p.pdf").read_bytes()
+        assert b"/Type3" not in pdf
+        assert b"/CIDFontType2" in pdf
+        assert ">accuracy</text>" in (tmp_path / "p.svg").read_text(encoding="utf-8")
+
+    def test_lines_that_look_alike_are_told_of(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for n in range(LOOKS + 1):
+            made_run(tmp_path, f"v{n}", 0, [0.1, 0.2])
+        options = ["--width", "slide", "--height", "300mm", "--out", str(tmp_path / "a.png")]
+        assert main(["plot", str(tmp_path), *options]) == 0
+        assert "49 variants share 48 colours and dashes" in capsys.readouterr().err
 
     @pytest.mark.parametrize("side", [math.nan, math.inf, 0.0])
     def test_a_side_is_some_millimetres(self, runs: list[RunResult], side: float) -> None:
