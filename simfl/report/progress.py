@@ -93,9 +93,9 @@ class Board(Watch):
 class Table(Board):
     """Redraws a bar for each run, and one for all of them."""
 
-    def __init__(self, bars: Bars, titles: Column) -> None:
+    def __init__(self, bars: Bars, titles: Column, texts: Column) -> None:
         self._bars = bars
-        self._titles = titles
+        self._titles, self._texts = titles, texts
         self._tasks: dict[int, TaskID] = {}
         self._all: TaskID | None = None
 
@@ -103,7 +103,9 @@ class Table(Board):
     def begin(self, jobs: Sequence[Job], processes: int) -> None:
         super().begin(jobs, processes)
         longest = max((len(job.title) for job in jobs), default=0)
-        self._titles.min_width = min(longest, self._bars.console.width // 2)
+        self._room = min(longest, max(self._bars.console.width // 2, 1))
+        self._titles.min_width = self._room
+        self._texts.max_width = max(self._bars.console.width - self._room - 2, 1)
         if len(jobs) > 1:
             self._all = self._bars.add_task("all", total=len(jobs), text=self.overall())
 
@@ -114,7 +116,7 @@ class Table(Board):
     @override
     def show(self, number: int, progress: Progress, text: str) -> None:
         if number not in self._tasks:
-            title = self._jobs[number].title
+            title = formats.shortened(self._jobs[number].title, self._room)
             self._tasks[number] = self._bars.add_task(title, total=1.0, text=text)
         hidden = progress.ended and len(self._jobs) > MOST_SHOWN
         share = self._shares[number]
@@ -133,17 +135,19 @@ def is_watched() -> bool:
 def display(quiet: bool, passing: bool = False) -> Iterator[Board | None]:
     """Show progress on stderr while the body runs; `passing`: on a terminal, and only as long."""
     console = Console(stderr=True)
-    redrawn = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets"))
+    terminal = console.is_terminal and not console.is_dumb_terminal
+    redrawn = terminal or (console.is_jupyter and find_spec("ipywidgets"))
     if quiet or (passing and not redrawn):
         yield None
     elif not redrawn:
         yield Board()
     else:
-        titles = Column(no_wrap=True)  # where it is narrow the bar goes first, never the seed
+        # Where it is narrow the bar goes first, then the text's end, never the seed.
+        titles, texts = Column(no_wrap=True), Column(no_wrap=True)
         columns = (
             TextColumn("{task.description}", table_column=titles),
             BarColumn(20),
-            TextColumn("{task.fields[text]}"),
+            TextColumn("{task.fields[text]}", table_column=texts),
         )
         with Bars(*columns, console=console, transient=passing) as bars:
-            yield Table(bars, titles)
+            yield Table(bars, titles, texts)

@@ -38,6 +38,46 @@ def test_a_narrow_terminal_loses_the_bar_not_the_seed(
         assert ("━" in line) == bar
 
 
+@pytest.mark.parametrize("columns", [40, 60])
+def test_what_is_cut_ends_in_dots_and_never_loses_the_seed(
+    columns: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`a_much_longer_name_than_others` was the name of every seed; `accuracy 9` was 96.4%."""
+    file = io.StringIO()
+
+    def terminal(**_: object) -> Console:
+        return Console(file=file, width=columns, force_terminal=True, color_system=None)
+
+    monkeypatch.setattr(shown, "Console", terminal)
+    scenarios = [Scenario.from_dict(TINY | {"seed": seed}) for seed in range(2)]
+    jobs = [Job("a_much_longer_name_than_others", one, tmp_path) for one in scenarios]
+    with shown.display(quiet=False) as board:
+        assert board is not None
+        board.begin(jobs, processes=1)
+        for number in range(2):
+            board.tell(number, Progress(253.0, 4, 0.964, 0.1))
+    last = file.getvalue().split("\x1b[2K")[-1].splitlines()
+    assert max(map(len, last)) <= columns
+    for seed in range(2):
+        [line] = [line for line in last if f" seed {seed} " in line]
+        assert line.rstrip().endswith("…")
+
+
+def test_a_terminal_that_can_not_go_back_gets_lines(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Emacs and some CI saw nothing until the end."""
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(
+        shown, "Console", lambda **_: Console(file=io.StringIO(), force_terminal=True)
+    )
+    with shown.display(quiet=False) as board:
+        assert board is not None
+        board.begin([Job("v", Scenario.from_dict(TINY), tmp_path)], processes=1)
+        board.tell(0, Progress(253.0, 4, 0.964, 0.1))
+    assert "v seed 0: 4 min 13 s virtual" in capsys.readouterr().err
+
+
 def test_without_an_accuracy_the_loss_is_told() -> None:
     assert "  accuracy 70.9%  " in shown.text_of(Progress(9.0, 2, 0.709, 1.0, loss=0.5), 12)
     assert "  loss 0.4635  " in shown.text_of(Progress(9.0, 2, None, 1.0, loss=0.46351), 12)
