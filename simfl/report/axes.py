@@ -1,7 +1,7 @@
 """Axes: from numbers to places on a chart, with round ticks in the unit that suits the range."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simfl.report.formats import DAY_S, HOUR_S, MINUTE_S
@@ -20,6 +20,8 @@ UNITS: Mapping[str, tuple[Unit, ...]] = {
     "time": TIME_UNITS, "bytes": BYTE_UNITS, "energy": ENERGY_UNITS
 }  # fmt: skip
 """By what is measured."""
+PLAIN = (1e-4, 1e6)
+"""Numbers from the first to below the second are written out, others with an exponent."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Axis:
         ticks: values that are marked, each with its text.
         log: whether equal steps are equal ratios.
         per: size of the unit that ticks are told in.
+        names: whether the ticks name choices, between which there is nothing.
     """
 
     label: str
@@ -41,6 +44,7 @@ class Axis:
     ticks: tuple[tuple[float, str], ...]
     log: bool = False
     per: float = 1.0
+    names: bool = False
 
     def place(self, value: float) -> float:
         """Return where `value` lies, 0 at the start and 1 at the end; clipped."""
@@ -76,11 +80,11 @@ def linear(
     symbol, per = unit_for(units, high)
     step = max(_round_step((high - low) / per / steps), float(whole))
     times, sign = (100, "%") if share else (1, "")
-    digits = max(0, -math.floor(math.log10(times * step) + 1e-9))
     first = math.ceil(low / per / step - 1e-9)
     last = math.floor(high / per / step + 1e-9)
     values = [i * step for i in range(first, last + 1)]
-    ticks = tuple((value * per, f"{times * value:,.{digits}f}{sign}") for value in values)
+    texts = _written([times * value for value in values], times * step)
+    ticks = tuple((value * per, text + sign) for value, text in zip(values, texts, strict=True))
     return Axis(f"{label} ({symbol})" if symbol else label, low, high, ticks, per=per)
 
 
@@ -100,7 +104,7 @@ def logarithmic(
     every = max(1, (last - first) // 6)
     times, sign = (100, "%") if share else (1, "")
     ticks = tuple(
-        (mark * 10.0**decade * per, f"{times * mark * 10.0**decade:,.10g}{sign}")
+        (mark * 10.0**decade * per, _mark(times * mark * 10.0**decade) + sign)
         for decade in range(first, last + 1, every)
         for mark in marks
         if below <= mark * 10.0**decade <= above
@@ -113,6 +117,25 @@ def unit_for(units: tuple[Unit, ...], high: float) -> Unit:
     """Return the largest of `units` that leaves `high` at 2 or more, else the smallest."""
     fitting = [unit for unit in units if high >= 2 * unit[1]]
     return fitting[-1] if fitting else units[0] if units else ("", 1.0)
+
+
+def _written(values: Sequence[float], step: float) -> list[str]:
+    """Return multiples of `step`, with as many digits as tell them apart."""
+    most = max(map(abs, values), default=0.0)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    if most == 0 or PLAIN[0] <= most < PLAIN[1]:
+        return [f"{value:,.{digits}f}" for value in values]
+    power = math.floor(math.log10(most) + 1e-9)
+    digits = max(0, power - math.floor(math.log10(step) + 1e-9))
+    return [f"{value / 10.0**power:.{digits}f}e{power}" if value else "0" for value in values]
+
+
+def _mark(value: float) -> str:
+    """Return 1, 2 or 5 times a power of ten."""
+    if PLAIN[0] <= value * (1 + 1e-9) < PLAIN[1]:
+        return f"{value:,.10g}"
+    power = math.floor(math.log10(value) + 1e-9)
+    return f"{value / 10.0**power:.0f}e{power}"
 
 
 def _round_step(step: float) -> float:

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 
+from simfl.report import formats
 from simfl.report.axes import Axis
 
 WIDTH, HEIGHT = 560, 300
 WIDE = 1140
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 48
-"""Room around the plotting area."""
+"""Room around the plotting area, on the left at least."""
+TICK, SIDE = 7.3, 21
+"""Pixels of a tick's letter, and of what stands left of ticks."""
 
 
 class Plot:
@@ -28,7 +31,7 @@ class Plot:
         y: vertical axis.
         width: of the whole picture.
         height: of the whole picture.
-        left: room for what is written left of the plotting area.
+        left: room for what is written left of the plotting area, more where ticks need it.
     """
 
     def __init__(
@@ -43,7 +46,9 @@ class Plot:
     ) -> None:
         self._title, self._x, self._y = title, x, y
         self._width, self._height = width, height
-        self._left, self._right, self._bottom = left, width - RIGHT, height - BOTTOM
+        longest = max((len(text) for _, text in y.ticks), default=0)
+        self._left = max(left, math.ceil(SIDE + TICK * longest))
+        self._right, self._bottom = width - RIGHT, height - BOTTOM
         self._shapes: list[str] = []
         self._lines: Counter[str] = Counter()
 
@@ -162,6 +167,9 @@ class Plot:
         self._shapes.append('<g class="xs">')
         for value, text in self._x.ticks:
             at, _ = self._at(value, self._y.low)
+            if self._x.names:
+                room = (self._right - self._left) / len(self._x.ticks)
+                text = formats.shortened(text, max(3, int(room / TICK)))
             self._add("path", "grid", "", d=f"M{_number(at)},{TOP}V{self._bottom}")
             if at + 3.6 * len(text) < self._width:
                 self._write(at, self._bottom + 15, text, "tick mid")
@@ -202,7 +210,8 @@ class Plot:
         x = self._x
         kind = "share" if x.ticks and x.ticks[-1][1].endswith("%") else "number"
         facts = {"left": self._left, "low": x.low, "high": x.high, "log": x.log, "per": x.per}
-        return json.dumps(facts | {"kind": kind})
+        names = x.ticks if x.names else None
+        return json.dumps(facts | {"kind": kind, "names": names})
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

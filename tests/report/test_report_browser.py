@@ -18,9 +18,14 @@ import pytest
 
 from simfl.report import write_report
 from simfl.report.page.live import LiveRuns
+from simfl.report.page.tuning import write_page
+from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.result import RunResult
+from simfl.runs.tune import tune
+from simfl.scenario import Document
 from tests.made_runs import made_run
+from tests.tiny import TINY
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
@@ -276,10 +281,14 @@ def test_nothing_is_cut_in_print(page: Path, tmp_path: Path) -> None:
     return {cut: wide.scrollWidth - room,
       out: [...document.querySelectorAll("td, th, svg, figcaption")]
         .filter(e => e.getBoundingClientRect().right > room).length,
+      heads: [...document.querySelectorAll("th button")]
+        .filter(b => getComputedStyle(b).display !== "contents").length,
       scrolling: [...document.querySelectorAll(".plot, .scroll")]
         .filter(e => getComputedStyle(e).overflowX !== "visible").length};"""
     # A4 on its side, without its margins, is 1047 CSS pixels wide.
-    assert read(printed, play, tmp_path, 1047) == {"cut": 0, "out": 0, "scrolling": 0}
+    assert read(printed, play, tmp_path, 1047) == {
+        "cut": 0, "out": 0, "heads": 0, "scrolling": 0,
+    }  # fmt: skip
 
 
 def test_a_table_of_means_and_spreads_fits_the_page(tmp_path: Path) -> None:
@@ -311,8 +320,11 @@ def test_any_two_factors_of_a_sweep_make_a_table(tmp_path: Path) -> None:
     const choose = (key, value) => {
       const box = document.querySelector(`[data-pivot=${key}]`);
       box.value = value; box.dispatchEvent(new Event("change")); return table(); };
-    return [table(), choose("column", 2), choose("row", 1)];"""
-    both, clients, deadline = read(write_report(runs, tmp_path / "written.html"), play, tmp_path)
+    const caption = document.querySelector("#pivot caption").textContent;
+    return [table(), choose("column", 2), choose("row", 1), caption];"""
+    page = write_report(runs, tmp_path / "written.html")
+    both, clients, deadline, caption = read(page, play, tmp_path)
+    assert caption.endswith(" by rounds.clients and deadline: means over everything else")
     assert both == [
         [r"rounds.clients \ deadline", "1 s", "none"],
         ["5", "50.5%", "90.5%"],
@@ -460,6 +472,46 @@ def test_two_of_many_are_seen_alone(nine: Sequence[RunResult], tmp_path: Path) -
         whole, none, two, again = figure["seen"]
         assert none == 0 < two < whole == again
         assert figure["said"] == ["hide all", "show all"]
+
+
+def test_one_of_very_many_is_hidden_alone(tmp_path: Path) -> None:
+    """Beyond 48 variants lines look alike, and were hidden together."""
+    runs = [made_run(tmp_path / "runs", f"v{n}", 0, [0.1, 0.2, 0.1 + n / 100]) for n in range(50)]
+    play = """const many = f => f.node.querySelectorAll(".legend button").length === 50;
+    return simfl.figures.filter(many).map(f => {
+      const count = () => f.chart ? f.state.hidden.size
+        : [...f.plot.querySelectorAll(".area .line")].filter(s => s.style.display).length;
+      f.node.querySelectorAll(".legend button")[1].click();
+      f.node.querySelector("[data-switch=together]")?.click();
+      f.plot.querySelector("svg").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+      const tip = document.querySelector(".tip");
+      return {hidden: count(), told: tip.querySelectorAll("li").length, tip: tip.textContent,
+        lines: Boolean(f.chart)}; });"""
+    found = read(write_report(runs, tmp_path / "written.html"), play, tmp_path)
+    assert {figure["lines"] for figure in found} == {True, False}
+    assert {figure["hidden"] for figure in found} == {1}
+    assert (found[0]["told"], found[0]["tip"][-17:]) == (14, "and 35 below them")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_names_on_an_axis_stay_names(width: int, tmp_path: Path) -> None:
+    """On a phone, and zoomed, the values of a list that was tuned were 0, 1 and 2."""
+    spec = {
+        "parameters": {"fleet.uplink": ["1 Mbit/s", "100 kbit/s"]},
+        "objective": "time",
+        "trials": 2,
+    }
+    scenario = Document.of({**TINY, "tune": spec})
+    path = write_page(tune(scenario, tmp_path / "tuned", Options(time_only=True, jobs=1)))
+    play = """const named = f => f.node.querySelector("b").textContent === "fleet.uplink";
+      const f = simfl.figures.find(named);
+      const ticks = () => [...f.plot.querySelectorAll(".xs text")].map(t => t.textContent);
+      const whole = ticks();
+      f.plot.querySelector("svg").dispatchEvent(new KeyboardEvent("keydown", {key: "+"}));
+      return {whole, zoomed: ticks()};"""
+    found = read(path, play, tmp_path, width)
+    assert found["whole"] == ["1 Mbit/s", "100 kbit/s"]
+    assert set(found["zoomed"]) <= set(found["whole"])
 
 
 LOADS = """<!DOCTYPE html><iframe src="page.html"></iframe><script>

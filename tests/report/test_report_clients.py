@@ -116,4 +116,8 @@ def test_the_last_column_is_a_mean_of_the_rounds_that_it_has(tmp_path: Path) -> 
     drawing = outcomes({"v": [made_run(tmp_path, "v", 0, [0.1] * (COLUMNS + 1))]})
     assert drawing is not None
     assert drawing.table is not None
-    assert {row[2] for row in drawing.table[1:]} == {1.0}
+    assert {row[3] for row in drawing.table[1:]} == {1.0}
+    assert drawing.table[1][:2] == (1, 2)
+    assert drawing.table[-1][:2] == (COLUMNS + 1, COLUMNS + 1)
+    tips = re.findall(r"<title>(rounds? [^:]*)", drawing.svg)
+    assert (tips[0], tips[-1]) == ("rounds 1 to 2, in the mean", f"round {COLUMNS + 1}")

@@ -1,7 +1,9 @@
 """Who was heard, who was not, and whom rounds waited for."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simfl import run
@@ -26,7 +28,16 @@ def test_who_was_only_at_work_when_the_run_ended_was_not_heard(tmp_path: Path) -
     devices = Devices.of(asynchronous(tmp_path, rounds=1))
     assert int(devices.heard.sum()) == 2
     assert not devices.never.any()
-    assert "still at work when the run ended" in str(devices)
+    assert "not heard yet were still at work when the run ended" in str(devices)
+
+
+def test_one_device_is_no_several() -> None:
+    one = np.ones(1, int)
+    devices = Devices(3, one, np.array(["g"]), one, one, {"late": one}, 0 * one, np.array([np.nan]))
+    told = "1 of 3 devices were asked; 1 of them was never heard, and it holds 100.0% of the"
+    assert str(devices).startswith(told)
+    working = replace(devices, outcomes={"unfinished": one})
+    assert "; 1 not heard yet was still at work" in str(working)
     assert "each of them" not in str(devices)
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from hashlib import sha256
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -11,14 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import simfl
 from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.page.notes import notes
+from simfl.runs.folder.lock import locked
+from simfl.runs.options import Options
 from simfl.runs.results.anatomy import PHASES, Anatomy
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
+from simfl.scenario import Scenario
 from tests.made_runs import made_run
+from tests.tiny import TINY
 
 STUDY_BYTES = 8_000_000
 """A page of 9 variants, 3 seeds and 100 rounds is smaller; `benchmarks/opening.py` opens it."""
@@ -229,12 +235,27 @@ def test_long_names_of_variants_are_broken_into_lines(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_has_a_page(broken_off: RunResult, tmp_path: Path) -> None:
     checker = check(write_report([broken_off], tmp_path / "page.html"))
-    run = broken_off
-    assert run.n_rounds == len(rows(broken_off, "rounds.csv")) - 1  # the last is cut short
-    assert run.targets == [0.2, 0.99]
+    only = broken_off
+    assert only.n_rounds == len(rows(broken_off, "rounds.csv")) - 1  # the last is cut short
+    assert only.targets == [0.2, 0.99]
     assert "Not finished:" in checker.words
-    planned, page = run.scenario["rounds"]["stop"]["rounds"], (tmp_path / "page.html").read_text()
-    assert f"(round {run.n_rounds} of {planned}); <code>simfl resume</code> goes on" in page
+    planned, page = only.scenario["rounds"]["stop"]["rounds"], (tmp_path / "page.html").read_text()
+    assert f"(round {only.n_rounds} of {planned}); <code>simfl resume</code> goes on" in page
+    with locked(only.folder):
+        page = write_report([broken_off], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"(round {only.n_rounds} of {planned}); still running." in page
+    assert "goes on where it stopped" not in page
+
+
+def test_what_was_not_recorded_is_not_promised(tmp_path: Path) -> None:
+    """The digest of an empty log stood there, and files with nothing in them."""
+    runs = simfl.run(
+        Scenario.from_dict(TINY), tmp_path, Options(time_only=True, log="none", jobs=1)
+    )
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert sha256(b"").hexdigest()[:16] not in page
+    assert "clients.csv" not in page
+    assert "was not recorded (<code>--log none</code>)" in page
 
 
 def test_a_run_that_has_hardly_begun_has_a_page(broken_off: RunResult, tmp_path: Path) -> None:
@@ -447,8 +468,8 @@ def test_every_chart_can_be_taken_along_as_numbers(
     assert header == ["variant", "part", "bytes"]
     assert sum(row[2] for row in moved) == pytest.approx(run.total_bytes, rel=1e-5)
     header, *spent = alone["Anatomy of each round"]
-    assert header == ["round", "phase", "time_s"]
-    assert sum(row[2] for row in spent) == pytest.approx(run.end_s, rel=1e-4)
+    assert header == ["from_round", "to_round", "phase", "time_s"]
+    assert sum(row[3] for row in spent) == pytest.approx(run.end_s, rel=1e-4)
     header, *heard = alone["Who was heard how often"]
     assert header == ["device", "asked", "counted"]
     assert [row[2] for row in heard] == run.participations.tolist()

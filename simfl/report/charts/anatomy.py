@@ -7,7 +7,7 @@ import numpy as np
 from simfl.core.types import Floats
 from simfl.report import formats
 from simfl.report.axes import TIME_UNITS, linear
-from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars, mean
+from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars, mean, rounds_told
 from simfl.report.svg import Plot
 from simfl.runs.results.anatomy import NANOSECONDS_END_S, NOBODY, PHASES, Anatomy
 from simfl.runs.results.result import RunResult
@@ -57,13 +57,15 @@ def _by_round(run: RunResult) -> Drawing:
     x = linear("round", float(rounds[0]) - 0.5, float(rounds[-1]) + 0.5, whole=True)
     y = linear("duration", 0.0, float(phases.sum(axis=1).max()), units=TIME_UNITS)
     plot = Plot("anatomy of each round", x, y)
-    table: list[Sequence[str | float]] = [("round", "phase", "time_s")]
+    table: list[Sequence[str | float]] = [("from_round", "to_round", "phase", "time_s")]
     for first in range(0, len(rounds), width):
         means = phases[first : first + width].mean(axis=0)
         low, base = float(rounds[first]) - 0.42, 0.0
-        tip = _tip(rounds[first], means, anatomy.clients[first] if width == 1 else None)
+        last = min(first + width, len(rounds)) - 1
+        tip = _tip((rounds[first], rounds[last]), means, anatomy.clients[first])
         for phase, css, seconds in zip(PHASES, CSS, means, strict=True):
-            table.append((float(rounds[first]), phase, float(seconds)))
+            row = (float(rounds[first]), float(rounds[last]), phase, float(seconds))
+            table.append(row)
             plot.box(
                 low,
                 low + min(width, len(rounds) - first) - 0.16,
@@ -79,14 +81,16 @@ def _by_round(run: RunResult) -> Drawing:
     return Drawing("Anatomy of each round", about, str(plot), legend, table=table)
 
 
-def _tip(round_: float, seconds: Floats, client: int | None) -> str:
+def _tip(ends: tuple[float, float], seconds: Floats, client: int) -> str:
+    """Say what a round, or each of several in the mean, went by; its last was `client`."""
     parts = ", ".join(
         f"{phase} {formats.duration(float(s))}"
         for phase, s in zip(PHASES, seconds, strict=True)
         if s > 0
     )
-    who = "" if client is None else f" device {client}," if client != NOBODY else " nobody arrived,"
-    return f"round {round_:.0f}:{who} {parts}; most of it {PHASES[int(seconds.argmax())]}"
+    who = f" device {client}," if client != NOBODY else " nobody arrived,"
+    who = who if ends[0] == ends[1] else ""
+    return f"{rounds_told(*ends)}:{who} {parts}; most of it {PHASES[int(seconds.argmax())]}"
 
 
 def _critical(anatomy: Anatomy) -> str:

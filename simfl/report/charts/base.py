@@ -66,9 +66,9 @@ class Drawing:
 
 
 def colour(index: int) -> str:
-    """Return the CSS classes of the variant at `index`; beyond eight, lines are dashed."""
-    dash = index // COLOURS % DASHES
-    return f"c{index % COLOURS}" + (f" d{dash}" if dash else "")
+    """Return the CSS classes of the variant at `index`, its own; beyond eight, lines are dashed."""
+    dash, again = index // COLOURS % DASHES, index // (COLOURS * DASHES)
+    return f"c{index % COLOURS}" + f" d{dash}" * (dash > 0) + f" again{again}" * (again > 0)
 
 
 def legend(groups: Groups) -> list[tuple[str, str]]:
@@ -102,6 +102,17 @@ def by_name(values: Mapping[str, float], text: Callable[[float], str]) -> str:
         return "; ".join(f"{name} {words}" for name, words in told.items())
     least, most = min(values, key=lambda name: values[name]), max(values, key=lambda n: values[n])
     return f"{told[least]} ({least}) to {told[most]} ({most})"
+
+
+def rounds_told(first: float, last: float) -> str:
+    """Return which rounds stand in one column.
+
+    >>> rounds_told(4, 4), rounds_told(4, 6)
+    ('round 4', 'rounds 4 to 6, in the mean')
+    """
+    if first == last:
+        return f"round {first:,.0f}"
+    return f"rounds {first:,.0f} to {last:,.0f}, in the mean"
 
 
 def mean(values: Sequence[float]) -> float:

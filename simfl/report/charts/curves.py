@@ -69,7 +69,10 @@ def curves(
         apart = any(mean and mean["tails"] for pairs in means.values() for mean in pairs.values())
         about += "; thin: single runs, where another seed has ended." if apart else "."
     if any(run.n_rounds > POINTS for run in runs):
-        about += " Of long runs the least and the most of every stretch is drawn."
+        about += (
+            " Of long runs the least and the most of every stretch is drawn, and saved as CSV; "
+            "each round is in `rounds.csv`."
+        )
     if len(groups) > PICTURES:
         about += (
             f" All {len(groups)} variants in grey; a picture each for the first {PICTURES}: hide "
@@ -105,7 +108,8 @@ def extent(
     values = np.concatenate([measure.of(run) for run in runs])
     values = values[np.isfinite(values)]
     top = max([float(values.max()), *(value for key, value, _ in marks if key == measure.key)])
-    top *= 1.05 if vertical else 1.0
+    room = 1.05 if vertical else 1.0
+    top *= room if top > 0 else 1 / room
     top = min(1.0, top) if measure.kind == "share" else top
     positive = values[values > 0]
     return {
@@ -114,7 +118,7 @@ def extent(
         "label": measure.label,
         "units": measure.units,
         "kind": measure.kind,
-        "low": 0.0,
+        "low": min(0.0, room * float(values.min())),
         "high": top,
         "positive": float(positive.min()) if len(positive) else 1.0,
     }

@@ -7,7 +7,7 @@ import numpy as np
 from simfl.core.rows import OUTCOMES
 from simfl.report import formats
 from simfl.report.axes import linear
-from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars
+from simfl.report.charts.base import COLUMNS, Drawing, Groups, all_runs, bars, rounds_told
 from simfl.report.svg import Plot
 from simfl.runs.results.result import RunResult
 
@@ -49,14 +49,14 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
     x = linear("round", first - 0.5, last + 0.5, whole=True)
     plot = Plot("outcomes by round", x, linear("clients", 0.0, top * 1.05, whole=width == 1))
     base = np.zeros(columns)
-    table: list[Sequence[str | float]] = [("round", "outcome", "clients")]
+    table: list[Sequence[str | float]] = [("from_round", "to_round", "outcome", "clients")]
     for name in shown:
         for index, height in enumerate(counts[name]):
-            low = first + index * width - 0.42
-            tip = f"round {first + index * width}: {formats.count(height)} {name}"
-            table.append((first + index * width, name, float(height)))
-            high = low + widths[index] - 0.16
-            plot.box(low, high, base[index], base[index] + height, f"o-{name}", tip)
+            begin = first + index * width
+            end = begin + int(widths[index]) - 1
+            tip = f"{rounds_told(begin, end)}: {formats.count(height)} {name}"
+            table.append((begin, end, name, float(height)))
+            plot.box(begin - 0.42, end + 0.42, base[index], base[index] + height, f"o-{name}", tip)
         base += counts[name]
     about = "By the round in which they were selected." + (
         f" Means over {width} rounds." if width > 1 else ""

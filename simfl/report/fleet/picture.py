@@ -85,8 +85,11 @@ def _phases(axes: "Axes", facts: FleetFacts) -> None:
 
 def _week(axes: "Axes", facts: FleetFacts) -> None:
     days = (np.arange(INSTANTS) + 0.5) * (WEEK_S / INSTANTS / formats.DAY_S)
-    for name in facts.members:
-        axes.plot(days, 100 * facts.week[name], linewidth=1, label=name)
+    lines = [facts.week[name] for name in facts.members]
+    for place, name in enumerate(facts.members):
+        below = sum(np.array_equal(line, lines[place]) for line in lines[:place])
+        look = (0, (6, 6 * below)) if below else "-"  # it lies on others, which show between
+        axes.plot(days, 100 * lines[place], linewidth=1, linestyle=look, label=name)
     axes.set(title="Availability over a week", xlabel="day", ylabel="% online", ylim=(-2, 102))
 
 

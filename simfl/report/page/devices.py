@@ -92,8 +92,10 @@ class Devices:
             return f"{text}; each of them was heard at least once."
         parts = []
         if never:
-            lost = f"hold {formats.percent(self.samples_lost)} of the samples of those asked"
-            parts.append(f"{never:,} of them were never heard, and they {lost}")
+            verbs = ("was", "it holds") if never == 1 else ("were", "they hold")
+            lost = f"{formats.percent(self.samples_lost)} of the samples of those asked"
+            parts.append(f"{never:,} of them {verbs[0]} never heard, and {verbs[1]} {lost}")
         if at_work:
-            parts.append(f"{at_work:,} not heard yet were still at work when the run ended")
+            were = "was" if at_work == 1 else "were"
+            parts.append(f"{at_work:,} not heard yet {were} still at work when the run ended")
         return f"{text}; {'; '.join(parts)}."

@@ -4,12 +4,13 @@ from simfl.report import formats
 from simfl.report.cautions import alike, diverged, seen_unequally, unheard, unpowered
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.page.devices import Devices
+from simfl.runs.folder.lock import is_locked
 from simfl.runs.results.result import RunResult
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
 NAMED = 3
-"""Variants named in a note."""
+"""Variants, or runs, named in a note."""
 WASTEFUL = 0.01
 """Share of bytes wasted that is worth a note."""
 
@@ -51,12 +52,19 @@ def _oracle(groups: Groups) -> list[str]:
 
 
 def _not_finished(groups: Groups) -> list[str]:
-    which = [
-        f"{run.variant} seed {run.seed} (round {run.n_rounds:,}{_of_planned(run)})"
-        for run in all_runs(groups)
-        if not run.finished
-    ]
-    return [f"{formats.listed(which)}; `simfl resume` goes on where it stopped."] if which else []
+    running, stopped = list[str](), list[str]()
+    for run in all_runs(groups):
+        if not run.finished:
+            where = running if is_locked(run.folder) else stopped
+            name = f"{run.variant} seed {run.seed}"
+            where.append(f"{name} (round {run.n_rounds:,}{_of_planned(run)})")
+    sentences = []
+    if stopped:
+        told = formats.listed(stopped, NAMED)
+        sentences.append(f"{told}; `simfl resume` goes on where it stopped.")
+    if running:
+        sentences.append(f"{formats.listed(running, NAMED)}; still running.")
+    return sentences
 
 
 def _of_planned(run: RunResult) -> str:

@@ -16,6 +16,16 @@ WIDE = 100
 """Characters of variants' names beside each other; of more, each has a row."""
 SCENARIOS = 12
 """Resolved scenarios shown in full; the others are in their folders."""
+DESCRIBE = "`simfl describe rounds.csv` says what columns mean"
+LOGGED = (
+    "Each run folder has `rounds.csv`, `clients.csv`, `events.jsonl` and `trace.json`, a timeline "
+    f"with a track per device that Perfetto opens. {DESCRIBE}, `simfl explain RUN_DIR` what would "
+    "have shortened a run."
+)
+UNLOGGED = (
+    "Each run folder has `rounds.csv`; what single devices did was not recorded (`--log none`). "
+    f"{DESCRIBE}."
+)
 
 _OF_ITS_OWN = {"variant", "seed", "scenario_sha256", "started", "host_s", "factors", "assumed",
                 "place", "study"}  # fmt: skip
@@ -31,7 +41,7 @@ class Origins:
         tables: each with what is said before it.
         shared: versions and machine.
         scenarios: resolved scenarios: label, text.
-        more: what is said at the end.
+        more: what is said at the end, last of it what is in a run's folder.
     """
 
     assumed: Sequence[str]
@@ -51,6 +61,7 @@ def origins(runs: Sequence[RunResult], groups: Groups) -> Origins:
     scenarios = [(label.format(name), members[0].scenario_text) for name, members in shown]
     rest = len(groups) - len(shown)
     more = [f"{rest} more resolved scenarios are in their run folders."] if rest else []
+    more.append(UNLOGGED if all(run.log == "none" for run in runs) else LOGGED)
     return Origins(
         _assumed(groups),
         [*tables, ("", _table_of_runs(runs))],
@@ -120,7 +131,8 @@ def _table_of_runs(runs: Sequence[RunResult]) -> Table:
     rows = []
     for run in runs:
         host_s = run.provenance.get("host_s")
-        log = run.summary.get("events_sha256", "") if run.finished else ""
+        logged = run.finished and run.log != "none"
+        log = run.summary.get("events_sha256", "") if logged else ""
         rows.append(
             [
                 name_cell(run.variant),

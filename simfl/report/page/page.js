@@ -2,7 +2,8 @@
 // The numbers are in #data; drawing follows simfl/report/svg.py, axes.py and charts/curves.py.
 "use strict";
 (() => {
-const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TITLE = 32, MANY = 5;
+const LEFT = 56, RIGHT = 14, TOP = 14, BOTTOM = 48, TITLE = 32, MANY = 5, TICK = 7.3, SIDE = 21;
+const PLAIN = [1e-4, 1e6], TOLD = 14;
 const SVG = "http://www.w3.org/2000/svg";
 const data = JSON.parse(document.getElementById("data").textContent);
 const esc = s => String(s).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
@@ -31,18 +32,29 @@ function linear(a, low, high, steps) {
   const raw = (high - low) / per / steps, power = 10 ** Math.floor(Math.log10(raw));
   const round = [1, 2, 5, 10].map(n => n * power).find(s => s >= raw * 0.9999);
   const step = a.kind === "count" ? Math.max(round, 1) : round;
-  let digits = Math.max(0, -Math.floor(Math.log10(step)));
-  const ticks = [];
+  const share = a.kind === "share", times = share ? 100 : 1, values = [];
   for (let i = Math.ceil(low / per / step - 1e-9); i <= low / per / step
        + (high - low) / per / step + 1e-9; i++) {
-    const v = i * step * per;
-    const fine = a.kind === "share" ? Math.max(0, -Math.floor(Math.log10(100 * step) + 1e-9)) : digits;
-    ticks.push([v, a.kind === "share" ? (100 * v + 0).toFixed(fine) + "%" : group(i * step + 0, digits)]);
+    values.push(i * step + 0);
   }
+  const texts = written(values.map(v => times * v), times * step);
+  const ticks = values.map((v, i) => [v * per, texts[i] + (share ? "%" : "")]);
   return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks, unit: [symbol, per],
     place: v => (v - low) / (high - low)};
 }
-const plain = v => Number(v.toPrecision(10)).toLocaleString("en-US", {maximumFractionDigits: 9});
+// Multiples of a step, with as many digits as tell them apart; and 1, 2 or 5 times a power of ten.
+function written(values, step) {
+  const most = Math.max(0, ...values.map(Math.abs)), fine = Math.floor(Math.log10(step) + 1e-9);
+  if (most === 0 || most >= PLAIN[0] && most < PLAIN[1]) return values.map(v => group(v, Math.max(0, -fine)));
+  const power = Math.floor(Math.log10(most) + 1e-9);
+  return values.map(v => v ? `${(v / 10 ** power).toFixed(Math.max(0, power - fine))}e${power}` : "0");
+}
+function plain(v) {
+  if (v * (1 + 1e-9) >= PLAIN[0] && v < PLAIN[1])
+    return Number(v.toPrecision(10)).toLocaleString("en-US", {maximumFractionDigits: 9});
+  const power = Math.floor(Math.log10(v) + 1e-9);
+  return `${(v / 10 ** power).toFixed(0)}e${power}`;
+}
 function logarithmic(a, low, high) {
   const [symbol, per] = unitOf(a.units, Math.sqrt(low * high));
   const first = Math.floor(Math.log10(low / per) + 1e-9), last = Math.ceil(Math.log10(high / per) - 1e-9);
@@ -65,7 +77,10 @@ function axis(a, steps, log, range) {
 function told(a, v, unit = unitOf(a.units, Math.abs(v))) {
   if (a.kind === "share") return (100 * v).toFixed(1) + "%";
   const [symbol, per] = unit;
-  return Number((v / per).toPrecision(4)).toLocaleString("en-US", {maximumFractionDigits: 6}) + (symbol ? " " + symbol : "");
+  const n = Number((v / per).toPrecision(4)), size = Math.abs(n);
+  const text = n === 0 || size >= PLAIN[0] && size < 1000 * PLAIN[1]
+    ? n.toLocaleString("en-US", {maximumFractionDigits: 7}) : n.toExponential().replace("+", "");
+  return text + (symbol ? " " + symbol : "");
 }
 
 // Drawing --------------------------------------------------------------------------------------
@@ -84,7 +99,8 @@ function picture(chart, state, width, height, focus, first) {
   const x = axis(xa, Math.max(2, Math.round(width / 95)), state.logx, state.zoom);
   const y = axis(ya, height > 250 ? 6 : 4, state.logy, null);
   const right = width - RIGHT, bottom = height - BOTTOM;
-  const px = v => LEFT + x.place(v) * (right - LEFT), py = v => bottom - y.place(v) * (bottom - TOP);
+  const left = Math.max(LEFT, Math.ceil(SIDE + TICK * Math.max(0, ...y.ticks.map(t => t[1].length))));
+  const px = v => left + x.place(v) * (right - left), py = v => bottom - y.place(v) * (bottom - TOP);
   const text = (tx, ty, s, css) => `<text class="${css}" x="${num(tx)}" y="${num(ty)}">${esc(s)}</text>`;
   let out = "";
   for (const [v, s] of x.ticks) {
@@ -93,20 +109,20 @@ function picture(chart, state, width, height, focus, first) {
     out += at + 3.6 * s.length < width ? text(at, bottom + 15, s, "tick mid") : text(width - 1, bottom + 15, s, "tick end");
   }
   for (const [v, s] of y.ticks) {
-    out += `<path class="grid" d="M${LEFT},${num(py(v))}H${right}"></path>` + text(LEFT - 6, py(v) + 4, s, "tick end");
+    out += `<path class="grid" d="M${left},${num(py(v))}H${right}"></path>` + text(left - 6, py(v) + 4, s, "tick end");
   }
-  out += text((LEFT + right) / 2, bottom + 34, x.label, "name mid");
+  out += text((left + right) / 2, bottom + 34, x.label, "name mid");
   out += `<text class="name mid" transform="translate(12,${((TOP + bottom) / 2).toFixed(0)}) rotate(-90)">${esc(y.label)}</text>`;
-  if (focus !== null) out += text(LEFT, TOP - 4, shortened(chart.series[focus].name, chart.heading), "heading");
+  if (focus !== null) out += text(left, TOP - 4, shortened(chart.series[focus].name, chart.heading), "heading");
   for (const mark of chart.marks) if (mark.y === ya.key && mark.value >= y.low && mark.value <= y.high) {
-    out += `<path class="mark" d="M${LEFT},${num(py(mark.value))}H${right}"></path>` + text(right - 4, py(mark.value) - 4, mark.text, "note end");
+    out += `<path class="mark" d="M${left},${num(py(mark.value))}H${right}"></path>` + text(right - 4, py(mark.value) - 4, mark.text, "note end");
   }
   for (const v of xa.key === "time" ? chart.forks : []) if (v >= x.low && v <= x.high) {
     const early = x.place(v) < 0.8;
     out += `<path class="mark" d="M${num(px(v))},${TOP}V${bottom}"></path>` + text(px(v) + (early ? 4 : -4), TOP + 10, "fork", `note${early ? "" : " end"} upright`);
   }
   const clip = `clip${++clips}`, cut = state.zoom || state.logx || state.logy;
-  if (cut) out += `<clipPath id="${clip}"><rect x="${LEFT}" y="${TOP}" width="${right - LEFT}" height="${bottom - TOP}"/></clipPath><g clip-path="url(#${clip})">`;
+  if (cut) out += `<clipPath id="${clip}"><rect x="${left}" y="${TOP}" width="${right - left}" height="${bottom - TOP}"/></clipPath><g clip-path="url(#${clip})">`;
   const drawn = new Map();  // lines, and how often: the next lies on them, and they show between its dashes
   const curve = (one, css) => {
     for (const line of lines(chart, state, one)) {
@@ -134,7 +150,7 @@ function picture(chart, state, width, height, focus, first) {
   const title = (focus === null ? "" : chart.series[focus].name + ": ") + `${ya.label} by ${xa.label}`;
   const ends = [x, y].filter(a => a.ticks.length).map(a => `${a.label} from ${a.ticks[0][1]} to ${a.ticks[a.ticks.length - 1][1]}`);
   const desc = `Axes: ${ends.join(", ")}.`;
-  return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}"><desc>${esc(desc)}</desc>${out}</svg>`, x, y, px, py, left: LEFT, width, height, focus};
+  return {svg: `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="${esc(title)}"><desc>${esc(desc)}</desc>${out}</svg>`, x, y, px, py, left, width, height, focus};
 }
 function fociOf(chart, state, small) {
   return small ? chart.series.map((_, i) => i).filter(i => !state.hidden.has(i)).slice(0, chart.pictures) : [null];
@@ -187,7 +203,7 @@ function values(figure, p, v) {
     }
   });
   rows.sort((a, b) => b[0] - a[0]);
-  return `<b>${esc(xa.label)} ${across(v)}</b><ul>${rows.slice(0, 14).map(r => r[1]).join("")}</ul>`;
+  return `<b>${esc(xa.label)} ${across(v)}</b><ul>${rows.slice(0, TOLD).map(r => r[1]).join("")}</ul>${rows.length > TOLD ? `<span>and ${rows.length - TOLD} below them</span>` : ""}`;
 }
 // `tell` returns what is said of a value (null: the shapes say it themselves); `zoom` is given a range, or null.
 function listen(svg, p, tell, zoom) {
@@ -297,9 +313,10 @@ function stretch(figure, svg) {
     }
     if (!other) { ticks.innerHTML = before; return; }
     const steps = Math.max(edge < right ? 4 : 2, Math.round((edge - left) / 95));
-    let marks = (whole.log && p.x.high > 8 * p.x.low ? logarithmic(a, p.x.low, p.x.high) : linear(a, p.x.low, p.x.high, steps)).ticks;
+    const room = (edge - left) / (high - low), named = whole.names && whole.names.map(([v, s]) => [v, shortened(s, Math.max(3, Math.floor(room / TICK)))]);
+    let marks = named || (whole.log && p.x.high > 8 * p.x.low ? logarithmic(a, p.x.low, p.x.high) : linear(a, p.x.low, p.x.high, steps)).ticks;
     const round = marks.filter(([v]) => Number.isInteger(Number(v.toFixed(6))));
-    if (whole_numbers && round.length > 1) marks = round;
+    if (whole_numbers && !named && round.length > 1) marks = round;
     ticks.innerHTML = marks.filter(([v]) => v >= p.x.low && v <= p.x.high).map(([v, s]) => {
       const u = move(place(v)), fits = u + 3.6 * s.length < p.width;
       return `<path class="grid" d="M${num(u)},${TOP}V${bottom}"></path>`
@@ -523,7 +540,8 @@ if (levels) {
     const means = cells.flat().map(c => c.mean).filter(v => v !== null), low = Math.min(...means), high = Math.max(...means);
     const text = c => !c.all.length ? "–" : c.mean !== null ? told(measures[state.show], c.mean) : c.there.length ? `${c.all.length - c.there.length} of ${c.all.length} never` : "never";
     const shade = c => c.mean === null || high === low ? 0 : (c.mean - low) / (high - low);
-    table.innerHTML = `<thead><tr><th scope="col">${esc(down.name)}${across ? " \\ " + esc(across.name) : ""}</th>${columns.map(c => `<th scope="col">${esc(c)}</th>`).join("")}</tr></thead><tbody>`
+    const caption = `${measures[state.show].label} by ${down.name}${across ? " and " + across.name : ""}: means over everything else`;
+    table.innerHTML = `<caption>${esc(caption)}</caption><thead><tr><th scope="col">${esc(down.name)}${across ? " \\ " + esc(across.name) : ""}</th>${columns.map(c => `<th scope="col">${esc(c)}</th>`).join("")}</tr></thead><tbody>`
       + cells.map((line, i) => `<tr><th scope="row">${esc(down.levels[i])}</th>${line.map(c => `<td class="heat" style="--h:${shade(c).toFixed(3)}" title="${c.all.length} runs">${esc(text(c))}</td>`).join("")}</tr>`).join("") + "</tbody>";
   };
   const choose = (label, key, names) => {
@@ -536,7 +554,6 @@ if (levels) {
   choose("show", "show", measures.map(m => m.label));
   choose("rows", "row", factors.map(f => f.name));
   choose("columns", "column", [...factors.map(f => f.name), "none"]);
-  bar.append(el("span", {}, "means over everything else"));
   pivot();
 }
 // For tests: what the script would save, and draw in place of what the page came with.

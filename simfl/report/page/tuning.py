@@ -176,8 +176,8 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
         places = [leading_number(trial.parameters[path]) or 0.0 for _, trial in shown]
     else:
         names = [as_written(value) for value in choice]
-        ticks = tuple((float(i), name[:18]) for i, name in enumerate(names))
-        x = Axis(path, -0.5, len(names) - 0.5, ticks)
+        ticks = tuple((float(i), name) for i, name in enumerate(names))
+        x = Axis(path, -0.5, len(names) - 0.5, ticks, names=True)
         places = [float(names.index(as_written(t.parameters[path]))) for _, t in shown]
     plot = Plot(f"objective by {path}", x, _objective_axis(tuning, shown))
     _dots(plot, tuning, [(at, trial) for at, (_, trial) in zip(places, shown, strict=True)])

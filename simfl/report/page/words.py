@@ -193,10 +193,15 @@ def _behind(standings: Sequence[Standing], first: Standing) -> list[str]:
         return []
     taken = [_time_taken(standing, first.time_s.seeds) for standing in standings]
     sentences = [f"{formats.listed(taken, FEW)}."]
-    if any(standing.ratio and standing.ratio.interval is None for standing in standings):
+    compared = [standing for standing in standings if standing.ratio is not None]
+    single = [s.name for s in compared if s.ratio is not None and s.ratio.interval is None]
+    if single and len(single) == len(compared):
         sentences.append(ONE_SEED)
-    elif any(standing.ratio for standing in standings):
+    elif compared:
         sentences.append(SEED_BY_SEED)
+        if single:
+            names = formats.listed([first.name, *single], FEW)
+            sentences.append(f"{names} have one seed in common: chance may be why they differ.")
     if apart := [standing.name for standing in standings if not standing.shared]:
         names = formats.listed(apart, FEW)
         sentences.append(f"{first.name} has no seed in common with {names}: chance may be why.")
