@@ -116,50 +116,90 @@ def call_all(
     Raises:
         RunError: it has room for none.
     """
-
-    def place(number: int) -> tuple[bool, float, int]:
-        return number >= first, -costs[number], number
-
-    waiting = deque(sorted(range(len(calls)), key=place))
-    busy: dict[Connection, _Worker] = {}
-    idle: list[_Worker] = []
-    failures: dict[int, BaseException] = {}
+    crew = _Crew(calls, costs, processes, first)
     try:
-        while waiting or busy:
-            first_at_work = any(worker.number < first for worker in busy.values())
-            while waiting and len(busy) < processes:
-                if first_at_work and waiting[0] >= first:
-                    break
-                try:
-                    worker = idle.pop() if idle else _Worker()
-                except RunError as error:
-                    if not busy:
-                        raise
-                    processes = len(busy)
-                    _LOG.warning("no more than %d at once: %s", processes, error)
-                    break
-                number = waiting.popleft()
-                first_at_work |= number < first
-                worker.begin(number, calls[number])
-                busy[worker.channel] = worker
-            while idle and not waiting:
-                idle.pop().dismiss()
-            for worker in busy.values():
-                worker.allow(cores // (processes if waiting else len(busy)))
-            for channel in wait(list(busy)):
-                worker = busy[channel]  # type: ignore[index]
-                ended, failure = worker.hear(partial(tell, worker.number))
-                if ended:
-                    idle.append(busy.pop(worker.channel))
-                if failure is not None:
-                    failures[worker.number] = failure
-                    idle.pop().close()  # who knows what it left behind
-                    if worker.number < first:
-                        waiting = deque(number for number in waiting if number < first)
+        while crew.is_needed:
+            crew.fill()
+            crew.share(cores)
+            crew.listen(tell)
     finally:
-        for worker in (*busy.values(), *idle):
+        crew.close()
+    return crew.failures
+
+
+class _Crew:
+    """Processes at work, and what is left for them to do.
+
+    Attributes:
+        failures: what calls failed of, by their number.
+    """
+
+    def __init__(
+        self, calls: Sequence[Call], costs: Sequence[float], processes: int, first: int
+    ) -> None:
+        def place(number: int) -> tuple[bool, float, int]:
+            return number >= first, -costs[number], number
+
+        self.failures: dict[int, BaseException] = {}
+        self._calls, self._processes, self._first = calls, processes, first
+        self._waiting = deque(sorted(range(len(calls)), key=place))
+        self._busy: dict[Connection, _Worker] = {}
+        self._idle: list[_Worker] = []
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything left to do, or under way."""
+        return bool(self._waiting or self._busy)
+
+    def fill(self) -> None:
+        """Begin calls until everybody is busy; dismiss those for whom there is none.
+
+        Raises:
+            RunError: the machine has room for no process at all.
+        """
+        while self._waiting and len(self._busy) < self._processes and self._may_begin():
+            try:
+                worker = self._idle.pop() if self._idle else _Worker()
+            except RunError as error:
+                if not self._busy:
+                    raise
+                self._processes = len(self._busy)
+                _LOG.warning("no more than %d at once: %s", self._processes, error)
+                break
+            number = self._waiting.popleft()
+            worker.begin(number, self._calls[number])
+            self._busy[worker.channel] = worker
+        while self._idle and not self._waiting:
+            self._idle.pop().dismiss()
+
+    def _may_begin(self) -> bool:
+        """Whether the next call is one of the first, or none of these is under way."""
+        next_is_first = self._waiting[0] < self._first
+        return next_is_first or all(w.number >= self._first for w in self._busy.values())
+
+    def share(self, cores: int) -> None:
+        """Let those at work have what is free; more than now, as long as nobody waits for it."""
+        each = cores // (self._processes if self._waiting else len(self._busy))
+        for worker in self._busy.values():
+            worker.allow(each)
+
+    def listen(self, tell: Callable[[int, Any], None]) -> None:
+        """Wait until somebody says something, and take note of who has ended."""
+        for channel in wait(list(self._busy)):
+            worker = self._busy[channel]  # type: ignore[index]
+            ended, failure = worker.hear(partial(tell, worker.number))
+            if ended:
+                self._idle.append(self._busy.pop(worker.channel))
+            if failure is not None:
+                self.failures[worker.number] = failure
+                self._idle.pop().close()  # who knows what it left behind
+                if worker.number < self._first:
+                    self._waiting = deque(n for n in self._waiting if n < self._first)
+
+    def close(self) -> None:
+        """End all processes, whatever they are doing."""
+        for worker in (*self._busy.values(), *self._idle):
             worker.close()
-    return failures
 
 
 def _serve(channel: Connection) -> None:
