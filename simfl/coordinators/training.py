@@ -6,11 +6,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
+from simfl.coordinators.answers import Answers
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.learning import GlobalModel, UpdatePath
@@ -19,14 +19,14 @@ from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
 from simfl.core.returned import check_vector, expect
 from simfl.core.types import Corrections, Floats, Params
-from simfl.core.work import MiniBatch, OrderBatch, Plan, WorkOrder, WorkResult
+from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.errors import ComponentError
 from simfl.sim.coordinator import Aggregated, Arrival
 from simfl.training.executors.base import Executor
 from simfl.training.executors.sums import Sum, is_sound
 
 _Key = tuple[int, int]
-"""Of an order, see `WorkOrder.key`; or of a selection, see `moment`."""
+"""Of an order, see `WorkOrder.key`."""
 
 
 class TrainingCoordinator(BaseCoordinator):
@@ -56,12 +56,10 @@ class TrainingCoordinator(BaseCoordinator):
         self._aggregator = aggregator
         self._global = model
         self._models: dict[int, Params] = {0: model.initial}
-        self._trial: Params | None = None  # the last one
-        self._trials: dict[_Key, Params] = {}  # by selection, while it lasts
-        self._asked: dict[_Key, int] = {}  # which model a selection's question is about
         self._nominal = nominal
         self._path = path
         self._early = EarlyResults(self._execute)
+        self._answers = Answers(executor, choosing.seeds, self._train_aside)
 
     @property
     def model(self) -> Params:
@@ -71,11 +69,7 @@ class TrainingCoordinator(BaseCoordinator):
     @override
     def next_probe(self, view: View, reports: tuple[Reports, ...]) -> Probe | None:
         probe = super().next_probe(view, reports)
-        # Of selections that go on side by side all others wait for answers.
-        own = view.round, view.turn
-        self._trials = {at: m for at, m in self._trials.items() if at == own or at in self._asked}
-        if probe is not None:
-            self._asked[own] = self.version
+        self._answers.begin(view, None if probe is None else self.version)
         return probe
 
     @override
@@ -83,38 +77,16 @@ class TrainingCoordinator(BaseCoordinator):
         self, probe: Probe, clients: Sequence[int], durations_s: Sequence[float], view: View
     ) -> Reports:
         """Clients answer about the model that they were sent, whatever was aggregated meanwhile."""
-        own = view.round, view.turn
-        version = self._asked.pop(own)
-        model = self._models[version]
-        ids, took = np.array(clients, dtype=np.int64), np.array(durations_s)
-        if not len(ids):
-            return Reports(probe, ids, np.zeros(0), took)
-        if probe.report in ("update", "trial"):
-            results = self._train_aside(ids, view, version)
-            if probe.report == "update":
-                models = np.stack([result.params for result in results])
-                return Reports(probe, ids, models.astype(np.float64) - model, took)
-            # As in a round, whoever diverged has no say; if all did, nobody knows what it is worth.
-            tried = [result for result in results if is_sound(result)] or results
-            models = np.stack([result.params for result in tried])
-            trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
-            self._trials[own] = self._trial = trial
-            return Reports(probe, ids, np.zeros((len(ids), 0)), took)
-        if probe.model == "trial":
-            trial = self._trials.get(own, self._trial)
-            model = model if trial is None else trial
-        batch = None
-        if probe.samples is not None:
-            batch = MiniBatch(probe.samples, self._seeds.number("minibatch", *moment(view)))
-        values = self._executor.measure(probe.report, model, ids.tolist(), batch)
-        return Reports(probe, ids, values, took)
+        version = self._answers.end(view)
+        ids, took_s = np.array(clients, dtype=np.int64), np.array(durations_s)
+        return self._answers.to(probe, ids, took_s, view, version, self._models[version])
 
     def _train_aside(
-        self, clients: NDArray[np.int64], view: View, version: int
+        self, clients: Sequence[int], view: View, version: int
     ) -> Sequence[WorkResult]:
         """Train for a probe: real work, accounted for and compressed like any other."""
         orders = []
-        for client in clients.tolist():
+        for client in clients:
             seed = self._seeds.number("probe", client, *moment(view))
             order = WorkOrder(client, -view.round, view.round, version, self._nominal, seed)
             orders.append(self.ledger.issue(order))
@@ -229,8 +201,7 @@ class TrainingCoordinator(BaseCoordinator):
         rules._path.changes = self._path.changes
         self._aggregator, self._path = rules._aggregator, rules._path
         self._nominal = rules._nominal
-        self._asked.clear()  # whoever was answering has been called off
-        self._trials.clear()
+        self._answers.end_all()
 
     def _added_up(self, arrivals: Mapping[_Key, Arrival]) -> Sum | None:
         """Train what arrived and add it up; None: models are needed singly, or better so."""
@@ -307,7 +278,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _forget_old_models(self) -> None:
         needed = {order.base for order in [*self.ledger.open, *self._early.orders]}
-        needed |= {self.version, *self._asked.values()}
+        needed |= {self.version, *self._answers.versions}
         self._models = {v: params for v, params in self._models.items() if v in needed}
         self._path.forget(needed)
 
@@ -357,7 +328,7 @@ class TrainingCoordinator(BaseCoordinator):
         return {
             "version": self.version,
             "models": dict(self._models),
-            "trial": self._trial,
+            "trial": self._answers.trial,
             "path": self._path.state_dict(),
             "selector": self._selector.state_dict(),
             "aggregator": self._aggregator.state_dict(),
@@ -367,7 +338,7 @@ class TrainingCoordinator(BaseCoordinator):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.version = state["version"]
         self._models = dict(state["models"])
-        self._trial = state["trial"]
+        self._answers.trial = state["trial"]
         self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])

@@ -1,0 +1,104 @@
+"""What clients answer who are asked while somebody is selected, computed for real."""
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.components.selectors.base import Probe, Reports, View
+from simfl.coordinators.base import moment
+from simfl.core.seeds import Seeds
+from simfl.core.types import Params
+from simfl.core.work import MiniBatch, WorkResult
+from simfl.training.executors.base import Executor
+from simfl.training.executors.sums import is_sound
+
+Train = Callable[[Sequence[int], View, int], Sequence[WorkResult]]
+"""Takes clients, their selection and the model's version; returns what the server receives."""
+
+_Selection = tuple[int, int]
+"""The round, and which selection of the round."""
+
+
+class Answers:
+    """Answers of clients, each about the model that it was sent.
+
+    Args:
+        executor: measures.
+        seeds: the run's root of randomness.
+        train: for probes that train.
+
+    Attributes:
+        trial: the model that a trial made last (None: there was none).
+    """
+
+    def __init__(self, executor: Executor, seeds: Seeds, train: Train) -> None:
+        self.trial: Params | None = None
+        self._executor, self._seeds, self._train = executor, seeds, train
+        self._trials: dict[_Selection, Params] = {}  # while the selection lasts
+        self._asked: dict[_Selection, int] = {}  # which model the question is about
+
+    @property
+    def versions(self) -> Collection[int]:
+        """Of models that questions under way are about."""
+        return self._asked.values()
+
+    def begin(self, view: View, version: int | None) -> None:
+        """Note that a selection asks about a model, or (None) no more."""
+        own = _of(view)
+        # Of selections that go on side by side all others wait for answers.
+        self._trials = {at: m for at, m in self._trials.items() if at == own or at in self._asked}
+        if version is not None:
+            self._asked[own] = version
+
+    def end(self, view: View) -> int:
+        """Return the version that a selection asked about; it waits no longer."""
+        return self._asked.pop(_of(view))
+
+    def end_all(self) -> None:
+        """Whoever was answering has been called off."""
+        self._asked.clear()
+        self._trials.clear()
+
+    def to(
+        self, probe: Probe, ids: NDArray[np.int64], took_s: NDArray[np.float64], view: View,
+        version: int, model: Params,
+    ) -> Reports:  # fmt: skip
+        """Return what the clients say.
+
+        Args:
+            probe: what they were asked.
+            ids: `(m,)` who answers.
+            took_s: `(m,)` how long they took.
+            view: of the selection that asked.
+            version: of the model that they were sent.
+            model: `(p,)` that model.
+        """
+        if not len(ids):
+            return Reports(probe, ids, np.zeros(0), took_s)
+        if probe.report == "update":
+            results = self._train(ids.tolist(), view, version)
+            models = np.stack([result.params for result in results])
+            return Reports(probe, ids, models.astype(np.float64) - model, took_s)
+        if probe.report == "trial":
+            self._try(self._train(ids.tolist(), view, version), view)
+            return Reports(probe, ids, np.zeros((len(ids), 0)), took_s)
+        if probe.model == "trial":
+            trial = self._trials.get(_of(view), self.trial)
+            model = model if trial is None else trial
+        batch = None
+        if probe.samples is not None:
+            batch = MiniBatch(probe.samples, self._seeds.number("minibatch", *moment(view)))
+        values = self._executor.measure(probe.report, model, ids.tolist(), batch)
+        return Reports(probe, ids, values, took_s)
+
+    def _try(self, results: Sequence[WorkResult], view: View) -> None:
+        """Make a trial's model: as in a round, whoever diverged has no say, unless all did."""
+        tried = [result for result in results if is_sound(result)] or results
+        models = np.stack([result.params for result in tried])
+        self.trial = models.mean(axis=0, dtype=np.float64).astype(np.float32)
+        self._trials[_of(view)] = self.trial
+
+
+def _of(view: View) -> _Selection:
+    return view.round, view.turn
