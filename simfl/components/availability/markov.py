@@ -11,7 +11,7 @@ from simfl.components.availability.base import Availability, OnlineSchedule, ava
 from simfl.components.availability.spells import SHORTEST_S, Spells, cell
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags, Floats, Ids
-from simfl.core.units import Duration
+from simfl.core.units import Duration, Percent
 
 _BACK, _AHEAD = 16, 64  # steps drawn at a time
 _LEAST = 1e-4
@@ -28,8 +28,8 @@ class Markov(Availability):
     """
 
     step: Duration = Field(1800.0, ge=SHORTEST_S, description="time between possible changes")
-    p_stay_on: float = Field(0.761, ge=0, le=1, description="P(online after a step | online)")
-    p_become_on: float = Field(0.021, ge=0, le=1, description="P(online after a step | offline)")
+    p_stay_on: Percent = Field(0.761, description="P(online after a step | online)")
+    p_become_on: Percent = Field(0.021, description="P(online after a step | offline)")
     aligned: bool = Field(False, description="all devices change at the same instants")
 
     @model_validator(mode="after")

@@ -20,7 +20,7 @@ c,0,400
 OPTIONS: dict[str, list[dict[str, object]]] = {
     "always": [{}],
     "on_off": [{"on": "100 s", "off": "300 s"}, {"on": "1 h", "off": "1 s"}],
-    "markov": [{}, {"step": "60 s", "p_stay_on": 0.1, "p_become_on": 0.9, "aligned": True}],
+    "markov": [{}, {"step": "60 s", "p_stay_on": "10%", "p_become_on": 0.9, "aligned": True}],
     "diurnal": [
         {},
         {"shape": "sine", "time_zones": "1 d", "low": "0%", "high": "100%"},
