@@ -29,7 +29,7 @@ class RoundRow:
     end_s: float = math.nan
     """When the new model was there."""
     deadline_s: float | None = None
-    """The round's deadline relative to its start (None: no deadline)."""
+    """How long the round may last from when its orders go out (None: no deadline)."""
     last_arrival_s: float | None = None
     """When the last update that counted arrived (None: none did)."""
     selected: int = 0

@@ -87,7 +87,11 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
             last = f"The last update in time was that of {device}."
             yield last if by_deadline else f"It waited last for {device}."
         if not explanation.critical:
-            yield "No update counted in it."
+            counted = run.rounds.set_index("round")["arrived"].loc[explanation.round]
+            early = (
+                "What counted in it had come before the round before ended; it waited for nobody."
+            )
+            yield early if counted else "No update counted in it."
     elif explanation.critical:
         devices = [
             f"device {c} ({names[c]}) in {formats.plural(n, 'round')}"

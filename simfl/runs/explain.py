@@ -32,7 +32,7 @@ class Explanation:
             of one round the client whose update counted last in it.
         outcomes: participations by what became of them.
         participations: of one round, those that came to nothing first (all of a run: none).
-        deadline_s: what ended the round, relative to its start (NaN: something else did).
+        deadline_s: what ended the round, from when its orders went out (NaN: something else did).
         rounds_by_deadline: how many rounds ended so.
         what_if: what would have shortened it.
         why_none: why nothing of that was computed ("": it was).

@@ -13,11 +13,14 @@ from simfl.cli import main
 from simfl.errors import InputError
 from simfl.report.explanation import as_text
 from simfl.runs.explain import Explanation, explain
+from simfl.runs.forks import fork
 from simfl.runs.job import Job
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress
+from simfl.runs.results.anatomy import Anatomy
 from simfl.runs.results.result import RunResult
+from simfl.runs.run import resume
 from simfl.scenario import Scenario
 from tests.made_runs import made_run
 from tests.tiny import TINY
@@ -205,6 +208,41 @@ def test_rounds_that_a_deadline_could_have_ended_wait_for_somebody(tmp_path: Pat
     waits = explain(by_deadline(tmp_path, deadline="1 h", server_time="1 h"), what_if=False)
     assert waits.rounds_by_deadline == 0
     assert sum(rounds for _, rounds in waits.critical) == 3
+
+
+def test_a_deadline_begins_when_orders_go_out_not_with_the_questions(tmp_path: Path) -> None:
+    """Rounds that a selector's questions made long had ended by their deadline, it said."""
+    speeds = (400, 390, 380, 370, 100, 90)
+    fleet = [{"count": 1, "compute": f"{s} samples/s", "downlink": "2 kbit/s"} for s in speeds]
+    policy = {"deadline": "20 s", "over_select": "150%"}
+    rounds = {"clients": 4, "policy": policy, "stop": {"rounds": 3}}
+    asking = {"selection": {"name": "power_of_choice", "candidates": 6}, "rounds": rounds}
+    waits = made(tmp_path, fleet=fleet, **asking)
+    sent_s = waits.clients.groupby("round")["selected_s"].min().to_numpy()
+    assert (sent_s > waits.column("start_s") + 20).all()
+    told = explain(waits, what_if=False)
+    assert told.rounds_by_deadline == 0
+    assert sum(rounds for _, rounds in told.critical) == 3
+
+
+def test_rounds_go_by_the_policy_of_their_own_time(tmp_path: Path) -> None:
+    """A fork's policy was taken for that of the rounds before it."""
+    base = by_deadline(tmp_path)
+    assert Anatomy.of(base).by_deadline.all()
+    forked = resume(fork(base.folder, base.column("end_s")[1], ["rounds.policy.enforce=false"]))
+    assert Anatomy.of(forked).by_deadline.tolist() == [True, True, False]
+
+
+def test_an_update_that_came_while_the_server_was_busy_counted(tmp_path: Path) -> None:
+    """It was said that none had."""
+    fleet = {"count": 3, "compute": "100 samples/s"}
+    policy = {"name": "fedasync", "server_time": "1 h"}
+    busy = made(
+        tmp_path, fleet=fleet, rounds={"clients": 3, "policy": policy, "stop": {"rounds": 3}}
+    )
+    assert (busy.column("arrived") == 1).all()
+    assert "it waited for nobody" in as_text(explain(busy, 2))
+    assert "It waited last for device" in as_text(explain(busy, 1))
 
 
 def test_how_far_the_clocks_are_is_told(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ def test_rounds_are_measured_by_their_deadlines() -> None:
     rounds = [RoundTimes(0.0, 5.0, 10.0, 10.0), RoundTimes(10.0, None, 30.0, 20.0)]
     assert normalised_times(rounds) == (0.25, 1.0)
     assert normalised_times([]) is None
+    early = RoundTimes(50.0, 40.0, 100.0, 30.0)  # it came while the server was busy
+    assert normalised_times([early]) == (0.0, 50 / 30)
 
 
 @settings(deadline=None, max_examples=60)

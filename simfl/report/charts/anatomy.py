@@ -88,7 +88,7 @@ def _tip(ends: tuple[float, float], seconds: Floats, client: int) -> str:
         for phase, s in zip(PHASES, seconds, strict=True)
         if s > 0
     )
-    who = f" device {client}," if client != NOBODY else " nobody arrived,"
+    who = f" device {client}," if client != NOBODY else " waited for nobody,"
     who = who if ends[0] == ends[1] else ""
     return f"{rounds_told(*ends)}:{who} {parts}; most of it {PHASES[int(seconds.argmax())]}"
 

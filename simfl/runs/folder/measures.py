@@ -14,7 +14,7 @@ class RoundTimes(NamedTuple):
         start_s: its start.
         last_arrival_s: the last update that counted (None: none did).
         end_s: its end.
-        deadline_s: relative to its start, above zero.
+        deadline_s: how long it may last from when its orders go out, above zero.
     """
 
     start_s: float
@@ -50,7 +50,8 @@ def normalised_times(rounds: Sequence[RoundTimes]) -> NormalisedTimes | None:
     """Return how long rounds took by their deadlines; None: there are none."""
     if not rounds:
         return None
-    lasts = [r.start_s if r.last_arrival_s is None else r.last_arrival_s for r in rounds]
+    # What came while the server was busy with the round before was there from the start.
+    lasts = [max(r.last_arrival_s or 0.0, r.start_s) for r in rounds]
     arrivals = [
         (last_s - r.start_s) / r.deadline_s for last_s, r in zip(lasts, rounds, strict=True)
     ]

@@ -23,6 +23,7 @@ from simfl.runs.folder.folder import (
     read_provenance,
 )
 from simfl.runs.folder.growing_file import lines_of
+from simfl.runs.folder.policies import Policies
 from simfl.scenario.language.yaml import read_yaml
 
 Row = Mapping[str, Any]
@@ -118,19 +119,11 @@ class Records:
 
     def policy(self, round_: int) -> Row:
         """Return the round policy, with its options, that was in force in a round."""
-        return self._policies[max((f for f, last in self._forks if last < round_), default=0)]
+        return self._policies.in_round(round_)
 
     @cached_property
-    def _forks(self) -> Sequence[tuple[int, int]]:
-        """Forks that changed more than the end, by number, and the last round before each."""
-        return [(event["fork"], event["round"]) for _, event in self.of("forked")]
-
-    @cached_property
-    def _policies(self) -> Sequence[Row]:
-        policies = [data["rounds"].get("policy", {}) for data in (*self.past, self.scenario)]
-        return [
-            {"name": policy} if isinstance(policy, str) else dict(policy) for policy in policies
-        ]
+    def _policies(self) -> Policies:
+        return Policies([*self.past, self.scenario], [event for _, event in self.of("forked")])
 
 
 def of_kind(segment: Sequence[Row], kind: str) -> list[Row]:

@@ -1,0 +1,46 @@
+"""The round policy that was in force in each round: a fork may go on by another one."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from simfl.runs.folder.eventlog import decode
+from simfl.runs.folder.folder import event_lines, past_name
+from simfl.scenario.language.yaml import read_yaml
+
+_Row = Mapping[str, Any]
+
+
+class Policies:
+    """The round policies of a run, one unless it is a fork.
+
+    Args:
+        scenarios: that were in force, in their order, as plain data.
+        forked: the log's events of forks that changed more than the end.
+    """
+
+    def __init__(self, scenarios: Iterable[_Row], forked: Iterable[_Row]) -> None:
+        written = [scenario.get("rounds", {}).get("policy", {}) for scenario in scenarios]
+        self._policies = [{"name": p} if isinstance(p, str) else dict(p) for p in written]
+        self._forks = [(event["fork"], event["round"]) for event in forked]
+
+    @classmethod
+    def of(cls, folder: Path, scenario: _Row, provenance: _Row) -> "Policies":
+        """Read the policies of a run whose log holds more than nothing.
+
+        Args:
+            folder: of the run.
+            scenario: in force last.
+            provenance: says of which run it is a fork, if it is one.
+
+        Raises:
+            InputError, RunError, OSError: a file is damaged.
+        """
+        past = [past_name(n) for n, _ in enumerate(provenance.get("forks", []), start=1)]
+        before = [read_yaml((folder / file).read_text("utf-8"), file)[0] for file in past]
+        lines = event_lines(folder) if past else ()
+        return cls([*before, scenario], [decode(x) for x in lines if '"event":"forked"' in x])
+
+    def in_round(self, round_: int) -> _Row:
+        """Return the policy, with its options, by which a round went."""
+        return self._policies[max((f for f, last in self._forks if last < round_), default=0)]
