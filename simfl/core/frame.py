@@ -1,17 +1,14 @@
 """A whole CSV file as columns, for files that are read at one go."""
 
 import csv
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simfl.core.table import open_csv, refuse_twice, too_long
+from simfl.core.table import not_wide, open_csv, refuse_twice
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_LONGER = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
 def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
@@ -25,7 +22,7 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
 
     Raises:
         InputError: it can't be read or is empty, two columns have one name, or a row has more cells
-            than the header.
+            than the header, or fewer.
     """
     import pandas as pd
 
@@ -35,10 +32,12 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         header = [name.strip() for name in next(rows, ())]
         if not header:
             raise InputError(f"can't read {f'{what} {path}'.strip()}: it is empty")
-        width, cells = len(header), len(next(rows, ()))
-        # Of a first row that is longer pandas takes what is too much for names of the rows.
-        if cells > width:
-            raise InputError(too_long(path, lines.line_num, width, cells))
+        width = len(header)
+        # Of a first row that is longer pandas takes what is too much for names of the rows, and
+        # in one that is shorter whatever is missing is missing at the end.
+        for row in rows:
+            if len(row) != width:
+                raise InputError(not_wide(path, lines.line_num, width, len(row)))
         refuse_twice(path, header, filter(None, header))
         text.seek(0)
         try:
@@ -46,7 +45,4 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
             frame = pd.read_csv(text, low_memory=False, keep_default_na=False, na_values=[""])
             return frame.rename(columns=str.strip)
         except (ValueError, OverflowError) as error:  # pandas' ParserError is one
-            if longer := _LONGER.search(str(error)):
-                width, line, cells = map(int, longer.groups())
-                raise InputError(too_long(path, line, width, cells)) from None
             raise InputError(f"can't read {f'{what} {path}'.strip()}: {error}") from None

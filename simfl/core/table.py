@@ -192,8 +192,8 @@ def read_table(
     return table
 
 
-def too_long(file: Path | str, line: int, width: int, cells: int) -> str:
-    """Return what is wrong with a row that has more cells than its header has."""
+def not_wide(file: Path | str, line: int, width: int, cells: int) -> str:
+    """Return what is wrong with a row that has more cells than its header has, or fewer."""
     return f"{file}:{line}: expected a cell for each of the header's {width} columns, got {cells}"
 
 
@@ -220,7 +220,7 @@ def _columns(
         if len(row) < width:
             raise InputError(f"{file}:{line}: has only {len(row)} columns")
         if any(map(str.strip, row[headed:])):  # a decimal comma makes two cells of one, and shifts
-            raise InputError(too_long(file, line, headed, len(row)))
+            raise InputError(not_wide(file, line, headed, len(row)))
         lines.append(line)
         for column, index in filled:
             column.append(row[index].strip())

@@ -3,6 +3,7 @@
 import math
 import re
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,15 @@ class TableDataset(OwnDataset):
         taken = [name for name in (*labels, self.client, self.test) if name is not None]
         for name in (*taken, *self.features):
             known(name, names, "column", file)
+        if twice := [n for n in dict.fromkeys(self.features) if n in taken]:
+            raise InputError(
+                f"{file}: `features` names {', '.join(map(repr, twice))}, which is the label, the "
+                "client or the test mark: a model must not see it"
+            )
+        for what, named in (("features", self.features), ("label", labels)):
+            again = next((name for name, n in Counter(named).items() if n > 1), None)
+            if again is not None:
+                raise InputError(f"{file}: `{what}` names column {again!r} twice")
         features = self.features or [name for name in names if name not in taken]
         if not features:
             raise InputError(f"{file} has no columns to learn from, besides {', '.join(taken)}")
@@ -110,8 +120,12 @@ def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDA
     """Return `(n, ...)` a column as numbers."""
     if column.dtype.kind not in "biuf":
         cells = column.tolist()
-        odd = next((cell for cell in cells if not _is_number(cell)), cells[0] if cells else None)
-        raise InputError(f"{file}: column {name!r} holds {odd!r}, which is no number{hint}")
+        row = next((row for row, cell in enumerate(cells) if not _is_number(cell)), 0)
+        odd = cells[row] if cells else None
+        raise InputError(
+            f"{file}: column {name!r} holds {odd!r} in row {row + 1} of {len(cells):,}, which is "
+            f"no number{hint}"
+        )
     with np.errstate(over="ignore"):  # which then isn't finite
         numbers = column.astype(np.float32)
     if not np.isfinite(numbers).all():

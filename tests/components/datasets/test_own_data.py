@@ -192,7 +192,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no label": ("csv", {"label": "kid"}, r"data\.csv has no column 'kid'; did you mean 'kind'"),
     "no owner": ("csv", {"client": "whom"}, r"no column 'whom'; did you mean 'who'"),
     "no feature": ("csv", {"features": ["c"]}, r"no column 'c'; expected one of: a, b, kind"),
-    "text": ("csv", {"client": None}, r"data\.csv: column 'who' holds 'u1', which is no number"),
+    "text": (
+        "csv",
+        {"client": None},
+        r"data\.csv: column 'who' holds 'u1' in row 1 of 24, which is no",
+    ),
     "no labels": ("csv", {"label": []}, "label: expected at least 1 of them"),
     "empty labels": ("csv", {"label": "c", "file": "gaps.csv"}, "column 'c' has 1 empty cells"),
     "counts as labels": (
@@ -370,13 +374,17 @@ def test_empty_cells_are_told(tmp_path):
             ["1,2,yes", "3,4,no,5"],
             r"t\.csv:3: expected a cell for each of the header's 3 columns, got 4",
         ),
+        (
+            ["1,2,yes", "4,no", "3,4,no"],
+            r"t\.csv:3: expected a cell for each of the header's 3 columns, got 2",
+        ),
         (["1,2,yes", "3,4,"], "column 'ill' has 1 empty cells, the first of them in row 2 of 2"),
         (
             ["1,2,yes", "3,1e39,no"],
             "'b' has cells that are empty, not finite or too large, the first .* in row 2 of 2",
         ),
-        (["1,2,yes", "3,NA,no"], "column 'b' holds 'NA', which is no number"),
-        (["1,2,yes", "3,nan,no"], "column 'b' holds 'nan', which is no number"),
+        (["1,2,yes", "3,NA,no"], "column 'b' holds 'NA' in row 2 of 2, which is no number"),
+        (["1,2,yes", "3,nan,no"], "column 'b' holds 'nan' in row 2 of 2, which is no number"),
         (["", "1,2,yes,", "3,4,no,"], r"t\.csv:3: expected a cell for each of the header's 3"),
     ],
 )
@@ -400,6 +408,22 @@ def test_columns_that_are_not_told_apart(header, message, tmp_path):
     named = {"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill"}
     with pytest.raises(InputError, match=message):
         scenario(named)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": ["a", "ill"]}, "`features` names 'ill', which is the label, the client or"),
+        ({"features": ["a", "b"], "client": "b"}, "`features` names 'b', which is the label"),
+        ({"features": ["a", "a"]}, "`features` names column 'a' twice"),
+        ({"label": ["ill", "ill"], "learn": "numbers"}, "`label` names column 'ill' twice"),
+    ],
+)
+def test_a_model_does_not_see_what_it_is_to_say(options, message, tmp_path):
+    """Its accuracy was 100%."""
+    (tmp_path / "t.csv").write_text("a,b,ill\n1,2,0\n3,4,1\n")
+    with pytest.raises(InputError, match=message):
+        scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "label": "ill", **options})
 
 
 def test_a_column_without_a_name_that_nobody_learns_from(tmp_path):
