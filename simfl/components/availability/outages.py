@@ -47,9 +47,16 @@ class Outages(Availability):
     def most_at_once(self, devices: int, group: str, seeds: Seeds, folder: Path) -> int:
         return self.base.most_at_once(devices, group, seeds, folder)
 
+    @property
+    def _depth(self) -> int:
+        """How many outages lie below these."""
+        return self.base._depth + 1 if isinstance(self.base, Outages) else 0
+
     @override
     def schedule(self, devices: int, group: str, seeds: Seeds, folder: Path) -> OnlineSchedule:
-        address = ("availability", group, "outages")
+        # Outages on top of outages are others.
+        below = ("below",) * self._depth
+        address = ("availability", group, "outages", *below)
         return _Both(
             self.base.schedule(devices, group, seeds, folder),
             Alternating(1, self.between, self.lasting, seeds, address),

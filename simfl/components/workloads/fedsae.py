@@ -15,6 +15,8 @@ from simfl.core.seeds import generator
 from simfl.core.work import Plan
 
 Outcome = Literal["complete", "half", "fail"]
+_CAPACITY = 1 << 32
+"""Purposes of a participation's seed from here on: below are those of training."""
 
 
 class Pair(NamedTuple):
@@ -127,7 +129,7 @@ class FedSae(Workload):
         tries = tries + 1 if seed == assignment.rng_seed else 0
         self._drawn[assignment.client] = assignment.rng_seed, tries
         # A participation that was skipped is tried again with the same seed, on another day.
-        rng = generator(assignment.rng_seed, tries)
+        rng = generator(assignment.rng_seed, _CAPACITY + tries)
         if assignment.client not in self._talents:
             mean = rng.uniform(5, 10)
             self._talents[assignment.client] = mean, rng.uniform(mean / 4, mean / 2)

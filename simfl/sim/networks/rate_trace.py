@@ -41,8 +41,9 @@ class RateTrace(BaseModel):
             raise InputError(f"{table.place(0)}: the first row must be at time_s 0")
         ends = np.append(times[1:], LATEST_S if self.period is None else self.period)
         if len(wrong := np.flatnonzero(~(times < ends))):
+            row = min(int(wrong[0]) + 1, len(times) - 1)
             raise InputError(
-                f"{table.place(wrong[0])}: time_s must grow from row to row, and stay below "
+                f"{table.place(row)}: time_s must grow from row to row, and stay below "
                 f"{'the period' if self.period is not None else f'{LATEST_S:g} s'}"
             )
         least, most = FACTORS

@@ -142,6 +142,15 @@ def test_outages_hit_everybody_at_once() -> None:
     assert abs(states[:, 0].mean() - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 2000)
 
 
+def test_outages_on_top_of_outages_are_others() -> None:
+    """They were the very same, so that one of the two did nothing."""
+    lengths = {"between": "1 h", "lasting": "20 min"}
+    fleet = schedule("outages", 1, **lengths, base={"name": "outages", **lengths})
+    one = np.zeros(1, dtype=int)
+    states = [bool(fleet.online(one, now)[0]) for now in np.arange(0, 3e6, 600.0)]
+    assert abs(np.mean(states) - 0.75**2) < 4 * np.sqrt(0.75**2 * (1 - 0.75**2) / 2000)
+
+
 def test_outages_and_base_together() -> None:
     n = 20_000
     fleet = schedule(

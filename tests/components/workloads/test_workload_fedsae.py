@@ -96,7 +96,7 @@ def test_drawn_workloads_belong_to_clients() -> None:
     workload = FedSae(affordable="drawn")
     drawn = [workload.draw(assignment(0, seed=s, client=3)) for s in range(3000)]
     assert min(drawn) >= 0
-    first = generator(0, 0)  # the seed with which the client was first met
+    first = generator(0, 2**32)  # the seed with which the client was first met
     mean = first.uniform(5, 10)
     deviation = first.uniform(mean / 4, mean / 2)
     cut = stats.truncnorm(-mean / deviation, math.inf, mean, deviation)

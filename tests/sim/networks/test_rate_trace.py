@@ -151,7 +151,7 @@ def test_time_goes_on_from_change_to_change(period: float, cycles: int) -> None:
     [
         ("time_s,factor\n", None, "has no row"),
         ("time_s,factor\n1,1\n", None, "first row must be at time_s 0"),
-        ("time_s,factor\n0,1\n5,1\n5,2\n", None, r"x\.csv:3: time_s must grow"),
+        ("time_s,factor\n0,1\n5,1\n5,2\n", None, r"x\.csv:4: time_s must grow"),
         ("time_s,factor\n0,1\n5,1\n", 5.0, r"x\.csv:3: time_s must grow"),
         ("time_s,factor\n0,0\n", None, r"x\.csv:2: '0' can't be a factor: it must be above 0"),
         ("time_s,factor\n0,nan\n", None, r"x\.csv:2: expected a number"),
