@@ -22,6 +22,7 @@ class Auc(QualityMetric):
     """
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
+    within: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:

@@ -18,6 +18,7 @@ class BalancedAccuracy(QualityMetric):
     Classes without a sample are left out (``sklearn.metrics.balanced_accuracy_score``).
     """
 
+    within: ClassVar[tuple[float, float]] = (0.0, 1.0)
     of_answers: ClassVar[bool] = True
 
     @override

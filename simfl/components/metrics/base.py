@@ -1,5 +1,6 @@
 """The seam of metrics: what a model says of all samples it is judged on -> one number."""
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ class QualityMetric(Component, ABC):
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes",)
     """Which targets it can be computed for."""
+
+    within: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    """The least and the most that it can be."""
 
     of_answers: ClassVar[bool] = False
     """Whether it needs right and wrong answers, which not every loss knows."""

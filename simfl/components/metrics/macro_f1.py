@@ -16,16 +16,19 @@ from simfl.core.types import Floats
 class MacroF1(QualityMetric):
     """The mean over classes (or labels) of 2 hits / (samples of the class + times it was said).
 
-    A class that no sample has and that is never said is left out (``sklearn.metrics.f1_score`` with
-    ``average="macro"``).
+    A class that no sample has and that is never said is left out; such a label counts as 0, both as
+    with ``sklearn.metrics.f1_score`` and ``average="macro"``.
     """
 
     takes: ClassVar[tuple[Targets, ...]] = ("classes", "labels")
+    within: ClassVar[tuple[float, float]] = (0.0, 1.0)
     of_answers: ClassVar[bool] = True
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:
         given, true = said(outputs, targets), truth(outputs, targets)
         counted = given.sum(0) + true.sum(0)
-        scores = 2.0 * (given & true).sum(0)[counted > 0] / counted[counted > 0]
+        scores = 2.0 * (given & true).sum(0) / np.maximum(counted, 1)
+        if targets.ndim == 1:
+            scores = scores[counted > 0]
         return float(np.mean(scores)) if len(scores) else float("nan")

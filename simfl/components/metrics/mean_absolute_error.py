@@ -1,5 +1,6 @@
 """The mean absolute error of regression."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ class MeanAbsoluteError(QualityMetric):
     """The mean distance of outputs from targets, in their unit."""
 
     takes: ClassVar[tuple[Targets, ...]] = ("numbers",)
+    within: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     @override
     def of(self, outputs: Floats, targets: NDArray[Any]) -> float:

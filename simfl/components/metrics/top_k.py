@@ -1,6 +1,7 @@
 """Accuracy where the right class need only be among the likeliest."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.components.metrics.base import QualityMetric, quality_metrics
+from simfl.core.circumstances import Circumstances
 from simfl.core.types import Floats
 
 
@@ -15,7 +17,15 @@ from simfl.core.types import Floats
 class TopK(QualityMetric):
     """The share of samples of whose classes fewer than k score higher than the right one."""
 
+    within: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
     k: int = Field(5, ge=1, description="number of classes that count as a hit for one sample")
+
+    @override
+    def objections(self, circumstances: Circumstances) -> Iterator[str]:
+        yield from super().objections(circumstances)
+        if circumstances.targets == "classes" and self.k >= max(circumstances.classes, 2):
+            yield f"top_k with k {self.k} is always 1: there are {circumstances.classes} classes"
 
     @property
     @override

@@ -73,6 +73,9 @@ def test_labels_count_one_by_one() -> None:
     labels = np.array([[1, 0], [0, 1], [0, 1]], dtype=np.float32)
     assert MacroF1().of(outputs, labels) == pytest.approx((2 / 3 + 1) / 2)
     assert Auc().of(outputs, labels) == 1
+    # One that nobody has and that is never said counts as 0, as with scikit-learn.
+    rare = np.hstack([outputs, [[-1.0]] * 3]), np.hstack([labels, [[0]] * 3])
+    assert MacroF1().of(*rare) == pytest.approx((2 / 3 + 1 + 0) / 3)
 
 
 @given(SCORES, st.lists(CLASS, min_size=12, max_size=12), st.integers(1, CLASSES))
