@@ -77,10 +77,9 @@ def federate(
         corpus = _without_test_of_others(corpus, dealt)
     if partition.pools_test:
         corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
-    held = [whole_share(local_validation, len(rows)) for rows in dealt]
-    held = [min(count, max(len(rows) - 1, 0)) for count, rows in zip(held, dealt, strict=True)]
-    train = [rows[: len(rows) - count] for rows, count in zip(dealt, held, strict=True)]
-    validation = [rows[len(rows) - count :] for rows, count in zip(dealt, held, strict=True)]
+    cuts = [max(whole_share(1 - local_validation, len(rows)), 1) for rows in dealt]
+    train = [rows[:cut] for rows, cut in zip(dealt, cuts, strict=True)]
+    validation = [rows[cut:] for rows, cut in zip(dealt, cuts, strict=True)]
     return _client_by_client(corpus, train, validation), corpus.test
 
 

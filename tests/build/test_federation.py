@@ -69,7 +69,7 @@ def test_each_client_holds_what_it_was_dealt_in_that_order(
     federation = dealt(parts, held)
     x = federation.x[:, 0].numpy()
     for client, part in enumerate(parts):
-        kept = max(len(part) - int(len(part) * held), min(len(part), 1))
+        kept = max(int(len(part) * (1 - held)), min(len(part), 1))
         assert x[federation.train_rows[client]].tolist() == part[:kept]
         assert x[federation.validation_rows[client]].tolist() == part[kept:]
     assert np.array_equal(federation.y, x.astype(int) % 10)
@@ -143,6 +143,14 @@ def test_other_partitions_test_on_all_samples_whoever_holds_them(tmp_path: Path)
         dealing = partitions.parse(partition)
         _, test = federate(datasets.parse(named), dealing, 7, 0.0, 0.2, None, Seeds(0))
         assert len(test) == 30
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_a_fifth_is_held_back_as_fedcor_does(n: int) -> None:
+    """FedCor trains on int(0.8 n) samples (docs/algorithms.md, 0), and on one at least."""
+    data = dealt([list(range(n))], 0.2)
+    assert len(data.train_rows[0]) == max(int(0.8 * n), 1)
+    assert len(data.validation_rows[0]) == n - max(int(0.8 * n), 1)
 
 
 class Empty(Generated):
