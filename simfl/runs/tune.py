@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from simfl.core.at_work import users_own
 from simfl.core.extras import extra
 from simfl.core.files import write_output
 from simfl.errors import InputError, ScenarioError
@@ -320,10 +321,16 @@ class _Study:
         cost = metric.until(run, self.spec.target)
         return math.inf if cost is None or math.isnan(cost) else float(cost)
 
+    @property
+    def _least(self) -> float:
+        """The least that what is looked for can be: of a user's own loss nothing is known."""
+        chosen = any(path.startswith("training.loss") for path in self.choices)
+        return -math.inf if chosen or users_own([self.base.training.loss]) else 0.0
+
     def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""
         best = best_of(self._trials)
         known = sorted(map(self._cost, runs))
-        best_case = -1.0 if METRICS[self.spec.measured] is ACCURACY else 0.0
+        best_case = -1.0 if METRICS[self.spec.measured] is ACCURACY else self._least
         least = median([*[best_case] * (seeds - len(known)), *known])
-        return math.isinf(least) or (best is not None and least >= best.cost)
+        return least == math.inf or (best is not None and least >= best.cost)

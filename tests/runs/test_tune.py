@@ -125,6 +125,32 @@ class TestWhatIsBest:
         heard = timed(tmp_path / "heard", {**CLOCK, "under": {"never_heard": "0%"}})
         assert heard.best is None or heard.best.taken["never_heard"] == 0
 
+    def test_a_loss_below_zero_is_not_given_up_for_what_may_come(self, tmp_path: Path) -> None:
+        """Seeds yet to come were thought to bring 0 at best."""
+        code = "from simfl.components.losses.cross_entropy import CrossEntropy\n"
+        code += "class Shifted(CrossEntropy):\n    def rows(self, outputs, targets):\n"
+        code += "        return super().rows(outputs, targets) - 5.0\n"
+        (tmp_path / "shifted.py").write_text(code)
+        lrs = [0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.06]
+        data = {
+            "name": "t", "fleet": {"count": 6}, "model": "logistic_regression", "seeds": [0, 1, 2],
+            "data": {"dataset": {"name": "synthetic", "alpha": 1, "beta": 1},
+                     "partition": "natural"},
+            "training": {"epochs": 1, "batch_size": 16, "loss": "shifted:Shifted"},
+            "rounds": {"clients": 1, "stop": {"rounds": 3}},
+            "tune": {"parameters": {"training.optimizer.lr": lrs}, "objective": "loss",
+                     "trials": len(lrs)},
+        }  # fmt: skip
+        tuning = tune(Document.of(data, folder=tmp_path), tmp_path / "out", Options(jobs=1))
+        assert tuning.best is not None
+        assert tuning.best.cost < -3
+        for trial in tuning.trials:
+            if trial.state == "given up":
+                losses = [
+                    r.last_evaluation["loss"] for r in find_runs([tmp_path / "out" / trial.name])
+                ]
+                assert min(losses) >= tuning.best.cost
+
     @pytest.mark.slow
     def test_accuracy_is_as_high_as_possible(self, tmp_path: Path) -> None:
         spec = {
