@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,26 @@ def changes(run: RunResult) -> list[Change]:
         *_availability(scenario["fleet"]),
         _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
     ]
-    return [change for change in candidates if change.sets or change.why_not]
+    kept = _same_deadline(run)
+    return [
+        replace(change, sets=(*change.sets, *kept)) if _reaches_deadlines(change) else change
+        for change in candidates
+        if change.sets or change.why_not
+    ]
+
+
+def _reaches_deadlines(change: Change) -> bool:
+    return any(path.startswith(("fleet", "network")) for path in change.sets)
+
+
+def _same_deadline(run: RunResult) -> list[str]:
+    """Return what keeps a deadline as long as it was that the fleet's speed decides."""
+    policy, recorded = run.scenario["rounds"]["policy"], run.column("deadline_s")
+    return [
+        f"rounds.policy.{key}={float(recorded[0])!r} s"
+        for key in ("deadline", "period")
+        if isinstance(policy.get(key), Mapping) and np.isfinite(recorded[:1]).any()
+    ]
 
 
 def _policy(scenario: Mapping[str, Any]) -> Iterator[Change]:

@@ -214,12 +214,12 @@ def test_a_deadline_begins_when_orders_go_out_not_with_the_questions(tmp_path: P
     """Rounds that a selector's questions made long had ended by their deadline, it said."""
     speeds = (400, 390, 380, 370, 100, 90)
     fleet = [{"count": 1, "compute": f"{s} samples/s", "downlink": "2 kbit/s"} for s in speeds]
-    policy = {"deadline": "20 s", "over_select": "150%"}
+    policy = {"deadline": "5 s", "over_select": "150%"}
     rounds = {"clients": 4, "policy": policy, "stop": {"rounds": 3}}
     asking = {"selection": {"name": "power_of_choice", "candidates": 6}, "rounds": rounds}
-    waits = made(tmp_path, fleet=fleet, **asking)
+    waits = run(Scenario.from_dict({**TINY, "fleet": fleet, **asking}), tmp_path)[0]
     sent_s = waits.clients.groupby("round")["selected_s"].min().to_numpy()
-    assert (sent_s > waits.column("start_s") + 20).all()
+    assert (sent_s > waits.column("start_s") + 5).all()
     told = explain(waits, what_if=False)
     assert told.rounds_by_deadline == 0
     assert sum(rounds for _, rounds in told.critical) == 3
@@ -243,6 +243,20 @@ def test_an_update_that_came_while_the_server_was_busy_counted(tmp_path: Path) -
     assert (busy.column("arrived") == 1).all()
     assert "it waited for nobody" in as_text(explain(busy, 2))
     assert "It waited last for device" in as_text(explain(busy, 1))
+
+
+def test_a_deadline_stays_as_long_as_it_was_where_speeds_change(tmp_path: Path) -> None:
+    """Faster devices made it shorter: two things changed at a time."""
+    compute = {"distribution": "lognormal", "median": "20 samples/s", "sigma": 0.7}
+    policy = {"deadline": {"stragglers": "30%"}}
+    rounds = {"clients": 8, "policy": policy, "stop": {"rounds": 3}}
+    timed = made(tmp_path, fleet={"count": 8, "compute": compute}, rounds=rounds)
+    told = explain(timed)
+    [faster] = [c for c in told.what_if.cases if c.change.name == "compute twice as fast"]
+    assert f"rounds.policy.deadline={timed.deadline_s!r} s" in faster.change.sets
+    assert faster.lost < told.what_if.lost  # the share of its stragglers was the same before
+    [patient] = [c for c in told.what_if.cases if c.change.name == "without a deadline"]
+    assert len(patient.change.sets) == 1
 
 
 def test_how_far_the_clocks_are_is_told(tmp_path: Path) -> None:
