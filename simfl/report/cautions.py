@@ -1,6 +1,6 @@
 """What makes numbers of runs other than they look: told beside them, on the page and in tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -84,12 +84,34 @@ def seen_unequally(groups: Groups) -> list[str]:
         for name, runs in groups.items()
     }
     targets = any(run.targets and not run.time_only for runs in groups.values() for run in runs)
-    if len(set(every.values())) < 2 or not targets:
+    if not targets:
         return []
+    if len(set(every.values())) < 2:
+        return _seen_at_the_end(groups, every) if len(groups) > 1 else []
     listed = formats.listed(
         [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], 6
     )
     return [
         f"accuracy was looked at {listed}; a target counts from the evaluation that first saw it, "
         "so that variants looked at less often seem slower."
+    ]
+
+
+def _seen_at_the_end(groups: Groups, every: Mapping[str, int]) -> list[str]:
+    """Say whose last model, judged because its run ended, was the first that a target saw."""
+    names = [
+        name
+        for name, runs in groups.items()
+        if any(
+            (reached := run.reached(target)) is not None and reached.round % every[name]
+            for run in runs
+            for target in run.targets
+        )
+    ]
+    if not names:
+        return []
+    return [
+        f"with {formats.listed(names, 6)} a target counts from a model that was judged only "
+        "because its run ended, between two evaluations; of runs that went on such a model was not "
+        "seen, so that they seem slower."
     ]

@@ -59,6 +59,15 @@ def normalised_times(rounds: Sequence[RoundTimes]) -> NormalisedTimes | None:
     return NormalisedTimes(sum(arrivals) / len(rounds), sum(ends) / len(rounds))
 
 
+def target_key(accuracy: float) -> str:
+    """Return by which name a target stands in a summary.
+
+    >>> target_key(0.7), target_key(0.4324323)
+    ('0.7', '0.4324323')
+    """
+    return f"{accuracy:.12g}"
+
+
 def gini(counts: Sequence[int], clients: int) -> float:
     """Return the Gini coefficient of how often `clients` clients took part, in [0, 1).
 

@@ -11,6 +11,7 @@ from simfl.runs.folder.measures import (
     RoundTimes,
     gini,
     normalised_times,
+    target_key,
     terminal_accuracy,
 )
 
@@ -29,8 +30,9 @@ MEANINGS: dict[str, str] = {
     "if there were fewer)",
     "last_evaluation": "its round, accuracy, loss and further metrics; where a run ends between "
     "two evaluations, of the last round's model",
-    "targets": "for each target: virtual time, round, bytes and energy at the first evaluation at "
-    "or above it (bytes of transfers, joules of phases that were over by then); null: never",
+    "targets": "for each target: virtual time, round, bytes and energy at the end of the first "
+    "round whose model was judged to be at or above it (bytes of transfers, joules of phases that "
+    "were over by then); null: never",
     "totals": "download, upload and probe bytes; those of participations that did not arrive "
     "(wasted); energy of participations and probes, and of all who idled, J (null, as at targets: "
     "no group of the fleet says what power it takes)",
@@ -70,7 +72,9 @@ class Summary:
         self.refused: Counter[str] = Counter()
         self.energy_j = 0.0
         self.idle_energy_j = 0.0
-        self.targets: dict[str, dict[str, float | None] | None] = {f"{t:g}": None for t in targets}
+        self.targets: dict[str, dict[str, float | None] | None] = dict.fromkeys(
+            map(target_key, targets)
+        )
         self.rounds = 0
         self.short_rounds = 0
         self.last: dict[str, Any] | None = None
@@ -99,8 +103,8 @@ class Summary:
         elif kind == "refused":
             self.refused[facts["reason"]] += 1
         elif kind == "target":
-            self.targets[f"{facts['accuracy']:g}"] = {
-                "time_s": time_s,
+            self.targets[target_key(facts["accuracy"])] = {
+                "time_s": facts.get("time_s", time_s),
                 "round": facts["round"],
                 "bytes": facts["bytes"],
                 "energy_j": facts["energy_j"] if self._powered else None,

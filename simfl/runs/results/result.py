@@ -18,7 +18,7 @@ from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, termi
 
 @dataclass(frozen=True)
 class Reached:
-    """When an evaluation first gave some accuracy, and what had been spent by then."""
+    """When the round ended whose model first had some accuracy, and what was spent by then."""
 
     time_s: float
     round: float
@@ -148,7 +148,7 @@ class RunResult(RunFiles):
         return math.nan if accuracy is None else accuracy
 
     def reached(self, accuracy: float | str) -> Reached | None:
-        """Return when an evaluation first gave `accuracy`, such as "30%"; None: it never did.
+        """Return when a model that was judged first had `accuracy`, such as "30%"; None: never.
 
         Raises:
             InputError: `accuracy` is no share.
@@ -157,9 +157,6 @@ class RunResult(RunFiles):
         if not len(hits):
             return None
         first = hits[0]
-        if first == self.n_rounds - 1 and self.judged_late:
-            cost = float(self.n_rounds), float(self.total_bytes), self.total_energy_j
-            return Reached(self.end_s, *cost)
         return Reached(
             float(self.column("end_s")[first]),
             float(self.column("round")[first]),

@@ -26,6 +26,8 @@ class RoundEnd:
     _round: int = field(default=0, init=False)
     _judged: int = field(default=0, init=False)
     _reached: set[float] = field(default_factory=set, init=False)
+    _closed_s: float = field(default=0.0, init=False)
+    _cost: dict[str, float] = field(default_factory=dict, init=False)
 
     @property
     def pending(self) -> bool:
@@ -42,6 +44,11 @@ class RoundEnd:
         finite = [loss for loss in facts.losses.values() if np.isfinite(loss)]
         mean_loss = sum(finite) / len(finite) if finite else None
         self.accounting.close(evaluation, mean_loss, facts.gemd)
+        self._cost = {
+            "bytes": self.accounting.total_bytes,
+            "energy_j": self.accounting.total_energy_j,
+        }
+        self._closed_s = state.timeline.now
         if evaluation is not None:
             accuracy = self._note_targets(evaluation)
             least = self.state.settings.stop.accuracy
@@ -79,7 +86,11 @@ class RoundEnd:
         return evaluation
 
     def _note_targets(self, evaluation: Evaluation) -> float:
-        """Note which targets are reached; return the accuracy, NaN where there is none."""
+        """Note which targets are reached; return the accuracy, NaN where there is none.
+
+        They are, and at the cost, as the round ended whose model is judged, be it later.
+        """
+        late = self._closed_s < self.state.timeline.now
         accuracy = float("nan") if evaluation.accuracy is None else evaluation.accuracy
         for target in self.state.settings.targets:
             if accuracy >= target and target not in self._reached:
@@ -88,8 +99,8 @@ class RoundEnd:
                     "target",
                     accuracy=target,
                     round=self._round,
-                    bytes=self.accounting.total_bytes,
-                    energy_j=self.accounting.total_energy_j,
+                    **self._cost,
+                    **({"time_s": self._closed_s} if late else {}),
                 )
         return accuracy
 
