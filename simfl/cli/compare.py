@@ -22,7 +22,10 @@ def compare_command(
     ] = None,
     ideal: Annotated[
         str | None,
-        typer.Option("--ideal", help="Variant whose accuracy is a relative improvement of 100%."),
+        typer.Option(
+            "--ideal",
+            help="Variant whose accuracy over the last 50 rounds is an improvement of 100%.",
+        ),
     ] = None,
     columns: Annotated[
         str | None,

@@ -140,10 +140,10 @@ def paired(records: Sequence[Record], below: str, above: str) -> Ratio | Figure 
         return None
     if any(record.followed is not None for record in records):
         return paired_ratio(*[_times(of_row) for of_row in own])
-    numbers = [
+    more, less = [
         {seed: r.value for seed, r in of_row.items() if r.value is not None} for of_row in own
     ]
-    return paired_difference(*numbers)
+    return paired_difference(more, less)
 
 
 def _by_seed(records: Sequence[Record], row: str) -> Mapping[int, Record]:

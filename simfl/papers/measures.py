@@ -137,6 +137,7 @@ class Measure:
 
     def _of_mean_curve(self, runs: Sequence[RunResult]) -> tuple[float | None, float]:
         """Return the first round at which the mean of all curves is at the target, and the last."""
+        assert self.target is not None
         judged = [run.column("round")[run.evaluated] for run in runs]
         rounds = reduce(np.intersect1d, judged)
         curves = [
@@ -148,7 +149,7 @@ class Measure:
             rounds, curve = rounds[1:-1], np.convolve(curve, np.full(3, 1 / 3), "valid")
         elif self.smoothed:
             return None, float(rounds[-1]) if len(rounds) else 0.0
-        hits = np.flatnonzero(curve >= self.target)
+        hits = np.flatnonzero(np.round(curve, 12) >= self.target)
         last = float(rounds[-1]) if len(rounds) else 0.0
         return (float(rounds[hits[0]]) if len(hits) else None), last
 

@@ -238,6 +238,7 @@ def legend(comparison: Comparison) -> list[str]:
             "Last arrival / deadline: time to the last arrival of a round by its deadline (0 where "
             "nobody arrived), in the mean of all rounds that have one; polls before it count, too."
         )
+    lines += _legend_of_improvement(comparison)
     baseline = str(comparison.baseline)
     lines += _legend_of_differences(differences, baseline)
     return lines + _legend_of_ratios(ratios, baseline)
@@ -257,6 +258,22 @@ def _legend_of_differences(differences: Sequence[Figure], baseline: str) -> list
         f"Differences are seed by seed (mean){_with_intervals(told)}; above 0: more than "
         f"{baseline}. An interval that holds 0: chance may explain it."
     ]
+
+
+def _legend_of_improvement(comparison: Comparison) -> list[str]:
+    """Return how a relative improvement is to be read."""
+    for column in comparison.columns:
+        if column.ideal is None:
+            continue
+        line = (
+            f"Relative improvement: of accuracy, last {TERMINAL_ROUNDS} rounds; 0% is "
+            f"{column.versus}'s, 100% {column.ideal}'s (a dash: that is no better)."
+        )
+        reach = comparison.cell(column.ideal, Column(column.metric, versus=column.versus))
+        if isinstance(reach, Figure) and (own := reach.interval) and own.low <= 0 <= own.high:
+            line += " The two are not distinguishable in it, so that it says little."
+        return [line]
+    return []
 
 
 def _legend_of_ratios(ratios: Sequence[Ratio], baseline: str) -> list[str]:

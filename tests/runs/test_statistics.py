@@ -26,6 +26,39 @@ def took(*costs: float | None, followed: float = 1000.0) -> Times:
     return Times(dict(enumerate(costs)), dict.fromkeys(range(len(costs)), followed))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [3, FEW])
+@given(pair=st.tuples(st.floats(0.1, 9), st.floats(0.1, 9)))
+def test_what_is_always_so_many_times_as_much_has_a_point(
+    n: int, pair: tuple[float, float]
+) -> None:
+    """A bootstrap of what differs by rounding alone gave no number, and warned."""
+    costs = np.random.default_rng(0).uniform(1, 2, n)
+    ratio = paired_ratio(took(*(costs * pair[0])), took(*(costs * pair[1])))
+    assert ratio is not None
+    assert ratio.interval is not None
+    assert ratio.interval.low == ratio.interval.high == pytest.approx(pair[0] / pair[1])
+    assert ratio.distinguishable == (pair[0] != pair[1])
+    same = mean_interval([0.1] * n)
+    assert same is not None
+    assert (same.low, same.high) == (0.1, 0.1)
+
+
+def test_a_difference_that_a_seed_lacks_is_the_worst_not_the_best() -> None:
+    own, base = {0: 0.5, 1: 0.6, 2: math.nan}, {0: 0.7, 1: 0.7, 2: 0.7}
+    assert paired_difference(own, base, -math.inf).median == pytest.approx(-0.2)
+    assert paired_difference(own, base, math.inf).median == pytest.approx(-0.1)
+    assert math.isnan(paired_difference(own, base).median)
+    assert math.isnan(paired_difference(base, own, -math.inf).median)
+
+
+def test_figures_without_some_seed_have_no_deviation() -> None:
+    """Beside an empty mean stood the deviation of those that got there, 0 at times."""
+    figure = Figure.of([4.0, 4.0, None])
+    assert math.isnan(figure.std)
+    assert math.isnan(figure.mean)
+
+
 def test_one_value_has_no_interval() -> None:
     assert mean_interval([3.0]) is None
     assert Figure.of([3.0]).interval is None

@@ -37,6 +37,7 @@ class Metric:
         of: of a whole run (NaN: it has none); for a cost also what it had taken at its end.
         cost: which attribute of `Reached` it is, if it can be asked of a target.
         worst: what a run that has none counts as: negative where more is better (NaN: not known).
+        within: the least and the most that a number without a unit can be.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Metric:
     of: Callable[[RunResult], float]
     cost: str = ""
     worst: float = math.inf
+    within: Range = ANY
 
     @property
     def judges(self) -> bool:
@@ -53,7 +55,7 @@ class Metric:
     @property
     def possible(self) -> Range:
         """What it can be."""
-        return {"share": (0.0, 1.0), "number": ANY}.get(self.unit, (0.0, math.inf))
+        return {"share": (0.0, 1.0), "number": self.within}.get(self.unit, (0.0, math.inf))
 
     def until(self, run: RunResult, target: float | None) -> float | None:
         """Return what a run had taken when it reached `target`, if that is a cost (None: never).
@@ -170,7 +172,7 @@ class Comparison:
             return figure(self.groups[variant], metric, target)
         if not column.divided:
             return paired_difference(
-                self._values(variant, metric), self._values(column.versus, metric)
+                self._values(variant, metric), self._values(column.versus, metric), metric.worst
             )
         if not (self._known(column.versus, metric) and self._known(variant, metric)):
             return None
@@ -210,13 +212,16 @@ class Comparison:
         return {run.seed: metric.of(run) for run in self.groups[variant]}
 
     def _improvement(self, variant: str, column: Column) -> Figure:
-        """Return (own - baseline's) / (ideal's - baseline's), of means (FedACS, section IV-A)."""
+        """Return (own - baseline's) / (ideal's - baseline's), of means (FedACS, section IV-A).
+
+        Nothing where the ideal is no better than the baseline.
+        """
 
         def mean(name: str | None) -> float:
             return figure(self.groups[str(name)], column.metric, None).mean
 
         base, reach = mean(column.versus), mean(column.ideal) - mean(column.versus)
-        return Figure.of([(mean(variant) - base) / reach if reach else math.nan])
+        return Figure.of([(mean(variant) - base) / reach if reach > 0 else math.nan])
 
 
 def compare(
@@ -261,7 +266,9 @@ def compare(
             columns += [
                 Column(PER_ROUND[cost], versus=baseline) for cost in costs if cost in PER_ROUND
             ]
-        if ideal is not None and not untrained(results):
+        if ideal is not None and have_accuracy(results):
+            if Column(TERMINAL) not in columns:  # what the improvement is of
+                columns.insert(columns.index(Column(ACCURACY)) + 1, Column(TERMINAL))
             columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
     return Comparison(groups, columns, accuracies, baseline)
 
@@ -274,10 +281,11 @@ def _totals(results: Sequence[RunResult]) -> list[Metric]:
         judged.append(TERMINAL)
     if errors:
         judged = judged if have_accuracy(results) else []
-        judged = [*judged, *(Metric(error, "number", _error(error)) for error in errors)]
+        least = (0.0, math.inf)
+        judged = [*judged, *(Metric(e, "number", _error(e), within=least) for e in errors)]
     judged += [
-        Metric(name, "number", _of_the_scenario(name), worst=math.nan)
-        for name in all_metrics(results)
+        Metric(name, "number", _of_the_scenario(name), worst=math.nan, within=within)
+        for name, within in all_metrics(results).items()
     ]
     metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
     if any(run.powered for run in results):

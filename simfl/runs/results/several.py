@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from simfl.runs.results.result import RunResult
+from simfl.runs.results.statistics import ANY, Range
 
 
 def have_accuracy(runs: Iterable[RunResult]) -> bool:
@@ -20,6 +21,25 @@ def all_targets(runs: Iterable[RunResult]) -> list[float]:
     return sorted({target for run in runs for target in run.targets})
 
 
-def all_metrics(runs: Iterable[RunResult]) -> list[str]:
-    """Return the columns that any of the scenarios measures beside accuracy and loss."""
-    return list(dict.fromkeys(name for run in runs for name in run.metrics))
+def all_metrics(runs: Iterable[RunResult]) -> dict[str, Range]:
+    """Return the columns that any of the scenarios measures beside accuracy and loss.
+
+    Each with the least and the most that it can be; of users' own nothing is known.
+    """
+    found: dict[str, Range] = {}
+    for run in runs:
+        if run.metrics.keys() <= found.keys():
+            continue
+        ranges = _ranges(run)
+        found |= {name: ranges.get(name, ANY) for name in run.metrics}
+    return found
+
+
+def _ranges(run: RunResult) -> dict[str, Range]:
+    """Return what simfl's own metrics can be, by column; users' code is not imported for that."""
+    from simfl.components.metrics.base import quality_metrics
+
+    written = run.scenario.get("evaluation", {}).get("metrics", [])
+    names = [one.get("name") if isinstance(one, dict) else one for one in written]
+    own = [one for one, name in zip(written, names, strict=True) if name in quality_metrics.names()]
+    return {metric.label: metric.within for metric in map(quality_metrics.parse, own)}

@@ -23,6 +23,8 @@ the truth nine times in ten, and of six less than that, for it knows nothing of 
 values: Hesterberg (2015), "What Teachers Should Know About the Bootstrap".  Of paired differences,
 which chance alone makes symmetric, Student's holds it 19 times in 20."""
 RESAMPLES = 9999
+ROUNDING = 1e-12
+"""What is smaller than this, beside what it comes from, is rounding."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,11 @@ def mean_interval(values: Sequence[float], possible: Range = ANY) -> Interval | 
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return None
-    if len(values) < FEW:
+    few = len(values) < FEW
+    if max(values) - min(values) <= ROUNDING * max(map(abs, values)):
+        return Interval(values[0], values[0], "Student's t" if few else "BCa bootstrap")
+    if few:
         return _student(np.asarray(values, dtype=np.float64), possible)
-    if min(values) == max(values):
-        return Interval(values[0], values[0], "BCa bootstrap")
     from scipy.stats import bootstrap
 
     bounds = bootstrap(
@@ -87,7 +90,7 @@ class Figure:
     Attributes:
         mean: over all seeds (NaN: some seed lacks it, for a mean over those that got there would
             favour a variant for failing on the seeds that are hard).
-        std: sample standard deviation over the seeds that have it (NaN with fewer than two).
+        std: sample standard deviation over all seeds (NaN: there is one, or some seed lacks it).
         median: over all seeds, one that lacks it counting as worse than all others (infinite: at
             least half of them do; NaN: no seeds).
         missing: seeds without it, e.g. that never reached the target.
@@ -130,7 +133,7 @@ class Figure:
         missing = len(values) - len(known)
         return cls(
             math.fsum(known) / len(known) if known and not missing else math.nan,
-            _deviation(known),
+            math.nan if missing else _deviation(known),
             math.nan
             if not values or (missing and math.isnan(worst))
             else median([*known, *[worst] * missing]),
@@ -146,7 +149,7 @@ def _deviation(values: Sequence[float]) -> float:
     if len(values) < 2 or not np.isfinite(values).all():
         return math.nan
     deviation = float(np.std(values, ddof=1))
-    return deviation if deviation > 1e-12 * max(map(abs, values)) else 0.0
+    return deviation if deviation > ROUNDING * max(map(abs, values)) else 0.0
 
 
 @dataclass(frozen=True)
@@ -200,12 +203,27 @@ def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
         return None
     above, below = np.log(costs).reshape(2, -1)
     logs = above - below
+    logs[np.abs(logs) < ROUNDING] = 0.0
     interval = mean_interval(logs.tolist())
     if interval is not None:
         interval = Interval(math.exp(interval.low), math.exp(interval.high), interval.method)
     return Ratio(math.exp(float(logs.mean())), interval, len(seeds), horizon)
 
 
-def paired_difference(a: Mapping[int, float], b: Mapping[int, float]) -> Figure:
-    """Return `a` minus `b` over the seeds that both have."""
-    return Figure.of([a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())])
+def paired_difference(
+    a: Mapping[int, float], b: Mapping[int, float], worst: float = math.nan
+) -> Figure:
+    """Return `a` minus `b` over the seeds that both have.
+
+    Args:
+        a: by seed, NaN where it has none.
+        b: likewise; where it has none nothing is known of the median.
+        worst: what one that `a` lacks counts as, see `Figure.of`.
+    """
+    seeds = sorted(a.keys() & b.keys())
+    if any(math.isnan(b[seed]) for seed in seeds):
+        worst = math.nan
+    differences = [a[seed] - b[seed] for seed in seeds]
+    largest = (max(abs(a[seed]), abs(b[seed])) for seed in seeds)
+    pairs = zip(differences, largest, strict=True)
+    return Figure.of([0.0 if abs(d) < ROUNDING * most else d for d, most in pairs], worst)
