@@ -21,6 +21,7 @@ from simfl.report.width import PIPED
 from simfl.runs.options import Options
 from simfl.runs.results.compare import Cell, Column, Comparison, Metric, compare
 from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import Figure, Ratio
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
@@ -84,13 +85,61 @@ def test_differences_are_told_as_such(three: Comparison) -> None:
 
 
 def test_an_ideal_that_is_no_better_than_the_baseline(tmp_path: Path) -> None:
-    for name in ("base", "other"):
-        made_run(tmp_path, name, 0, [0.5])
-    comparison = compare(_runs(tmp_path), baseline="base", ideal="other")
-    for name in ("base", "other"):
+    for name, accuracy in (("base", 0.5), ("other", 0.5), ("worse", 0.4)):
+        made_run(tmp_path, name, 0, [accuracy])
+    for name, ideal in (("base", "other"), ("other", "other"), ("base", "worse")):
+        comparison = compare(_runs(tmp_path), baseline="base", ideal=ideal)
         figure = cells(comparison, name)["relative_improvement"]
         assert isinstance(figure, Figure)
         assert math.isnan(figure.mean)
+
+
+def test_what_a_relative_improvement_is_of_is_told(tmp_path: Path) -> None:
+    """Beside it stood another accuracy, of which it was not."""
+    for name, last in (("base", 0.5), ("ours", 0.7), ("IID", 0.6)):
+        for seed in (0, 1):
+            made_run(tmp_path, name, seed, [0.1, 0.2 + 0.3 * seed, last])
+    comparison = compare(_runs(tmp_path), baseline="base", ideal="IID")
+    assert "terminal_accuracy" in [column.key for column in comparison.columns]
+    text = " ".join(render(comparison, "table").split())
+    assert "of accuracy, last 50 rounds; 0% is base's, 100% IID's" in text
+    assert "not distinguishable in it" not in text
+    for seed in (2, 3):
+        made_run(tmp_path, "IID", seed - 2 + 10, [0.1])
+    made_run(tmp_path, "base", 10, [0.9])
+    noisy = compare(_runs(tmp_path), baseline="base", ideal="IID")
+    assert "not distinguishable in it" in " ".join(render(noisy, "table").split())
+
+
+def test_what_a_metric_can_be_is_known(tmp_path: Path) -> None:
+    """The interval of an AUC reached from -2.87 to 3.73."""
+    scenario = {**TINY, "evaluation": {"metrics": ["auc"]}, "seeds": [0, 1]}
+    runs = run(Scenario.from_dict(scenario), tmp_path, Options(jobs=1))
+    comparison = compare(runs)
+    figure = cells(comparison, "default")["auc"]
+    assert isinstance(figure, Figure)
+    assert figure.interval is not None
+    assert 0 <= figure.interval.low < figure.interval.high <= 1
+
+
+def test_a_table_that_lost_rows_is_damaged(tmp_path: Path) -> None:
+    """It was told of as of a run with fewer rounds."""
+    for file in ("rounds.csv", "clients.csv"):
+        [made] = run(Scenario.from_dict(TINY), tmp_path / file, Options(time_only=True))
+        path = made.folder / file
+        for lines in (1, 3, 0):
+            path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
+            with pytest.raises(InputError, match=rf"{file} is damaged: it has \d+ rows, and by"):
+                RunResult(made.folder).read()
+
+
+def test_runs_without_a_round_have_columns_of_numbers(tmp_path: Path) -> None:
+    """A metric of theirs made a column of objects, and the page an internal error."""
+    scenario = {**TINY, "evaluation": {"metrics": ["auc"], "every": 1}}
+    scenario["rounds"] = {**TINY["rounds"], "stop": {"time": "1 us"}}
+    [empty] = run(Scenario.from_dict(scenario), tmp_path, Options(jobs=1))
+    assert empty.n_rounds == 0
+    assert empty.column("auc").dtype == float
 
 
 def test_an_unknown_baseline_is_told_with_the_nearest_name(three: Comparison) -> None:

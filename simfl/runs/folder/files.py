@@ -1,6 +1,7 @@
 """The files of a run's folder: what it is, and its tables as they were written."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,11 @@ from simfl.runs.folder.tables import filled, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def _participations(summary: dict[str, Any]) -> int | None:
+    counts = summary.get("participations")
+    return sum(counts.values()) if isinstance(counts, dict) else None
 
 
 @dataclass(frozen=True)
@@ -89,15 +95,11 @@ class RunFiles:
         that evaluation, which the file, written round by round, has not.
         """
         rounds = read_table(self.folder / ROUNDS, RoundRow)
+        self._require_all(ROUNDS, len(rounds), lambda summary: summary.get("rounds"))
         last = self._evaluation_of_last(rounds)
         for name in last.keys() - {"round"}:
             rounds.loc[rounds.index[-1], name] = math.nan if last[name] is None else last[name]
         return rounds
-
-    @cached_property
-    def judged_late(self) -> bool:
-        """Whether the last row's evaluation was made when the run ended, not with its round."""
-        return bool(self._evaluation_of_last(self.rounds)) and not self.judged_in_time[-1]
 
     @cached_property
     def judged_in_time(self) -> Flags:
@@ -112,7 +114,21 @@ class RunFiles:
     @cached_property
     def clients(self) -> "pd.DataFrame":
         """A row per participation; the columns are those of `simfl.core.rows.ClientRow`."""
-        return read_table(self.folder / CLIENTS, ClientRow)
+        clients = read_table(self.folder / CLIENTS, ClientRow)
+        if self.log != "none":
+            self._require_all(CLIENTS, len(clients), _participations)
+        return clients
+
+    def _require_all(
+        self, file: str, rows: int, of: Callable[[dict[str, Any]], int | None]
+    ) -> None:
+        """Refuse a table of a finished run that has not as many rows as the summary tells of."""
+        told = of(self.summary) if self.finished else None
+        if told is not None and rows != told:
+            raise InputError(
+                f"{self.folder / file} is damaged: it has {rows:,} rows, and by {SUMMARY} there "
+                f"are {told:,}; `simfl check {self.folder}` says more"
+            )
 
     def read(self) -> Self:
         """Read every file now, so that a damaged one is told before anything is written."""

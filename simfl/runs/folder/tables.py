@@ -35,6 +35,8 @@ def read_table(path: Path, row: type) -> "pd.DataFrame":
         whole.seek(0)
         empty = {name: ["", "nan"] for name in names if kinds.get(name, float) is float}
         table = pd.read_csv(whole, dtype=kinds, keep_default_na=False, na_values=empty)
+    if not len(table):  # pandas knows no type of a column without rows
+        table = table.astype({name: kinds.get(name, float) for name in table.columns})
     for column in fields(row):
         name, kind = column.name, kinds[column.name]
         if name not in table and kind is int and column.default is MISSING:
