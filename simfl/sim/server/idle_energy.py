@@ -6,7 +6,7 @@ from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.state import RunState
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-10
 """Share of all joules so far that the sums of them may be off by, rounded as they are."""
 
 
