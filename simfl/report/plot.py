@@ -9,6 +9,7 @@ import numpy as np
 
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
+from simfl.report import formats
 from simfl.report.axes import Axis
 from simfl.report.charts.curves import axis, extent
 from simfl.report.measures import (
@@ -121,6 +122,12 @@ def plot(
     drawn = [run for run in results if _there(run, up) and _there(run, across)]
     if not drawn:
         raise InputError(f"none of the runs has any {up.label} over {across.label}")
+    losses = sorted({_loss(run) for run in drawn})
+    if up is LOSS and len(losses) > 1:
+        raise InputError(
+            f"the runs have different losses ({formats.listed(losses)}), and one axis: "
+            "name fewer run folders, or another --y"
+        )
     height = SHAPE * width_mm if height_mm is None else height_mm
     with _style(style):
         from matplotlib.figure import Figure
@@ -149,6 +156,11 @@ def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:
 
 def _there(run: RunResult, measure: Measure) -> bool:
     return bool(np.isfinite(measure.of(run)).any())
+
+
+def _loss(run: RunResult) -> str:
+    written = run.scenario.get("training", {}).get("loss", "")
+    return str(written.get("name", "") if isinstance(written, Mapping) else written)
 
 
 @contextmanager

@@ -102,6 +102,14 @@ def test_variants_have_lines_of_their_own_and_a_legend(tmp_path: Path) -> None:
     assert plot(runs[:3]).axes[0].get_legend() is not None
 
 
+def test_different_losses_share_no_axis(tmp_path: Path) -> None:
+    losses = ("cross_entropy", "mean_squared_error")
+    runs = [made_run(tmp_path, n, 0, [0.1, 0.2], training={"loss": n}) for n in losses]
+    with pytest.raises(InputError, match=r"different losses \(cross_entropy and mean_squared_err"):
+        plot(runs, y="loss")
+    assert plot(runs, y="accuracy").axes
+
+
 def test_names_lie_on_no_line(tmp_path: Path) -> None:
     runs = [
         made_run(tmp_path, f"v{n}{k}", 0, [0.1 * n + 0.05 * k + 0.4 * (k % 2)] * 9)
