@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -150,6 +151,19 @@ class TestWhatIsBest:
                     r.last_evaluation["loss"] for r in find_runs([tmp_path / "out" / trial.name])
                 ]
                 assert min(losses) >= tuning.best.cost
+
+    def test_who_is_cut_off_is_not_looked_at_sooner_than_others(self, tmp_path: Path) -> None:
+        """A run that is cut off is judged then, between two evaluations."""
+        spec = {"parameters": {"rounds.clients": [4, 8, 12]}, "objective": "time to 30%"}
+        seldom = document({**spec, "trials": 3}, evaluation={"every": 6}, seeds=[0])
+        tuning = tune(seldom, tmp_path, Options(jobs=1))
+        for trial in tuning.trials:
+            if math.isfinite(trial.cost):
+                [result] = find_runs([tmp_path / trial.name])
+                reached = result.reached("30%")
+                assert reached is not None
+                assert reached.round % 6 == 0
+        assert "given up" in {trial.state for trial in tuning.trials}
 
     @pytest.mark.slow
     def test_accuracy_is_as_high_as_possible(self, tmp_path: Path) -> None:
