@@ -55,8 +55,8 @@ question; don't edit. `simfl reproduce findings/ITEM --data-dir DIR` runs one of
 with it; the scenarios are `scenarios/papers/findings_*.yaml`. [reproduction.md](reproduction.md)
 says how to read the verdicts. What was asked is what a reader of the papers would expect; "DOES NOT
 HOLD" is a finding, too. Seeds are paired: the same devices, data and initial models under every
-row. Time, bytes and energy are those of simfl's clock, probes and broadcasts included; energy is
-that of devices at work.
+row. Time, bytes and energy are those of simfl's clock, probes and broadcasts included (not the pass
+that finds a coreset, which FedCore does not count); energy is that of devices at work.
 
 {standing_out}
 

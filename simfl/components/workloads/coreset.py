@@ -23,9 +23,9 @@ from simfl.errors import InputError
 class CoresetTraining(Workload):
     """Full training if it fits; else one full epoch and ``E - 1`` epochs on a coreset.
 
-    The coreset has ``b = floor((c * tau - m) / (E - 1))`` samples.  If not even one full epoch
-    fits, all `E` epochs run on a coreset: of ``floor(c * tau / E)`` samples for a convex model
-    (whose coreset depends on its inputs alone), else of ``floor((c * tau - phi * m) / E)``.
+    The coreset has ``b = floor((c * tau - m - phi * m) / (E - 1))`` samples.  If not even one full
+    epoch fits, all `E` epochs run on a coreset: of ``floor(c * tau / E)`` samples for a convex
+    model (whose coreset depends on its inputs alone), else of ``floor((c * tau - phi * m) / E)``.
 
     Cost: ``m + (E - 1) * b + phi * m`` sample-units, no bytes.
     """
@@ -46,7 +46,7 @@ class CoresetTraining(Workload):
         0.0,
         ge=0,
         description="phi: sample-units per sample for the coreset's features (FedCore: 0; "
-        "a forward pass: 1/3); raw inputs cost nothing",
+        "a forward pass: 1/3 to 1/2, by model); raw inputs cost nothing",
     )
 
     @property

@@ -8,7 +8,6 @@ from typing import Any
 
 from simfl.core.rows import COUNTED, JOULES
 from simfl.runs.folder.folder import CLIENTS, EVENTS, PROVENANCE, ROUNDS, SUMMARY
-from simfl.runs.folder.measures import target_key
 from simfl.runs.folder.records import Records, Row, of_kind, value_of
 from simfl.runs.laws.base import Violation, Violations
 from simfl.runs.laws.clock import duration
@@ -78,7 +77,7 @@ def summary(records: Records) -> Violations:
     assert records.summary is not None
     parts = [part for _, part in records.participations]
     reached = {
-        target_key(event["accuracy"]): event.get("time_s", event["t"])
+        f"{event['accuracy']:.12g}": event.get("time_s", event["t"])
         for _, event in records.of("target")
     }
     expected = {
