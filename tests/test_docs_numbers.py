@@ -1,4 +1,4 @@
-"""What docs/performance.md and docs/scale.md say was measured is in the committed results."""
+"""What README.md and docs/ say was measured is in the committed results, or in their tables."""
 
 import json
 import re
@@ -68,3 +68,25 @@ def test_coefficients() -> None:
     assert is_told(of("putting a model"), costs["put into the store"]["GB_per_s"])
     assert is_told(of("a node's first look"), costs["fetch to another node"]["GB_per_s"])
     assert is_told(of("a result's way back"), costs["result from another node"]["GB_per_s"])
+
+
+def test_how_far_the_clock_is_from_real_runs() -> None:
+    """README.md and the head of validation.md told of the last of several real runs alone."""
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    table = page.split("**Several real runs**", 1)[1].split("\n\n")[1]
+    cells = [[cell.strip() for cell in line.split("|")[1:]] for line in table.splitlines()[2:]]
+    shares = {row[0]: [float(cell.strip("%")) for cell in row[2:5]] for row in cells}
+    assert len(shares) == 23
+    off = {name: simulated for name, (_, _, simulated) in shares.items()}
+    close = [off[name] for name, (apart, _, _) in shares.items() if apart <= 5]
+    mean, of_close = sum(off.values()) / 23, sum(close) / len(close)
+    assert len(close) == 18
+    assert sum(error <= 5 for error in off.values()) == 19
+    told = "In 19 a simulated round is within 5% of a real one, in the mean of all real runs"
+    assert f"{told}; the average is {mean:.1f}%." in readme
+    assert f"There the clock is {of_close:.1f}% off on average" in readme
+    assert f"{of_close:.1f}% off a real run on average" in " ".join(page.split())
+    assert max(close) == off["long rounds flower"]
+    for name, (apart, _, simulated) in shares.items():
+        assert simulated < apart or apart <= 5, name
