@@ -20,6 +20,7 @@ from simfl.coordinators.base import BaseCoordinator, Choosing
 from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.coordinators.time_only import TimeOnlyCoordinator
 from simfl.coordinators.training import TrainingCoordinator
+from simfl.core.readonly import read_only
 from simfl.core.seeds import Seeds
 from simfl.errors import ScenarioError
 from simfl.scenario.checks import complaints, placed
@@ -187,6 +188,6 @@ class Builder:
         """Tell `server` what no server can know, if the scenario's selector is an oracle."""
         server.truth = None
         if self.scenario.selection.oracle:
-            server.truth = {"duration_s": server.nominal_round_s(everybody=True)}
+            server.truth = {"duration_s": read_only(server.nominal_round_s(everybody=True))}
             if (counts := self.federation.label_counts) is not None:
-                server.truth["label_counts"] = counts
+                server.truth["label_counts"] = read_only(counts)

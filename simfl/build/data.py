@@ -16,6 +16,7 @@ from simfl.components.partitions.base import Partition, Source
 from simfl.core.apportion import whole_share
 from simfl.core.blame import blaming
 from simfl.core.memory import require_memory
+from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -108,7 +109,7 @@ def _deal(
     dataset: Dataset, partition: Partition, corpus: Corpus, clients: int, seeds: Seeds
 ) -> list[Ids]:
     """Return each client's rows of the training set."""
-    source = Source(corpus.train.y, corpus.classes, corpus.natural)
+    source = Source(read_only(corpus.train.y), corpus.classes, corpus.natural)
     if dataset.targets != "classes":
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
     try:

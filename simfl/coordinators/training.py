@@ -17,7 +17,8 @@ from simfl.coordinators.learning import GlobalModel, UpdatePath
 from simfl.core.at_work import names, users_own
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
-from simfl.core.returned import check_vector, expect
+from simfl.core.readonly import read_only
+from simfl.core.returned import check_numbers, check_vector, expect
 from simfl.core.types import Corrections, Floats, Params
 from simfl.core.work import OrderBatch, Plan, WorkOrder, WorkResult
 from simfl.errors import ComponentError
@@ -90,7 +91,7 @@ class TrainingCoordinator(BaseCoordinator):
             seed = self._seeds.number("probe", client, *moment(view))
             order = WorkOrder(client, -view.round, view.round, version, self._nominal, seed)
             orders.append(self.ledger.issue(order))
-        base = _read_only(self._models[version])
+        base = read_only(self._models[version])
         return [
             self._path.received(result, base) if is_sound(result) else result
             for result in self.ledger.collect(orders)
@@ -143,10 +144,12 @@ class TrainingCoordinator(BaseCoordinator):
         with blaming(self._aggregator, f"aggregating in round {round_}"):
             if summed is None:
                 with np.errstate(over="ignore", invalid="ignore"):  # of training that diverges
-                    model = self._aggregator.aggregate(_read_only(self.model), contributions)
+                    model = self._aggregator.aggregate(read_only(self.model), contributions)
             else:
                 model = self.model if summed.total is None else summed.total.astype(np.float32)
             check_vector(model, self.model)
+        if users_own([self._aggregator]):  # who may go on to change what it has returned
+            return model.copy()
         return np.require(model, requirements="W")  # it may be the one that was only to be read
 
     def _refuse_nonsense(self, clients: Sequence[int], round_: int) -> None:
@@ -230,7 +233,11 @@ class TrainingCoordinator(BaseCoordinator):
         """Return `(r,)` by what models are multiplied before they are added up, if that is all."""
         sizes = self._executor.task.data.sizes
         samples = [int(sizes[arrival.order.client]) for arrival in arrivals]
-        return self._aggregator.weigh(samples, [arrival.copies for arrival in arrivals])
+        with blaming(self._aggregator, "weighing updates"):
+            weights = self._aggregator.weigh(samples, [arrival.copies for arrival in arrivals])
+            if weights is not None:
+                check_numbers(weights, len(samples), "weights")
+        return weights
 
     def _collect(self, orders: Sequence[WorkOrder]) -> list[WorkResult]:
         """Return the results of `orders`, those computed early included, in canonical order."""
@@ -241,7 +248,7 @@ class TrainingCoordinator(BaseCoordinator):
 
     def _contribution(self, result: WorkResult, arrival: Arrival) -> Contribution:
         """Return what the server receives of `result`."""
-        base = _read_only(self._models[result.order.base])
+        base = read_only(self._models[result.order.base])
         received = self._path.received(result, base)
         return Contribution(
             received, base, arrival.staleness, arrival.copies, arrival.tier, arrival.arrived_s
@@ -304,7 +311,11 @@ class TrainingCoordinator(BaseCoordinator):
             return None
         with blaming(self._aggregator, "correcting gradients"):
             corrections = {order.key: self._aggregator.correction(order.client) for order in orders}
-        given = {key: vector for key, vector in corrections.items() if vector is not None}
+            given = {key: vector for key, vector in corrections.items() if vector is not None}
+            some = 0 < len(given) < len(corrections)
+            expect(not some, "a correction for everybody, or nobody", f"{len(given)} corrections")
+            for vector in given.values():
+                check_vector(vector, self.model)
         return given or None
 
     @override
@@ -342,10 +353,3 @@ class TrainingCoordinator(BaseCoordinator):
         self._path.load_state_dict(state["path"])
         self._selector.load_state_dict(state["selector"])
         self._aggregator.load_state_dict(state["aggregator"])
-
-
-def _read_only(vector: Params) -> Params:
-    """Return `vector` for others to look at: it is also somebody else's, and not to be changed."""
-    view = vector.view()
-    view.flags.writeable = False
-    return view

@@ -4,7 +4,7 @@ from textwrap import shorten
 
 import numpy as np
 
-from simfl.core.types import Ids, Params
+from simfl.core.types import Floats, Ids, Params
 
 LONGEST = 160
 """Characters of what was returned that a message shows."""
@@ -34,6 +34,21 @@ def check_vector(vector: object, like: Params) -> Params:
     odd = np.flatnonzero(~np.isfinite(vector))
     expect(not len(odd), expected, f"{len(odd)} that are not finite" if len(odd) else "")
     return vector
+
+
+def check_numbers(numbers: object, n: int, what: str) -> Floats:
+    """Return `numbers` if they are `(n,)` finite float64 numbers.
+
+    Raises:
+        Unexpected: they are not.
+    """
+    expected = f"{n} finite {what}, of type float64"
+    if not isinstance(numbers, np.ndarray):
+        raise Unexpected(f"expected {expected}, got {type(numbers).__name__}")
+    expect(numbers.shape == (n,), expected, f"an array of shape {numbers.shape}")
+    expect(numbers.dtype == np.float64, expected, f"an array of {numbers.dtype}")
+    expect(bool(np.isfinite(numbers).all()), expected, "some that are not")
+    return numbers
 
 
 def check_places(places: object, n: int, *, ordered: bool = False) -> Ids:

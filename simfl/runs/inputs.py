@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from simfl.core.code import is_code
@@ -21,9 +22,9 @@ _INSTALLED = ("site-packages", "dist-packages")
 def contents(scenario: Scenario) -> dict[str, str]:
     """Return the SHA-256 of each file that `scenario` names, in the order of their names.
 
-    They are called as they are written, modules as the file that they lie in.  With a module come
-    those beside it that were imported.  Of a folder it is that of its files' names and sizes.
-    What can't be read, and what is installed, is left out.
+    They are called as they are written, modules as the file that they lie in, and a notebook's
+    class as it is named.  With a module come those beside it that were imported.  Of a folder it is
+    that of its files' names and sizes.  What can't be read, and what is installed, is left out.
     """
     root = scenario.root.resolve()
     named = set(file_names(scenario.to_dict()))
@@ -32,7 +33,8 @@ def contents(scenario: Scenario) -> dict[str, str]:
     for file in modules:
         files |= {_called(path, root): path for path in (file, *_imported_beside(file))}
     digests = {name: _digest_of(files[name]) for name in sorted(files)}
-    return {name: digest for name, digest in digests.items() if digest}
+    digests |= {name: _digest_of_cell(name) for name in named if name.startswith("__main__:")}
+    return {name: digest for name, digest in sorted(digests.items()) if digest}
 
 
 def changed(recorded: Mapping[str, Any], scenario: Scenario) -> list[str]:
@@ -50,14 +52,46 @@ def changed(recorded: Mapping[str, Any], scenario: Scenario) -> list[str]:
 
 
 def _module(root: Path, name: str) -> Path | None:
-    """Return the file of ``path.py:Class`` or ``module:Class`` beside a scenario, if it is one."""
+    """Return the file of ``path.py:Class`` or ``module:Class``, beside a scenario or imported."""
     module = name.partition(":")[0]
     if module.endswith(".py"):
         candidates = [(root / module).resolve()]
     else:
         stem = root.joinpath(*module.split("."))
         candidates = [stem / "__init__.py", stem.with_suffix(".py")]
-    return next((file for file in candidates if file.is_file()), None)
+    if (file := next((file for file in candidates if file.is_file()), None)) is not None:
+        return file
+    path = _source(module)
+    ours = path is None or module.partition(".")[0] == "simfl" or {*_INSTALLED} & {*path.parts}
+    return None if ours else path
+
+
+def _source(module: str) -> Path | None:
+    """Return the file that a module was imported from, if it is there."""
+    source = getattr(sys.modules.get(module), "__file__", None)
+    path = None if source is None else Path(source).resolve()
+    return path if path is not None and path.is_file() else None
+
+
+def _digest_of_cell(name: str) -> str:
+    """Return the digest of a class that a notebook's cell has ("": it can't be had).
+
+    A cell is no file: it is that of the code of the class, compiled.
+    """
+    main = sys.modules["__main__"]
+    written = getattr(main, name.partition(":")[2], None)
+    if written is None or _source("__main__") is not None:  # a script's file tells
+        return ""
+    parts = [(key, _compiled(value)) for key, value in sorted(vars(written).items())]
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _compiled(value: object) -> object:
+    """Return what a function does, a plain value itself, and of all else what type it is."""
+    code = getattr(value, "__code__", value)
+    if isinstance(code, CodeType):
+        return code.co_code, code.co_names, [_compiled(constant) for constant in code.co_consts]
+    return value if isinstance(value, int | float | str | bytes | None) else str(type(value))
 
 
 def _imported_beside(file: Path) -> Iterator[Path]:

@@ -13,8 +13,10 @@ import numpy as np
 import torch
 
 from simfl.components.losses.base import Loss
+from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.evaluation import Evaluation
+from simfl.core.readonly import read_only
 from simfl.core.returned import expect
 from simfl.core.types import Floats, Params
 from simfl.training.flat import load
@@ -68,8 +70,9 @@ def judge(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> Evaluation:
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
     loss, outputs, y = task.training.loss, outputs.cpu(), y.cpu()  # whoever computed them
-    mean = float(row_losses(loss, outputs, y).mean())
-    hits = loss.hits(outputs, y)
+    own = bool(users_own([loss]))  # whose code may do anything with what it is given
+    mean = float(row_losses(loss, *((outputs.clone(), y.clone()) if own else (outputs, y))).mean())
+    hits = loss.checked_hits(outputs.clone(), y.clone()) if own else loss.hits(outputs, y)
     # One number to look at; but the sum of finite ones may overflow.
     finite = bool(outputs.sum().isfinite()) or bool(outputs.isfinite().all())
     accuracy = None
@@ -89,7 +92,7 @@ def _metrics(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> dict[str, fl
     """Return what `task` measures of finite outputs, by label (None: it gives no number)."""
     if not task.metrics:
         return {}
-    given, true = outputs.double().numpy(), y.numpy()
+    given, true = read_only(outputs.double().numpy()), read_only(y.numpy())
     numbers: dict[str, float | None] = {}
     for metric in task.metrics:
         with blaming(metric, "judging the model"):
@@ -137,7 +140,8 @@ def forward(
             return
         for first in range(begin, end, size):
             last = min(first + size, n)
-            batch = x[first:last] if rows is None else x[rows[first:last]]
+            # A copy: what a module does to its inputs in place is nobody else's.
+            batch = x[first:last].clone() if rows is None else x[rows[first:last]]
             if last - first < size < n and not program.batch_norm:
                 batch = torch.cat(
                     [batch, batch[:1].expand(size - (last - first), *batch.shape[1:])]

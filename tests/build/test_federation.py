@@ -153,6 +153,18 @@ def test_a_fifth_is_held_back_as_fedcor_does(n: int) -> None:
     assert len(data.validation_rows[0]) == n - max(int(0.8 * n), 1)
 
 
+def test_a_partition_can_not_change_the_labels() -> None:
+    """One that sorted them had every client train on wrong ones."""
+
+    class Sorts(Partition):
+        def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+            source.labels.sort()
+            return [np.arange(SIZE)]
+
+    with pytest.raises(InputError, match=r"dealing: ValueError: .*read-only"):
+        federate(Numbered(), Sorts(), 1, 0.0, 0.2, None, Seeds(0))
+
+
 class Empty(Generated):
     """Nobody holds anything."""
 

@@ -94,6 +94,40 @@ class FaultyAggregator(FedAvg):
         }[self.fault]()
 
 
+class FaultyCorrector(FedAvg):
+    """Corrects gradients as `fault` says."""
+
+    corrects: ClassVar[bool] = True
+    fault: str = Field(description="what it does wrong")
+
+    def correction(self, client):
+        zeros = np.zeros(386, dtype=np.float32)
+        if Mended.yes:
+            return zeros
+        return {
+            "short": lambda: zeros[:3],
+            "nan": lambda: zeros * np.nan,
+            "some": lambda: zeros if client % 2 else None,
+        }[self.fault]()
+
+
+class AsksForEver(Uniform):
+    """Never has enough."""
+
+    def probe(self, view, reports, rng):
+        return Probe("loss", view.available[:1])
+
+
+class NeverOpens(Synchronous):
+    """Aggregates for rounds that it has not begun."""
+
+    def run(self, server):
+        if Mended.yes:
+            yield from super().run(server)
+        else:
+            yield from server.aggregate([])
+
+
 class FaultyCompressor(NoCompression):
     """Compresses as `fault` says."""
 

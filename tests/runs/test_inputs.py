@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from simfl.errors import InputError
 from simfl.report import write_report
 from simfl.runs.folder.folder import PROVENANCE, SUMMARY
 from simfl.runs.forks import fork
+from simfl.runs.inputs import contents
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
 from simfl.runs.results.grouping import by_variant
@@ -47,6 +49,34 @@ def scenario(tmp_path: Path) -> Iterator[Scenario]:
     sys.path[:] = path
     for module in (name, f"{name}_helper"):
         sys.modules.pop(module, None)
+
+
+def test_modules_on_the_path_are_known_by_their_contents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lab's own package was changed, and the old results were this very run's."""
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "labs_own_first.py").write_text(SELECTOR.format(helper="math"))
+    monkeypatch.syspath_prepend(tmp_path / "lab")
+    (tmp_path / "here").mkdir()
+    data = TINY | {"selection": "labs_own_first:First"}
+    named = Scenario.from_dict(data, folder=tmp_path / "here")
+    [result] = run(named, tmp_path / "o", CLOCK)
+    assert list(result.contents) == [str(tmp_path / "lab" / "labs_own_first.py")]
+    sys.modules.pop("labs_own_first")
+
+
+def test_classes_of_a_notebook_are_known_by_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    main = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    seen = []
+    for taken in ("[:k]", "[-k:]", "[:k]"):
+        exec(SELECTOR.format(helper="math").replace("[:k]", taken), main.__dict__)
+        main.First.__module__ = "__main__"
+        named = Scenario.from_dict(TINY | {"selection": "__main__:First"})
+        seen.append(contents(named))
+    assert list(seen[0]) == ["__main__:First"]
+    assert seen[0] == seen[2] != seen[1]
 
 
 def test_files_are_known_by_their_contents(scenario: Scenario, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from simfl.runs.folder.folder import is_run
 from simfl.runs.job import Job
 from simfl.runs.progress import Progress
 from simfl.runs.run import resume, run_one
+from simfl.sim.server import selection
 from tests.reliability.soak import ENDED, broken, ended
 from tests.runs import faulty
 from tests.tiny import TINY
@@ -48,6 +49,10 @@ CASES = [
     ("aggregation", "FaultyAggregator", "shape", r"got an array of shape \(385,\)"),
     ("aggregation", "FaultyAggregator", "type", "got an array of float64"),
     ("aggregation", "FaultyAggregator", "list", "got list"),
+    ("aggregation", "FaultyCorrector", "short", r"correcting gradients: .* of shape \(3,\)"),
+    ("aggregation", "FaultyCorrector", "nan", "correcting gradients: .*386 that are not finite"),
+    ("aggregation", "FaultyCorrector", "some", "expected a correction for everybody, or nobody"),
+    ("rounds.policy", "NeverOpens", None, "expected an open round to aggregate for"),
     (
         "aggregation",
         "FaultyAggregator",
@@ -123,6 +128,16 @@ CASES = [
     ("rounds.policy", "Raises", None, "in round 1: LookupError: nobody home .*faulty.py:"),
     ("rounds.policy", "HelperRaises", None, "in round 1: LookupError: no help .*faulty.py:"),
 ]
+
+
+def test_who_never_has_enough_answers_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was printed, for ever."""
+    monkeypatch.setattr(selection, "MOST", 20)
+    words = rf"'{MODULE}:AsksForEver' asked 20 questions in one selection, in round 1; `probe`"
+    with pytest.raises(ComponentError, match=words):
+        run(scenario("selection", "AsksForEver"), tmp_path)
 
 
 @pytest.mark.parametrize(("path", "name", "fault", "words"), CASES)

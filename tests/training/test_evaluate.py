@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -7,7 +8,11 @@ import torch
 from torch.nn import functional as F
 
 from simfl.components.losses.binary_cross_entropy import BinaryCrossEntropy
+from simfl.components.losses.cross_entropy import CrossEntropy
+from simfl.components.metrics.base import QualityMetric
 from simfl.components.metrics.macro_f1 import MacroF1
+from simfl.core.returned import Unexpected
+from simfl.errors import ComponentError
 from simfl.training.evaluate import BATCH, evaluate, judge
 from simfl.training.flat import build, load
 from tests.training.learning_stubs import Convolutional, Perceptron, Reader, initial, make_task
@@ -68,3 +73,56 @@ def test_an_answer_that_is_no_number_is_not_right():
     outputs[y == 0] = torch.inf
     huge = judge(task, outputs, y)
     assert (huge.accuracy, huge.metrics) == (1.0, {"macro_f1": None})
+
+
+class InPlace(Perceptron):
+    """Ordinary PyTorch where batches are copies, as a DataLoader's are."""
+
+    def build(self, shape, classes):
+        class Shifting(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(shape[0], classes)
+
+            def forward(self, x):
+                x -= 0.5
+                return self.linear(x)
+
+        return Shifting()
+
+
+def test_what_a_model_does_to_its_inputs_is_nobody_elses():
+    """The test set drifted with every evaluation: the loss of a model that learnt grew."""
+    task = make_task(InPlace(), [300], (4,))
+    x, y = task.data.x, task.data.y
+    before, params = x.clone(), initial(task)
+    first = evaluate(task, params, x, y)
+    assert evaluate(task, params, x, y) == first
+    assert torch.equal(x, before)
+
+
+class Spoils(QualityMetric):
+    def of(self, outputs, targets):
+        targets[targets != 3] = 0
+        return 0.0
+
+
+class Broadcasts(CrossEntropy):
+    softmax: ClassVar[bool] = False
+
+    def hits(self, outputs, targets):
+        targets.zero_()
+        return outputs.argmax(-1, keepdim=True) == targets
+
+
+def test_metrics_and_losses_of_users_change_nothing_and_are_looked_at():
+    """Labels that a metric wrote over were those of every later evaluation."""
+    task = make_task(Perceptron(), [40])
+    x, y = task.data.x, task.data.y
+    before = y.clone()
+    with pytest.raises(ComponentError, match="judging the model: ValueError: assignment dest"):
+        evaluate(replace(task, metrics=(Spoils(),)), initial(task), x, y)
+    odd = replace(task, training=replace(task.training, loss=Broadcasts()))
+    with pytest.raises(Unexpected, match=r"expected a tensor of shape \(\d+,\), a hit for each"):
+        evaluate(odd, initial(task), x, y)
+    assert torch.equal(y, before)

@@ -26,6 +26,8 @@ TRUE = ("1", "1.0", "true", "t", "yes", "y", "test")
 FALSE = ("0", "0.0", "false", "f", "no", "n", "train", "")
 """What it says of others; whatever else it says counts as that, too."""
 
+_AT_ONCE = 4096
+"""Rows that are standardised at a time."""
 ENOUGH = 20
 """Samples from which on classes of one sample each are no small classes, but none."""
 
@@ -191,9 +193,7 @@ class OwnDataset(Dataset):
             test = np.zeros(len(y), dtype=np.bool_)
             drawn = seeds.stream("data", "test").permutation(len(y))
             test[drawn[: round(len(y) * self.test_share)]] = True
-        x = self._inputs(rows)
-        if self.normalise == "standard":
-            x = _standard(x, x[~test])
+        x = _standard(rows.x, ~test) if self.normalise == "standard" else self._inputs(rows)
         samples = Samples(x[~test], y[~test]), Samples(x[test], y[test])
         if rows.client is None:
             return Corpus(*samples, classes)
@@ -257,11 +257,16 @@ def _cell(label: Any) -> str:
     return repr(str(label)) if isinstance(label, str) else str(label)
 
 
-def _standard(x: NDArray[np.float32], train: NDArray[np.float32]) -> NDArray[np.float32]:
-    deviation = train.std(0, dtype=np.float64)
-    x -= train.mean(0, dtype=np.float64).astype(np.float32)
-    x /= np.where(deviation > 0, deviation, 1.0).astype(np.float32)
-    return x
+def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
+    """Return `x` with mean 0 and deviation 1 over `train`: in float64, which tells times apart."""
+    seen = x[train]
+    mean, deviation = seen.mean(0, dtype=np.float64), seen.std(0, dtype=np.float64)
+    per = np.where(deviation > 0, deviation, 1.0)
+    standard = np.empty(x.shape, dtype=np.float32)
+    for first in range(0, len(x), _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        standard[part] = (x[part] - mean) / per
+    return standard
 
 
 def grouped(owners: NDArray[Any]) -> list[NDArray[np.int64]]:

@@ -116,8 +116,8 @@ def _is_number(cell: Any) -> bool:
         return False
 
 
-def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDArray[np.float32]:
-    """Return `(n, ...)` a column as numbers."""
+def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDArray[np.float64]:
+    """Return `(n, ...)` a column as numbers, each one that float32 can tell of."""
     if column.dtype.kind not in "biuf":
         cells = column.tolist()
         row = next((row for row, cell in enumerate(cells) if not _is_number(cell)), 0)
@@ -134,4 +134,4 @@ def _numbers(name: str, column: NDArray[Any], file: Path, hint: str = "") -> NDA
             f"{file}: column {name!r} has cells that are empty, not finite or too large, the first "
             f"of them in row {int(np.argmin(np.isfinite(rows).all(axis=1))) + 1} of {len(rows):,}"
         )
-    return numbers
+    return column.astype(np.float64)

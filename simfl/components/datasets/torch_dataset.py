@@ -10,6 +10,7 @@ from typing_extensions import override
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.own import OwnDataset, Rows, known
 from simfl.core.code import NotImported, beside, file_of, named_class
+from simfl.core.global_chance import seeded_libraries
 from simfl.errors import InputError
 
 
@@ -18,6 +19,7 @@ class TorchDataset(OwnDataset):
     """Your own `torch.utils.data.Dataset` of pairs of an input and a label.
 
     Named as ``path.py:name``: an object, or a class or a function that makes one of `arguments`.
+    It is read once; what it draws at random (a transform) is drawn then, the same in every run.
     """
 
     dataset: str = Field(description="for training: path.py:name", examples=["mine.py:train"])
@@ -47,6 +49,10 @@ class TorchDataset(OwnDataset):
 
     @override
     def rows(self) -> Rows:
+        with seeded_libraries():  # a random transform, say, gives the same data to every run
+            return self._rows()
+
+    def _rows(self) -> Rows:
         train = self._instantiated(self.dataset, self.arguments)
         x, label = self._pairs(self.dataset, train)
         client = None

@@ -76,6 +76,19 @@ class Loss(Component, ABC):
             expect(False, f"a tensor of shape {tuple(outputs.shape[:-1])}, a loss each", got)
         return rows
 
+    def checked_hits(self, outputs: "Tensor", targets: "Tensor") -> "Tensor | None":
+        """Return `hits`.
+
+        Raises:
+            Unexpected: they are no tensor of a number for each answer.
+        """
+        hits = self.hits(outputs, targets)
+        shape = getattr(hits, "shape", None)
+        if hits is not None and shape not in (outputs.shape[:-1], targets.shape):
+            got = type(hits).__name__ if shape is None else f"one of shape {tuple(shape)}"
+            expect(False, f"a tensor of shape {tuple(targets.shape)}, a hit for each answer", got)
+        return hits
+
     def hits(self, outputs: "Tensor", targets: "Tensor") -> "Tensor | None":
         """Return how right each answer is `(...)`, from 0 to 1; None: there is no right or wrong.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simfl.components.selectors.base import History
+from simfl.core.returned import expect
 from simfl.core.rows import Outcome
 from simfl.sim.coordinator import Aggregated, Arrival, Coordinator
 from simfl.sim.server.background import Waits
@@ -47,8 +48,13 @@ class Aggregation:
         Args:
             arrived: participations whose updates count, in any order.
             selected: everybody who was asked (those who arrived are added).
+
+        Raises:
+            Unexpected: no round is open.
         """
         state = self.state
+        open_ = "an open round to aggregate for, which `server.open_round()` begins"
+        expect(self.round_end.pending, open_, "none")
         if arrived and self.takes_s > 0:
             # One aggregation at a time: it begins when the one before is done.
             self._free_s = max(self._free_s, state.timeline.now) + self.takes_s

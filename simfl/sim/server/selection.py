@@ -17,6 +17,9 @@ from simfl.sim.server.probing import Probing
 from simfl.sim.server.state import RunState
 from simfl.sim.server.waiting import Waiting
 
+MOST = 1000
+"""Questions of one selection: whoever has more will never have enough."""
+
 
 @dataclass(eq=False)
 class Selection:
@@ -81,6 +84,12 @@ class Selection:
             took = yield from self.probing.ask(probe, view)
             answer = self.coordinator.answer(probe, list(took), list(took.values()), view)
             reports += (answer,)
+            if len(reports) >= MOST:
+                raise ComponentError(
+                    f"{self.coordinator.chooser} asked {MOST:,} questions in one selection, in "
+                    f"round {round_}; `probe` returns None when it has asked enough (`reports` has "
+                    "the answers so far)"
+                )
             view = self.view(k, among, round_, turn)
             if not self.waiting.anyone(among):
                 return Counter()

@@ -144,8 +144,8 @@ def test_outages_hit_everybody_at_once() -> None:
 
 def test_outages_on_top_of_outages_are_others() -> None:
     """They were the very same, so that one of the two did nothing."""
-    lengths = {"between": "1 h", "lasting": "20 min"}
-    fleet = schedule("outages", 1, **lengths, base={"name": "outages", **lengths})
+    below = {"name": "outages", "between": "1 h", "lasting": "20 min"}
+    fleet = schedule("outages", 1, between="1 h", lasting="20 min", base=below)
     one = np.zeros(1, dtype=int)
     states = [bool(fleet.online(one, now)[0]) for now in np.arange(0, 3e6, 600.0)]
     assert abs(np.mean(states) - 0.75**2) < 4 * np.sqrt(0.75**2 * (1 - 0.75**2) / 2000)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from simfl import Scenario, run
 from simfl.components.datasets.base import datasets
@@ -185,6 +186,32 @@ def test_a_data_set_of_torch_as_it_is_or_made(options):
     assert made.train.x[7].tolist() == [[7.0] * 3] * 2
     assert made.test.y.tolist() == [0, 1, 0, 1, 0]
     assert [len(rows) for rows in made.natural] == [4, 4, 4]
+
+
+def test_what_a_data_set_of_torch_draws_is_the_same_in_every_run(tmp_path):
+    """Every load had other data: variants that differ in nothing differed."""
+    (tmp_path / "drawn.py").write_text(
+        "import random\nimport numpy as np\nimport torch\n"
+        "class Drawn(torch.utils.data.Dataset):\n"
+        "    def __len__(self):\n        return 20\n"
+        "    def __getitem__(self, i):\n"
+        "        return torch.randn(2) + random.random() + np.random.rand(), i % 2\n"
+    )
+    named = {"name": "torch", "dataset": f"{tmp_path / 'drawn.py'}:Drawn"}
+    state = torch.get_rng_state()
+    first, second = (datasets.parse(named).load(None, Seeds(0)) for _ in range(2))
+    assert np.array_equal(first.train.x, second.train.x)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_times_are_told_apart_where_they_are_standardised(tmp_path):
+    """Of 1,600 seconds of the year 2023 six were left."""
+    rows = "".join(f"{1_700_000_000 + n},{n % 2}\n" for n in range(600))
+    (tmp_path / "t.csv").write_text(f"when,label\n{rows}")
+    named = {"name": "csv", "file": str(tmp_path / "t.csv"), "normalise": "standard"}
+    corpus = datasets.parse(named).load(None, Seeds(0))
+    assert len(np.unique(corpus.train.x)) == len(corpus.train)
+    assert corpus.train.x.mean() == pytest.approx(0, abs=1e-6)
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
