@@ -1,14 +1,18 @@
 """A whole CSV file as columns, for files that are read at one go."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from simfl.core.table import not_wide, open_csv, refuse_twice
 from simfl.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LONGEST = 2**31 - 1
+"""Characters of a cell at most."""
 
 
 def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
@@ -32,12 +36,11 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
         header = [name.strip() for name in next(rows, ())]
         if not header:
             raise InputError(f"can't read {f'{what} {path}'.strip()}: it is empty")
-        width = len(header)
         # Of a first row that is longer pandas takes what is too much for names of the rows, and
         # in one that is shorter whatever is missing is missing at the end.
-        for row in rows:
-            if len(row) != width:
-                raise InputError(not_wide(path, lines.line_num, width, len(row)))
+        for line, cells in _widths(text):
+            if cells != len(header):
+                raise InputError(not_wide(path, line, len(header), cells))
         refuse_twice(path, header, filter(None, header))
         text.seek(0)
         try:
@@ -46,3 +49,21 @@ def read_frame(path: Path, what: str = "") -> "pd.DataFrame":
             return frame.rename(columns=str.strip)
         except (ValueError, OverflowError) as error:  # pandas' ParserError is one
             raise InputError(f"can't read {f'{what} {path}'.strip()}: {error}") from None
+
+
+def _widths(text: TextIO) -> Iterator[tuple[int, int]]:
+    """Yield the line number and the number of cells of each row, without those that are blank."""
+    text.seek(0)
+    for number, line in enumerate(text, start=1):
+        if '"' in line:  # a cell may hold commas and line breaks
+            break
+        if not line.isspace():
+            yield number, line.count(",") + 1
+    else:
+        return
+    text.seek(0)
+    csv.field_size_limit(_LONGEST)
+    rows = csv.reader(text)
+    for row in rows:
+        if len(row) > 1 or (row and row[0].strip()):
+            yield rows.line_num, len(row)

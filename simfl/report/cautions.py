@@ -99,11 +99,14 @@ def seen_unequally(groups: Groups) -> list[str]:
 
 def _seen_at_the_end(groups: Groups, every: Mapping[str, int]) -> list[str]:
     """Say whose last model, judged because its run ended, was the first that a target saw."""
+    longest = max(run.n_rounds for runs in groups.values() for run in runs)
     names = [
         name
         for name, runs in groups.items()
         if any(
-            (reached := run.reached(target)) is not None and reached.round % every[name]
+            (reached := run.reached(target)) is not None
+            and reached.round % every[name]
+            and reached.round < longest
             for run in runs
             for target in run.targets
         )

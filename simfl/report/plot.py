@@ -226,6 +226,9 @@ def _frame(
     import matplotlib as mpl
 
     steps = max(3, round(width_mm / (2.1 * mpl.rcParams["font.size"])))
+    for name, measure in (("x", x), ("y", y)):
+        if name in log and not any((measure.of(run) > 0).any() for run in runs):
+            raise InputError(f"--log {name}: none of the values of {measure.label} is above zero")
     within = axes.dataLim  # bands, too
     across = axis(
         extent(x, runs, (), vertical=False) | {"high": float(within.x1)}, steps, "x" in log

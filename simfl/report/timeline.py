@@ -150,7 +150,7 @@ class _Trace:
         elif kind == "round_end":
             self._round(event)
         elif kind == "target":
-            at = nanoseconds(time_s) / 1000
+            at = nanoseconds(event.get("time_s", time_s)) / 1000
             name = f"target {target_text(event['accuracy'])}"
             mark = {"ph": "i", "name": name, "pid": SERVER, "tid": ROUNDS, "ts": at, "s": "p"}
             self.events.append(mark)

@@ -43,26 +43,22 @@ def changes(run: RunResult) -> list[Change]:
         *_availability(scenario["fleet"]),
         _scaled("compute twice as fast", 2.0, _numbers(scenario, ("compute",))),
     ]
-    kept = _same_deadline(run)
-    return [
-        replace(change, sets=(*change.sets, *kept)) if _reaches_deadlines(change) else change
-        for change in candidates
-        if change.sets or change.why_not
-    ]
+    meant = [change for change in candidates if change.sets or change.why_not]
+    return [_with_the_same_deadline(change, run) for change in meant]
 
 
-def _reaches_deadlines(change: Change) -> bool:
-    return any(path.startswith(("fleet", "network")) for path in change.sets)
-
-
-def _same_deadline(run: RunResult) -> list[str]:
-    """Return what keeps a deadline as long as it was that the fleet's speed decides."""
-    policy, recorded = run.scenario["rounds"]["policy"], run.column("deadline_s")
-    return [
-        f"rounds.policy.{key}={float(recorded[0])!r} s"
-        for key in ("deadline", "period")
-        if isinstance(policy.get(key), Mapping) and np.isfinite(recorded[:1]).any()
-    ]
+def _with_the_same_deadline(change: Change, run: RunResult) -> Change:
+    """Return `change` with a deadline as long as it was that the fleet's speed decides."""
+    policy = run.scenario["rounds"]["policy"]
+    relative = [key for key in ("deadline", "period") if isinstance(policy.get(key), Mapping)]
+    if not relative or not any(path.startswith(("fleet", "network")) for path in change.sets):
+        return change
+    lengths_s = run.column("deadline_s")[:1]
+    if not np.isfinite(lengths_s).all():  # of tiers none is recorded
+        why = "its deadline follows from the fleet's speed, and would change as well"
+        return Change(change.name, why_not=why)
+    kept = [f"rounds.policy.{key}={float(lengths_s[0])!r} s" for key in relative]
+    return replace(change, sets=(*change.sets, *kept))
 
 
 def _policy(scenario: Mapping[str, Any]) -> Iterator[Change]:

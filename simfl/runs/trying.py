@@ -56,7 +56,8 @@ class Study:
             names = ", ".join(self.base.variants)
             raise InputError(f"one variant is tuned; name it with --variant, one of: {names}")
         self.spec = self.base.tune
-        _refuse_unknown(self.spec, try_out(document, self.spec, variant))
+        self._tuned = try_out(document, self.spec, variant)
+        _refuse_unknown(self.spec, self._tuned)
         self.choices = self.spec.parameters
         measured = self.spec.measured
         if options.time_only and (self.spec.target is not None or measured in LEARNT):
@@ -68,6 +69,7 @@ class Study:
         self._document, self._variant = document, variant
         self._options, self._seeds, self._overwrite = options, seeds, overwrite
         self._trials: list[Trial] = []
+        self._capped: set[Path] = set()  # runs that end once they can't be the best any more
 
     def attempt(self, number: int, parameters: Mapping[str, Any]) -> Trial:
         """Try a choice."""
@@ -116,38 +118,37 @@ class Study:
         todo = [
             Job(
                 name,
-                self._bounded(job.scenario, len(asked)),
-                self.folder / name / job.folder.name,
+                self._bounded(job.scenario, len(asked), folder),
+                folder,
                 dict(parameters),
             )
             for job in asked
+            for folder in [self.folder / name / job.folder.name]
         ]
         refuse({job.variant: job.scenario for job in todo}, trains=not self._options.time_only)
         for job in todo:
             _refuse_unknown(self.spec, job.scenario)
         return todo
 
-    def _bounded(self, scenario: Scenario, seeds: int) -> Scenario:
+    def _bounded(self, scenario: Scenario, seeds: int, folder: Path) -> Scenario:
         """Return `scenario` ended at the target, and once it can't be the best any more."""
         if self.spec.target is None:
             return scenario
         stop = scenario.rounds.stop
         ends: dict[str, Any] = {"accuracy": self.spec.target}
-        if (best := best_of(self._trials)) is not None and self._cuts_off:
+        best = best_of(self._trials)
+        # What is limited can't be told of a run that was cut off.
+        capped = self.spec.measured in ("time", "rounds", "bytes") and not self.spec.limits
+        if best is not None and capped:
             # The mean of the two in the middle is below the best only if the higher is below twice.
             most = best.cost * (1 if seeds % 2 else 2)
             cap = math.ceil(most) if self.spec.measured == "rounds" else most
             limit = getattr(stop, self.spec.measured)
-            ends[self.spec.measured] = cap if limit is None else min(limit, cap)
+            if limit is None or cap < limit:
+                ends[self.spec.measured] = cap
+                self._capped.add(folder)
         rounds = scenario.rounds.model_copy(update={"stop": stop.model_copy(update=ends)})
         return scenario.model_copy(update={"rounds": rounds})
-
-    @property
-    def _cuts_off(self) -> bool:
-        """Whether a run ends once it can't be the best any more."""
-        # What is limited can't be told of a run that was cut off.
-        bounds = self.spec.measured in ("time", "rounds", "bytes") and not self.spec.limits
-        return bounds and best_of(self._trials) is not None
 
     def _run(self, todo: Sequence[Job]) -> list[RunResult]:
         if not todo:
@@ -164,14 +165,15 @@ class Study:
         reached = None if target is None else run.reached(target)
         if reached is not None and reached.round % run.scenario["evaluation"]["every"]:
             # Seen only as the run ended: others that were cut off were not looked at then.
-            cost = None if self._cuts_off else metric.of(run)
+            cut_off = run.folder in self._capped and run.summary["finished"] == self.spec.measured
+            cost = None if cut_off else metric.of(run)
         return math.inf if cost is None or math.isnan(cost) else float(cost)
 
     @property
     def _least(self) -> float:
         """The least that what is looked for can be: of a user's own loss nothing is known."""
         chosen = any(path.startswith("training.loss") for path in self.choices)
-        return -math.inf if chosen or users_own([self.base.training.loss]) else 0.0
+        return -math.inf if chosen or users_own([self._tuned.training.loss]) else 0.0
 
     def _is_hopeless(self, runs: Sequence[RunResult], seeds: int) -> bool:
         """Whether the median can't be below the best's, whatever the seeds that are left give."""

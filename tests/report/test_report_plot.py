@@ -110,6 +110,12 @@ def test_different_losses_share_no_axis(tmp_path: Path) -> None:
     assert plot(runs, y="accuracy").axes
 
 
+def test_nothing_above_zero_has_no_logarithm(tmp_path: Path) -> None:
+    runs = [made_run(tmp_path, "v", seed, [0.0, 0.0]) for seed in (0, 1)]
+    with pytest.raises(InputError, match="--log y: none of the values of accuracy is above zero"):
+        plot(runs, "rounds", "accuracy", log="y")
+
+
 def test_names_lie_on_no_line(tmp_path: Path) -> None:
     runs = [
         made_run(tmp_path, f"v{n}{k}", 0, [0.1 * n + 0.05 * k + 0.4 * (k % 2)] * 9)

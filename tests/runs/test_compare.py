@@ -14,6 +14,7 @@ import pytest
 from simfl import run
 from simfl.errors import InputError
 from simfl.report import forked
+from simfl.report.cautions import seen_unequally
 from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
 from simfl.report.page.words import headline
@@ -120,6 +121,28 @@ def test_what_a_metric_can_be_is_known(tmp_path: Path) -> None:
     assert isinstance(figure, Figure)
     assert figure.interval is not None
     assert 0 <= figure.interval.low < figure.interval.high <= 1
+
+
+def test_an_option_of_another_version_is_no_reason_to_show_nothing(tmp_path: Path) -> None:
+    scenario = {**TINY, "evaluation": {"metrics": ["auc"]}}
+    [made] = run(Scenario.from_dict(scenario), tmp_path, Options(jobs=1))
+    path = made.folder / "scenario.yaml"
+    path.write_text(path.read_text().replace("name: auc", "name: auc, zzz: 3"))
+    assert "zzz" in path.read_text()
+    assert "auc" in cells(compare(_runs(tmp_path)), "default")
+
+
+def test_targets_seen_only_as_a_run_ended_are_told_of(tmp_path: Path) -> None:
+    """Beside runs that went on, and were not looked at then."""
+    every = {"every": 10, "targets": [0.5]}
+    accuracies = [math.nan] * 4 + [0.6]
+    made_run(tmp_path, "short", 0, accuracies, evaluation=every)
+    assert not seen_unequally(by_variant(_runs(tmp_path)))
+    made_run(tmp_path, "as short", 0, accuracies, evaluation=every)
+    assert not seen_unequally(by_variant(_runs(tmp_path)))
+    made_run(tmp_path, "long", 0, [math.nan] * 9 + [0.6], evaluation=every)
+    [line] = seen_unequally(by_variant(_runs(tmp_path)))
+    assert line.startswith("with as short and short a target counts from a model that was judged")
 
 
 def test_a_table_that_lost_rows_is_damaged(tmp_path: Path) -> None:

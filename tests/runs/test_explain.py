@@ -225,6 +225,24 @@ def test_a_deadline_begins_when_orders_go_out_not_with_the_questions(tmp_path: P
     assert sum(rounds for _, rounds in told.critical) == 3
 
 
+def test_a_deadline_after_questions_may_end_a_round_as_well(tmp_path: Path) -> None:
+    fleet = [{"count": 2, "compute": f"{s} samples/s", "downlink": "2 kbit/s"} for s in (400, 2)]
+    rounds = {"clients": 4, "policy": {"deadline": "9 s"}, "stop": {"rounds": 2}}
+    asking = {"selection": {"name": "power_of_choice", "candidates": 4}, "rounds": rounds}
+    late = run(Scenario.from_dict({**TINY, "fleet": fleet, **asking}), tmp_path)[0]
+    assert (late.column("late") > 0).all()
+    assert (late.column("end_s") > late.column("start_s") + 10).all()
+    assert Anatomy.of(late).by_deadline.all()
+
+
+def test_a_fork_whose_past_is_damaged_is_told(tmp_path: Path) -> None:
+    base = by_deadline(tmp_path)
+    forked = resume(fork(base.folder, base.column("end_s")[1], ["rounds.policy.enforce=false"]))
+    (forked.folder / "past-1.yaml").write_text("rounds: 5\n")
+    with pytest.raises(InputError, match="is damaged: its round policies can't be read"):
+        explain(RunResult(forked.folder), what_if=False)
+
+
 def test_rounds_go_by_the_policy_of_their_own_time(tmp_path: Path) -> None:
     """A fork's policy was taken for that of the rounds before it."""
     base = by_deadline(tmp_path)

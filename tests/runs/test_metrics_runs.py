@@ -12,6 +12,7 @@ from simfl.errors import InputError, RunError
 from simfl.report import write_report
 from simfl.report.comparison_forms import render
 from simfl.report.plot import plot
+from simfl.report.timeline import trace
 from simfl.runs.check import check
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import event_lines
@@ -198,7 +199,26 @@ def test_a_model_that_is_judged_when_the_run_ends_is_that_of_the_last_round(
     sooner = whole.reached(row["accuracy"])
     assert sooner is not None
     assert reached.bytes == sooner.bytes
-    assert result.summary["targets"] == {}
+    late = run_tiny(
+        {
+            "evaluation.every": 100,
+            "evaluation.targets": [float(row["accuracy"])],
+            "rounds.stop": {"time": f"{end_s} s"},
+        }
+    )
+    [told] = late.summary["targets"].values()
+    assert (told["time_s"], told["round"]) == (reached.time_s, 2)
+    assert late.end_s > reached.time_s
+    assert told["bytes"] == reached.bytes < late.total_bytes
+    events = json.loads(trace(late))["traceEvents"]
+    [mark] = [event for event in events if event["name"].startswith("target")]
+    assert mark["ts"] == pytest.approx(1e6 * reached.time_s)
+    assert not any(finding.violation for finding in check(late.folder))
+    log = late.folder / "events.jsonl"
+    own = f'"time_s":{json.dumps(told["time_s"])}'
+    assert own in log.read_text()
+    log.write_text(log.read_text().replace(own, '"time_s":0.5'))
+    assert any("a target is reached at 0.5 s" in str(f.violation) for f in check(late.folder))
     assert not any(finding.violation for finding in check(result.folder))
 
 

@@ -152,6 +152,14 @@ class TestWhatIsBest:
                 ]
                 assert min(losses) >= tuning.best.cost
 
+    def test_who_ends_by_the_scenarios_own_rule_is_not_cut_off(self, tmp_path: Path) -> None:
+        """The first trial ended so, too, and was the best of those that took longer."""
+        spec = {"parameters": {"rounds.clients": [4, 8, 12]}, "objective": "time to 50%"}
+        own = {"rounds": {"clients": 4, "stop": {"rounds": 12}}, "evaluation": {"every": 7}}
+        tuning = tune(document({**spec, "trials": 3}, seeds=[0], **own), tmp_path, Options(jobs=1))
+        assert tuning.best is not None
+        assert tuning.best.parameters["rounds.clients"] == 4
+
     def test_who_is_cut_off_is_not_looked_at_sooner_than_others(self, tmp_path: Path) -> None:
         """A run that is cut off is judged then, between two evaluations."""
         spec = {"parameters": {"rounds.clients": [4, 8, 12]}, "objective": "time to 30%"}

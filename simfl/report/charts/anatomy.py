@@ -62,7 +62,8 @@ def _by_round(run: RunResult) -> Drawing:
         means = phases[first : first + width].mean(axis=0)
         low, base = float(rounds[first]) - 0.42, 0.0
         last = min(first + width, len(rounds)) - 1
-        tip = _tip((rounds[first], rounds[last]), means, anatomy.clients[first])
+        counted = bool(run.column("arrived")[first])
+        tip = _tip((rounds[first], rounds[last]), means, anatomy.clients[first], counted)
         for phase, css, seconds in zip(PHASES, CSS, means, strict=True):
             row = (float(rounds[first]), float(rounds[last]), phase, float(seconds))
             table.append(row)
@@ -81,14 +82,15 @@ def _by_round(run: RunResult) -> Drawing:
     return Drawing("Anatomy of each round", about, str(plot), legend, table=table)
 
 
-def _tip(ends: tuple[float, float], seconds: Floats, client: int) -> str:
+def _tip(ends: tuple[float, float], seconds: Floats, client: int, counted: bool) -> str:
     """Say what a round, or each of several in the mean, went by; its last was `client`."""
     parts = ", ".join(
         f"{phase} {formats.duration(float(s))}"
         for phase, s in zip(PHASES, seconds, strict=True)
         if s > 0
     )
-    who = f" device {client}," if client != NOBODY else " waited for nobody,"
+    nobody = " waited for nobody," if counted else " nobody arrived,"
+    who = f" device {client}," if client != NOBODY else nobody
     who = who if ends[0] == ends[1] else ""
     return f"{rounds_told(*ends)}:{who} {parts}; most of it {PHASES[int(seconds.argmax())]}"
 

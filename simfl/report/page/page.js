@@ -78,7 +78,7 @@ function told(a, v, unit = unitOf(a.units, Math.abs(v))) {
   if (a.kind === "share") return (100 * v).toFixed(1) + "%";
   const [symbol, per] = unit;
   const n = Number((v / per).toPrecision(4)), size = Math.abs(n);
-  const text = n === 0 || size >= PLAIN[0] && size < 1000 * PLAIN[1]
+  const text = n === 0 || size >= PLAIN[0] && size < PLAIN[1]
     ? n.toLocaleString("en-US", {maximumFractionDigits: 7}) : n.toExponential().replace("+", "");
   return text + (symbol ? " " + symbol : "");
 }

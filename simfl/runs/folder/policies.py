@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from simfl.errors import InputError
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import event_lines, past_name
 from simfl.scenario.language.yaml import read_yaml
@@ -34,8 +35,17 @@ class Policies:
             provenance: says of which run it is a fork, if it is one.
 
         Raises:
-            InputError, RunError, OSError: a file is damaged.
+            InputError, RunError: a file is damaged.
         """
+        try:
+            return cls._read(folder, scenario, provenance)
+        except (AttributeError, LookupError, TypeError, OSError, ValueError) as error:
+            raise InputError(
+                f"{folder} is damaged: its round policies can't be read: {error}"
+            ) from None
+
+    @classmethod
+    def _read(cls, folder: Path, scenario: _Row, provenance: _Row) -> "Policies":
         past = [past_name(n) for n, _ in enumerate(provenance.get("forks", []), start=1)]
         before = [read_yaml((folder / file).read_text("utf-8"), file)[0] for file in past]
         lines = event_lines(folder) if past else ()
@@ -43,4 +53,7 @@ class Policies:
 
     def in_round(self, round_: int) -> _Row:
         """Return the policy, with its options, by which a round went."""
-        return self._policies[max((f for f, last in self._forks if last < round_), default=0)]
+        number = max((f for f, last in self._forks if last < round_), default=0)
+        if number >= len(self._policies):
+            raise InputError(f"the event log tells of a fork {number} that the run does not have")
+        return self._policies[number]

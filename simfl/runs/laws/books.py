@@ -76,10 +76,17 @@ def summary(records: Records) -> Violations:
     """The summary counts what the log tells."""
     assert records.summary is not None
     parts = [part for _, part in records.participations]
-    reached = {
-        f"{event['accuracy']:.12g}": event.get("time_s", event["t"])
-        for _, event in records.of("target")
-    }
+    reached: dict[str, float] = {}
+    for line, event in records.of("target"):
+        at_s = event.get("time_s", event["t"])
+        ends_s = records.rounds[event["round"] - 1]["end_s"]
+        if at_s != ends_s:
+            words = (
+                f"a target is reached at {at_s} s, but round {event['round']} ended at {ends_s} s"
+            )
+            yield Violation(EVENTS, line, words)
+        # Summaries of older versions have six digits.
+        reached |= {format(event["accuracy"], digits): at_s for digits in ("g", ".12g")}
     expected = {
         "rounds": len(records.rounds),
         "participations": dict(Counter(part["outcome"] for part in parts)),

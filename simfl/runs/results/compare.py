@@ -172,7 +172,10 @@ class Comparison:
             return figure(self.groups[variant], metric, target)
         if not column.divided:
             return paired_difference(
-                self._values(variant, metric), self._values(column.versus, metric), metric.worst
+                self._values(variant, metric),
+                self._values(column.versus, metric),
+                metric.worst,
+                metric.possible,
             )
         if not (self._known(column.versus, metric) and self._known(variant, metric)):
             return None

@@ -1,6 +1,7 @@
 """What can be asked of several runs at once."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import ANY, Range
@@ -39,7 +40,11 @@ def _ranges(run: RunResult) -> dict[str, Range]:
     """Return what simfl's own metrics can be, by column; users' code is not imported for that."""
     from simfl.components.metrics.base import quality_metrics
 
-    written = run.scenario.get("evaluation", {}).get("metrics", [])
-    names = [one.get("name") if isinstance(one, dict) else one for one in written]
-    own = [one for one, name in zip(written, names, strict=True) if name in quality_metrics.names()]
-    return {metric.label: metric.within for metric in map(quality_metrics.parse, own)}
+    found: dict[str, Range] = {}
+    for one in run.scenario.get("evaluation", {}).get("metrics") or []:
+        name = one.get("name") if isinstance(one, dict) else one
+        if name in quality_metrics.names():
+            with suppress(Exception):  # another version's option: then nothing is known, either
+                metric = quality_metrics.parse(one)
+                found[metric.label] = metric.within
+    return found

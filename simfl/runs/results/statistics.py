@@ -211,7 +211,10 @@ def paired_ratio(numerator: Times, denominator: Times) -> Ratio | None:
 
 
 def paired_difference(
-    a: Mapping[int, float], b: Mapping[int, float], worst: float = math.nan
+    a: Mapping[int, float],
+    b: Mapping[int, float],
+    worst: float = math.nan,
+    possible: Range = ANY,
 ) -> Figure:
     """Return `a` minus `b` over the seeds that both have.
 
@@ -219,6 +222,7 @@ def paired_difference(
         a: by seed, NaN where it has none.
         b: likewise; where it has none nothing is known of the median.
         worst: what one that `a` lacks counts as, see `Figure.of`.
+        possible: what either of them can be.
     """
     seeds = sorted(a.keys() & b.keys())
     if any(math.isnan(b[seed]) for seed in seeds):
@@ -226,4 +230,6 @@ def paired_difference(
     differences = [a[seed] - b[seed] for seed in seeds]
     largest = (max(abs(a[seed]), abs(b[seed])) for seed in seeds)
     pairs = zip(differences, largest, strict=True)
-    return Figure.of([0.0 if abs(d) < ROUNDING * most else d for d, most in pairs], worst)
+    told = [0.0 if abs(d) < ROUNDING * most else d for d, most in pairs]
+    widest = possible[1] - possible[0]
+    return Figure.of(told, worst, possible=(-widest, widest))

@@ -402,6 +402,10 @@ def test_empty_cells_are_told(tmp_path):
             r"t\.csv:3: expected a cell for each of the header's 3 columns, got 4",
         ),
         (
+            ['"1",2,yes', "  ", "3,4"],
+            r"t\.csv:4: expected a cell for each of the header's 3 columns, got 2",
+        ),
+        (
             ["1,2,yes", "4,no", "3,4,no"],
             r"t\.csv:3: expected a cell for each of the header's 3 columns, got 2",
         ),
