@@ -61,7 +61,7 @@ def alike(groups: Groups) -> list[str]:
     """Say which variants did the same in every round: a deadline, say, that nobody misses."""
     by_course: dict[tuple[tuple[int, bytes], ...], list[str]] = {}
     for name, runs in groups.items():
-        course = tuple((run.seed, run.rounds[COURSE].to_numpy(float).tobytes()) for run in runs)
+        course = tuple((run.seed, run.round_rows[COURSE].to_numpy(float).tobytes()) for run in runs)
         by_course.setdefault(course, []).append(name)
     return [
         "every round is the same, in time, bytes, accuracy and loss, with "

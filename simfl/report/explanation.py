@@ -87,7 +87,7 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
             last = f"The last update in time was that of {device}."
             yield last if by_deadline else f"It waited last for {device}."
         if not explanation.critical:
-            counted = run.rounds.set_index("round")["arrived"].loc[explanation.round]
+            counted = run.round_rows.set_index("round")["arrived"].loc[explanation.round]
             early = (
                 "What counted in it had come before the round before ended; it waited for nobody."
             )

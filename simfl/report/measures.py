@@ -57,7 +57,7 @@ def of_metric(name: str) -> Measure:
     """Return what a scenario's own metric says of rounds; runs without it say nothing."""
 
     def column(run: RunResult) -> Floats:
-        return run.column(name) if name in run.rounds else np.full(run.n_rounds, np.nan)
+        return run.column(name) if name in run.round_rows else np.full(run.n_rounds, np.nan)
 
     return Measure(name, formats.metric(name), column)
 

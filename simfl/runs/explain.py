@@ -135,7 +135,7 @@ def _why_none(run: RunResult, what_if: bool | None) -> str:
         return "not asked for"
     if not run.n_rounds:
         return "no round has ended"
-    if what_if is None and len(run.clients) > CHEAP:
+    if what_if is None and len(run.client_rows) > CHEAP:
         return f"more than {CHEAP:,} participations take a while; --what-if computes it"
     return ""
 

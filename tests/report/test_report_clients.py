@@ -45,7 +45,7 @@ def test_updates_that_arrived_for_nothing_did_not_count(tmp_path: Path) -> None:
     """Discarded ones were said never to have arrived, and a share of 0.4% to be 0%."""
     for rounds, told in ((2, "50%"), (250, "<1%")):
         made = made_run(tmp_path / str(rounds), "v", 0, [0.1] * rounds)
-        made.clients.loc[0, "outcome"] = "discarded"
+        made.client_rows.loc[0, "outcome"] = "discarded"
         drawing = client_times({"v": [made]})
         assert drawing is not None
         assert drawing.legend == [("c0", f"updates ({told} did not count)")]
@@ -55,9 +55,9 @@ def test_updates_that_arrived_for_nothing_did_not_count(tmp_path: Path) -> None:
 def test_no_bar_is_on_both_sides_of_the_deadline(tmp_path: Path, longest: float) -> None:
     """Updates that were there just in time were drawn as if some had been late."""
     made = made_run(tmp_path, "v", 0, [0.1] * 4)
-    made.rounds["deadline_s"] = 10.0
+    made.round_rows["deadline_s"] = 10.0
     taken_s = [4.0, 9.99, 10.0, 10 * longest]
-    made.clients["upload_end_s"] = made.clients["selected_s"] + taken_s
+    made.client_rows["upload_end_s"] = made.client_rows["selected_s"] + taken_s
     drawing = client_times({"v": [made]})
     assert drawing is not None
     bins = [(float(low), float(high)) for _, low, high, _ in drawing.table[1:]]
@@ -69,7 +69,7 @@ def test_no_bar_is_on_both_sides_of_the_deadline(tmp_path: Path, longest: float)
 def test_a_staleness_stands_in_the_middle_of_its_column(tmp_path: Path) -> None:
     """The column of 1 stood between the ticks of 1 and 2."""
     made = made_run(tmp_path, "v", 0, [0.1] * 4)
-    made.clients["staleness"] = [0, 1, 1, 2]
+    made.client_rows["staleness"] = [0, 1, 1, 2]
     drawing = staleness({"v": [made]})
     assert drawing is not None
     ticks = dict(

@@ -398,7 +398,7 @@ def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path:
 def test_notes_say_how_many_in_plain_words(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, f"v{n}", 0, [0.1]) for n in range(5)]
     for run in runs:
-        run.rounds["missing"] = 3
+        run.round_rows["missing"] = 3
         run.summary["totals"] |= {"wasted_bytes": 500}
         run.summary["trainings"] |= {"issued": 4, "dropped": 1, "computed": 3}
     told = " ".join(text for _, text in notes(by_variant(runs)))

@@ -145,6 +145,19 @@ def test_targets_seen_only_as_a_run_ended_are_told_of(tmp_path: Path) -> None:
     assert line.startswith("with as short and short a target counts from a model that was judged")
 
 
+def test_what_a_reader_does_to_a_frame_is_the_readers(tmp_path: Path) -> None:
+    """A column of a notebook's became a metric, and a frame that was sorted another crossing."""
+    made = made_run(tmp_path, "v", 0, reaches(3, 5))
+    before, columns = made.reached(0.7), [c.key for c in compare([made]).columns]
+    made.rounds["minutes"] = made.rounds["end_s"] / 60
+    made.rounds["accuracy"] = 0.0
+    made.clients["outcome"] = "late"
+    assert "minutes" in made.rounds
+    assert made.reached(0.7) == before
+    assert [c.key for c in compare([made]).columns] == columns
+    assert made.used.all()
+
+
 def test_a_table_that_lost_rows_is_damaged(tmp_path: Path) -> None:
     """It was told of as of a run with fewer rounds."""
     for file in ("rounds.csv", "clients.csv"):

@@ -22,7 +22,7 @@ ABOUT = (
 def anatomy(groups: Groups) -> Drawing | None:
     """Return where the rounds' time went: by round for one run, else means by variant."""
     runs = all_runs(groups)
-    if not any(run.n_rounds and len(run.clients) for run in runs):
+    if not any(run.n_rounds and len(run.client_rows) for run in runs):
         return None
     if any(run.end_s > NANOSECONDS_END_S for run in runs):
         return None

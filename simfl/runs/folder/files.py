@@ -89,6 +89,16 @@ class RunFiles:
 
     @cached_property
     def rounds(self) -> "pd.DataFrame":
+        """A row per round, as `round_rows`; it is the reader's, who may change it."""
+        return self.round_rows.copy()
+
+    @cached_property
+    def clients(self) -> "pd.DataFrame":
+        """A row per participation, as `client_rows`; it is the reader's, who may change it."""
+        return self.client_rows.copy()
+
+    @cached_property
+    def round_rows(self) -> "pd.DataFrame":
         """A row per round; the columns are those of `simfl.core.rows.RoundRow`.
 
         Where a run ended between two evaluations its last model was judged then: the last row has
@@ -112,7 +122,7 @@ class RunFiles:
         return last if last and last["round"] == rounds["round"].iloc[-1] else {}
 
     @cached_property
-    def clients(self) -> "pd.DataFrame":
+    def client_rows(self) -> "pd.DataFrame":
         """A row per participation; the columns are those of `simfl.core.rows.ClientRow`."""
         clients = read_table(self.folder / CLIENTS, ClientRow)
         if self.log != "none":
@@ -133,7 +143,7 @@ class RunFiles:
     def read(self) -> Self:
         """Read every file now, so that a damaged one is told before anything is written."""
         _ = self.scenario, self.provenance, self.finished and self.summary
-        _ = self.rounds, self.clients
+        _ = self.round_rows, self.client_rows
         return self
 
     @cached_property
@@ -208,7 +218,7 @@ class RunFiles:
     def devices(self) -> int:
         """How many devices the fleet has."""
         counts = [int(group.get("count") or 0) for group in self.scenario.get("fleet", [])]
-        ids = self.clients["client"]
+        ids = self.client_rows["client"]
         return max(sum(counts), int(ids.max()) + 1 if len(ids) else 0)
 
     @cached_property

@@ -31,11 +31,11 @@ class RunResult(RunFiles):
 
     def column(self, name: str) -> NDArray[Any]:
         """Return `(rounds,)` one column of `rounds`."""
-        return self.rounds[name].to_numpy()
+        return self.round_rows[name].to_numpy()
 
     def part(self, name: str) -> NDArray[Any]:
         """Return `(participations,)` one column of `clients`."""
-        return self.clients[name].to_numpy()
+        return self.client_rows[name].to_numpy()
 
     @cached_property
     def short_rounds(self) -> int:
@@ -45,7 +45,7 @@ class RunResult(RunFiles):
     @property
     def n_rounds(self) -> int:
         """Aggregations made."""
-        return len(self.rounds)
+        return len(self.round_rows)
 
     @cached_property
     def end_s(self) -> float:
@@ -57,8 +57,8 @@ class RunResult(RunFiles):
     @cached_property
     def moved(self) -> Floats:
         """`(rounds,)` bytes moved up to each round's end, by probes and those in flight too."""
-        booked = self.rounds[list(MOVED)].fillna(0).sum(axis=1).cumsum()
-        return (booked + self.rounds["in_flight_bytes"].fillna(0)).to_numpy(np.float64)
+        booked = self.round_rows[list(MOVED)].fillna(0).sum(axis=1).cumsum()
+        return (booked + self.round_rows["in_flight_bytes"].fillna(0)).to_numpy(np.float64)
 
     @cached_property
     def spent_j(self) -> Floats:
@@ -68,8 +68,8 @@ class RunResult(RunFiles):
         """
         if not self.powered:
             return np.full(self.n_rounds, np.nan)
-        booked = self.rounds["energy_j"].cumsum()
-        return (booked + self.rounds["in_flight_energy_j"].fillna(0)).to_numpy(np.float64)
+        booked = self.round_rows["energy_j"].cumsum()
+        return (booked + self.round_rows["in_flight_energy_j"].fillna(0)).to_numpy(np.float64)
 
     @cached_property
     def evaluated(self) -> Ids:
@@ -87,13 +87,13 @@ class RunResult(RunFiles):
         Where the loss knows no right answers it has no accuracy, and where the model has diverged
         no loss.
         """
-        own = [name for name in self.rounds.columns if name not in header(RoundRow)]
+        own = [name for name in self.round_rows.columns if name not in header(RoundRow)]
         last = self.summary.get("last_evaluation") if self.finished else None
         if last is None:
             judged = np.flatnonzero(self.judged_in_time[: self.n_rounds])
             if not len(judged):
                 return {}
-            last = self.rounds.iloc[judged[-1]]
+            last = self.round_rows.iloc[judged[-1]]
         numbers = {name: last.get(name) for name in ("accuracy", "loss", *own)}
         return {name: math.nan if x is None else float(x) for name, x in numbers.items()}
 
@@ -167,12 +167,14 @@ class RunResult(RunFiles):
     @cached_property
     def outcomes(self) -> Counter[str]:
         """Participations by what became of them."""
-        return Counter({str(k): int(n) for k, n in self.clients["outcome"].value_counts().items()})
+        return Counter(
+            {str(k): int(n) for k, n in self.client_rows["outcome"].value_counts().items()}
+        )
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
         """`(participations,)` whether its update became part of a model."""
-        return np.asarray(self.clients["outcome"] == "arrived", dtype=np.bool_)
+        return np.asarray(self.client_rows["outcome"] == "arrived", dtype=np.bool_)
 
     @cached_property
     def last_counted(self) -> Ids:
@@ -241,7 +243,7 @@ class RunResult(RunFiles):
         if self.finished:
             told: float = sum(self.summary["totals"][name] for name in columns)
             return told
-        return math.fsum(self.rounds[list(columns)].fillna(0).to_numpy().ravel())
+        return math.fsum(self.round_rows[list(columns)].fillna(0).to_numpy().ravel())
 
     @cached_property
     def deadline_s(self) -> float:
@@ -255,7 +257,7 @@ class RunResult(RunFiles):
 
         NaN: no round had a deadline.
         """
-        timed = self.rounds[self.rounds["deadline_s"] > 0][list(RoundTimes._fields)]
+        timed = self.round_rows[self.round_rows["deadline_s"] > 0][list(RoundTimes._fields)]
         rows = timed.astype(object).where(timed.notna(), None).itertuples(index=False, name=None)
         times = normalised_times([RoundTimes(*row) for row in rows])
         return math.nan if times is None else times.last_arrival
