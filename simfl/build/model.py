@@ -178,12 +178,22 @@ def _unfit(samples: Samples, facts: ModelFacts, scenario: Scenario) -> Iterator[
             f"{dataset} leaves no test samples to evaluate the model on; to do so on training "
             "samples give `evaluation: {on: train}`",
         )
-    elif facts.takes_tokens != np.issubdtype(samples.x.dtype, np.integer):
+    elif facts.takes_tokens != (tokens := np.issubdtype(samples.x.dtype, np.integer)):
+        if tokens and _reads_tokens(scenario):  # it makes whole numbers of whatever it is given
+            return
         takes = "tokens, not measurements" if facts.takes_tokens else "no tokens"
         yield (
             ("model",),
             f"model {scenario.model.name!r} takes {takes}, so it can't be trained on {dataset}",
         )
+
+
+def _reads_tokens(scenario: Scenario) -> bool:
+    """Whether a model that takes measurements looks tokens up as well, as by ``x.long()``."""
+    from simfl.training.flat import build, reads_tokens
+
+    shape, classes = scenario.inputs_and_outputs()
+    return reads_tokens(build(scenario.model, shape, classes), shape)
 
 
 def model_file(scenario: Scenario, params: Params) -> bytes:

@@ -13,13 +13,15 @@ class Architecture:
 
     Attributes:
         hidden: units of its first hidden fully connected layer (0: it has none).
-        tokens: whether its inputs are tokens, whole numbers.
+        tokens: whether its inputs are tokens, whole numbers, and nothing else.
         batch_norm: whether it has batch norm layers.
+        reads_tokens: whether it takes tokens, be it beside measurements.
     """
 
     hidden: int
     tokens: bool
     batch_norm: bool = False
+    reads_tokens: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
-from simfl.training.flat import Layout, build, example_input, takes_tokens
+from simfl.training.flat import Layout, build, example_input, reads_tokens, takes_tokens
 from simfl.training.measure import profile_width
 
 INPUTS = 2
@@ -45,4 +45,9 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
             f"({INPUTS}, {classes}), one for each class, but gives "
             f"{tuple(returned) if isinstance(returned, torch.Size) else returned}"
         )
-    return Architecture(profile_width(module), takes_tokens(module, shape), has_batch_norm(module))
+    return Architecture(
+        profile_width(module),
+        takes_tokens(module, shape),
+        has_batch_norm(module),
+        reads_tokens(module, shape),
+    )

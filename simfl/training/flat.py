@@ -111,18 +111,30 @@ def takes_tokens(module: nn.Module, shape: tuple[int, ...]) -> bool:
     They are if the module has an embedding and can't take measurements.  Embeddings may stand for
     something else: for positions, or for one column of several, which the module rounds itself.
     """
-    if not any(isinstance(layer, nn.Embedding | nn.EmbeddingBag) for layer in module.modules()):
-        return False
+    return _looks_up(module) and not _takes(module, shape, torch.float32)
+
+
+def reads_tokens(module: nn.Module, shape: tuple[int, ...]) -> bool:
+    """Whether a module with an embedding takes tokens, be it beside measurements."""
+    return _looks_up(module) and _takes(module, shape, torch.int64)
+
+
+def _looks_up(module: nn.Module) -> bool:
+    return any(isinstance(layer, nn.Embedding | nn.EmbeddingBag) for layer in module.modules())
+
+
+def _takes(module: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) -> bool:
+    """Whether zeros of a `dtype` go through a module."""
     was_training = module.training
     module.eval()
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            module(_zeros(module, shape, 1, torch.float32))
-    except Exception:  # whatever its code raises: with tokens it may not
-        return True
+            module(_zeros(module, shape, 1, dtype))
+    except Exception:  # whatever its code raises: with another dtype it may not
+        return False
     finally:
         module.train(was_training)
-    return False
+    return True
 
 
 def example_input(module: nn.Module, shape: tuple[int, ...], n: int = 1) -> torch.Tensor:

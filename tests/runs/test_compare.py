@@ -158,6 +158,14 @@ def test_what_a_reader_does_to_a_frame_is_the_readers(tmp_path: Path) -> None:
     assert made.used.all()
 
 
+def test_a_column_of_another_target_is_told_how_to_be_had(tmp_path: Path) -> None:
+    made_run(tmp_path, "v", 0, [0.5])
+    with pytest.raises(
+        InputError, match=r"'time_s_to_40%' is of .* not asked about; --targets 40%"
+    ):
+        compare(_runs(tmp_path)).only(["time_s_to_40%"])
+
+
 def test_a_table_that_lost_rows_is_damaged(tmp_path: Path) -> None:
     """It was told of as of a run with fewer rounds."""
     for file in ("rounds.csv", "clients.csv"):

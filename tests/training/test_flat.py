@@ -11,6 +11,7 @@ from simfl.training.flat import (
     flatten,
     initial_params,
     load,
+    reads_tokens,
     state_dict,
     takes_tokens,
 )
@@ -31,6 +32,17 @@ class Positions(nn.Module):
         return (self.value(x.unsqueeze(-1)) + places).mean(1)
 
 
+class Whole(nn.Module):
+    """Makes whole numbers of whatever it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(9, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.words(x.long()).mean(1)
+
+
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_tokens_are_what_an_embedding_of_inputs_takes(device: str) -> None:
     with torch.device(device):
@@ -39,6 +51,12 @@ def test_tokens_are_what_an_embedding_of_inputs_takes(device: str) -> None:
     assert takes_tokens(words, (6,))
     assert takes_tokens(bag, (6,))
     assert not takes_tokens(positions, (6,))
+    assert reads_tokens(words, (6,))
+    assert device == "meta" or not reads_tokens(positions, (6,))  # there types are not looked at
+    with torch.device(device):
+        whole = Whole()
+    assert reads_tokens(whole, (6,))  # which was said to take none
+    assert not takes_tokens(whole, (6,))
     assert example_input(words, (6,)).dtype == torch.int64
     assert example_input(positions, (6,)).dtype == torch.float32
     assert positions.training

@@ -27,7 +27,7 @@ class Model(Component, ABC):
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         model = circumstances.architecture if circumstances.tokens else None
-        if model is not None and not model.tokens:
+        if model is not None and not model.reads_tokens:
             yield (
                 f"model {self.name!r} takes no tokens, so it can't be trained on data set "
                 f"{circumstances.dataset!r}"

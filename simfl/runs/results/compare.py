@@ -157,6 +157,12 @@ class Comparison:
         columns = {column.key: column for column in self.columns}
         for key in keys:
             if key not in columns:
+                _, _, target = key.partition("_to_")
+                if target.endswith("%") and target not in map(target_text, self.targets):
+                    raise InputError(
+                        f"column {key!r} is of a target that is not asked about; --targets "
+                        f"{target} asks"
+                    )
                 raise NameNotFound("column", key, columns)
         return replace(self, columns=[columns[key] for key in dict.fromkeys(keys)])
 
