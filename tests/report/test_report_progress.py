@@ -13,18 +13,17 @@ from simfl.runs.progress import Progress
 from tests.tiny import TINY
 
 
-@pytest.mark.parametrize(("columns", "bar"), [(80, False), (120, True)])
-def test_a_narrow_terminal_loses_the_bar_not_the_seed(
-    columns: int, bar: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def shown_of(
+    title: str, columns: int, monkeypatch: pytest.MonkeyPatch, top: Path
+) -> tuple[list[Job], list[str]]:
+    """Return two seeds of a variant, and what a terminal shows when the first has ended."""
     file = io.StringIO()
 
     def terminal(**_: object) -> Console:
         return Console(file=file, width=columns, force_terminal=True, color_system=None)
 
     monkeypatch.setattr(shown, "Console", terminal)
-    scenarios = [Scenario.from_dict(TINY | {"seed": seed}) for seed in range(2)]
-    jobs = [Job("deadline", scenario, tmp_path) for scenario in scenarios]
+    jobs = [Job(title, Scenario.from_dict(TINY | {"seed": seed}), top) for seed in range(2)]
     with shown.display(quiet=False) as board:
         assert board is not None
         board.begin(jobs, processes=1)
@@ -32,6 +31,14 @@ def test_a_narrow_terminal_loses_the_bar_not_the_seed(
         board.tell(1, Progress(99.0, 2, 0.5, 0.1))
     last = file.getvalue().split("\x1b[2K")[-1].splitlines()
     assert max(map(len, last)) <= columns
+    return jobs, last
+
+
+@pytest.mark.parametrize(("columns", "bar"), [(80, False), (120, True)])
+def test_a_narrow_terminal_loses_the_bar_not_the_seed(
+    columns: int, bar: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    jobs, last = shown_of("deadline", columns, monkeypatch, tmp_path)
     for job in jobs:
         [line] = [line for line in last if line.startswith(job.title)]
         assert "virtual  round" in line
@@ -43,21 +50,7 @@ def test_what_is_cut_ends_in_dots_and_never_loses_the_seed(
     columns: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """`a_much_longer_name_than_others` was the name of every seed; `accuracy 9` was 96.4%."""
-    file = io.StringIO()
-
-    def terminal(**_: object) -> Console:
-        return Console(file=file, width=columns, force_terminal=True, color_system=None)
-
-    monkeypatch.setattr(shown, "Console", terminal)
-    scenarios = [Scenario.from_dict(TINY | {"seed": seed}) for seed in range(2)]
-    jobs = [Job("a_much_longer_name_than_others", one, tmp_path) for one in scenarios]
-    with shown.display(quiet=False) as board:
-        assert board is not None
-        board.begin(jobs, processes=1)
-        for number in range(2):
-            board.tell(number, Progress(253.0, 4, 0.964, 0.1))
-    last = file.getvalue().split("\x1b[2K")[-1].splitlines()
-    assert max(map(len, last)) <= columns
+    _, last = shown_of("a_much_longer_name_than_others", columns, monkeypatch, tmp_path)
     for seed in range(2):
         [line] = [line for line in last if f" seed {seed} " in line]
         assert line.rstrip().endswith("…")
