@@ -20,7 +20,7 @@ _Selection = tuple[int, int]
 """The round, and which selection of the round."""
 
 
-class Answers:
+class ProbeAnswers:
     """Answers of clients, each about the model that it was sent.
 
     Args:

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from simfl.components.aggregators.base import Aggregator, Contribution
 from simfl.components.selectors.base import Probe, Reports, RoundOutcome, View
-from simfl.coordinators.answers import Answers
+from simfl.coordinators.answers import ProbeAnswers
 from simfl.coordinators.base import DIAGNOSTICS, MODEL, BaseCoordinator, Choosing, moment
 from simfl.coordinators.early import EarlyResults
 from simfl.coordinators.learning import GlobalModel, UpdatePath
@@ -60,7 +60,7 @@ class TrainingCoordinator(BaseCoordinator):
         self._nominal = nominal
         self._path = path
         self._early = EarlyResults(self._execute)
-        self._answers = Answers(executor, choosing.seeds, self._train_aside)
+        self._answers = ProbeAnswers(executor, choosing.seeds, self._train_aside)
 
     @property
     def model(self) -> Params:

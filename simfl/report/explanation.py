@@ -88,9 +88,7 @@ def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:
             yield last if by_deadline else f"It waited last for {device}."
         if not explanation.critical:
             counted = run.round_rows.set_index("round")["arrived"].loc[explanation.round]
-            early = (
-                "What counted in it had come before the round before ended; it waited for nobody."
-            )
+            early = "What counted in it had come before it began; it waited for nobody."
             yield early if counted else "No update counted in it."
     elif explanation.critical:
         devices = [

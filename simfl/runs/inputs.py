@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from simfl.core.code import is_code
@@ -88,9 +88,16 @@ def _digest_of_cell(name: str) -> str:
 
 def _compiled(value: object) -> object:
     """Return what a function does, a plain value itself, and of all else what type it is."""
-    code = getattr(value, "__code__", value)
-    if isinstance(code, CodeType):
-        return code.co_code, code.co_names, [_compiled(constant) for constant in code.co_consts]
+    value = getattr(value, "__func__", value)  # of a class or static method
+    if isinstance(value, FunctionType):
+        named = tuple(sorted((value.__kwdefaults__ or {}).items()))
+        return _compiled((value.__code__, value.__defaults__, named))
+    if isinstance(value, CodeType):
+        return value.co_code, value.co_names, _compiled(value.co_consts)
+    if isinstance(value, tuple | list):
+        return [_compiled(one) for one in value]
+    if isinstance(value, frozenset | set):
+        return sorted(repr(_compiled(one)) for one in value)
     return value if isinstance(value, int | float | str | bytes | None) else str(type(value))
 
 

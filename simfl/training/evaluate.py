@@ -70,9 +70,14 @@ def judge(task: Task, outputs: torch.Tensor, y: torch.Tensor) -> Evaluation:
     if not len(outputs):
         return Evaluation(float("nan"), float("nan"))
     loss, outputs, y = task.training.loss, outputs.cpu(), y.cpu()  # whoever computed them
-    own = bool(users_own([loss]))  # whose code may do anything with what it is given
-    mean = float(row_losses(loss, *((outputs.clone(), y.clone()) if own else (outputs, y))).mean())
-    hits = loss.checked_hits(outputs.clone(), y.clone()) if own else loss.hits(outputs, y)
+    own = bool(users_own([loss]))
+
+    def given() -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what the loss is given: copies, where users' code may do anything with them."""
+        return (outputs.clone(), y.clone()) if own else (outputs, y)
+
+    mean = float(row_losses(loss, *given()).mean())
+    hits = loss.checked_hits(*given())
     # One number to look at; but the sum of finite ones may overflow.
     finite = bool(outputs.sum().isfinite()) or bool(outputs.isfinite().all())
     accuracy = None

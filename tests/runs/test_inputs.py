@@ -70,13 +70,14 @@ def test_classes_of_a_notebook_are_known_by_their_code(monkeypatch: pytest.Monke
     main = types.ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", main)
     seen = []
-    for taken in ("[:k]", "[-k:]", "[:k]"):
+    for taken in ("[:k]", "[-k:]", "[:k]", "[[0, 1, 2, 3]]", "[[0, 1, 2, 4]]"):
         exec(SELECTOR.format(helper="math").replace("[:k]", taken), main.__dict__)
         main.First.__module__ = "__main__"
         named = Scenario.from_dict(TINY | {"selection": "__main__:First"})
         seen.append(contents(named))
     assert list(seen[0]) == ["__main__:First"]
     assert seen[0] == seen[2] != seen[1]
+    assert seen[3] != seen[4]
 
 
 def test_files_are_known_by_their_contents(scenario: Scenario, tmp_path: Path) -> None:

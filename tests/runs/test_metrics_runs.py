@@ -219,6 +219,8 @@ def test_a_model_that_is_judged_when_the_run_ends_is_that_of_the_last_round(
     assert own in log.read_text()
     log.write_text(log.read_text().replace(own, '"time_s":0.5'))
     assert any("a target is reached at 0.5 s" in str(f.violation) for f in check(late.folder))
+    log.write_text(log.read_text().replace('"round":2,"bytes"', '"round":9,"bytes"'))
+    assert any("when round 9 did not end" in str(f.violation) for f in check(late.folder))
     assert not any(finding.violation for finding in check(result.folder))
 
 

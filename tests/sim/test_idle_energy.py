@@ -1,16 +1,19 @@
 """`power.idle`: of those who take part and wait, and of everybody else."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simfl import Options, Scenario, run
 from simfl.components.selectors.base import Probe
 from simfl.sim.fleet import Power
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
+from tests.tiny import TINY
 
 IDLE = Power(idle=0.5)
 SAME = Power(idle=2.0, download=2.0, compute=2.0, upload=2.0)
@@ -45,6 +48,18 @@ def test_where_all_take_part_nobody_idles():
     world = make(make_fleet(3, [3, 2.7, 2.3], power=Power(idle=0.1)), stop=Stop(rounds=40))
     assert [row.selected for row in world.rounds] == [3] * 40
     assert [row.idle_energy_j for row in world.rounds] == [0.0] * 40
+
+
+@pytest.mark.slow
+def test_what_rounding_leaves_of_very_many_rounds_is_no_energy(tmp_path: Path) -> None:
+    """A run in which everybody is always at work told of 5.4e-10 J."""
+    power = {"idle": "1 W", "compute": "2 W"}
+    fleet = {"count": 6, "compute": "8 samples/s", "uplink": "2 kbit/s", "power": power}
+    rounds = {"clients": 6, "policy": {"deadline": "10 ms"}, "stop": {"time": "100 s"}}
+    busy = Scenario.from_dict({**TINY, "fleet": fleet, "rounds": rounds})
+    [result] = run(busy, tmp_path, Options(time_only=True, jobs=1))
+    assert result.n_rounds > 9000
+    assert result.idle_energy_j == 0
 
 
 def test_who_leaves_after_delivering_waits_no_longer():

@@ -50,9 +50,9 @@ class TableDataset(OwnDataset):
         taken = [name for name in (*labels, self.client, self.test) if name is not None]
         for name in (*taken, *self.features):
             known(name, names, "column", file)
-        if twice := [n for n in dict.fromkeys(self.features) if n in taken]:
+        if shown := [name for name in dict.fromkeys(self.features) if name in taken]:
             raise InputError(
-                f"{file}: `features` names {', '.join(map(repr, twice))}, which is the label, the "
+                f"{file}: `features` names {', '.join(map(repr, shown))}, which is the label, the "
                 "client or the test mark: a model must not see it"
             )
         for what, named in (("features", self.features), ("label", labels)):

@@ -15,6 +15,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
+from simfl.core.readonly import read_only
 from simfl.core.registry import Component, Registry
 from simfl.core.types import Floats, Ids, Rng
 
@@ -104,10 +105,7 @@ class History:
 
     def read_only(self) -> "History":
         """Return the same arrays for others to look at, whose changes they see."""
-        views = [getattr(self, column.name).view() for column in fields(self)]
-        for view in views:
-            view.flags.writeable = False
-        return History(*views)
+        return History(*(read_only(getattr(self, column.name)) for column in fields(self)))
 
 
 class View:

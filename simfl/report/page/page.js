@@ -50,7 +50,7 @@ function written(values, step) {
   return values.map(v => v ? `${(v / 10 ** power).toFixed(Math.max(0, power - fine))}e${power}` : "0");
 }
 function plain(v) {
-  if (v * (1 + 1e-9) >= PLAIN[0] && v < PLAIN[1])
+  if (v * (1 + 1e-9) >= PLAIN[0] && v * (1 + 1e-9) < PLAIN[1])
     return Number(v.toPrecision(10)).toLocaleString("en-US", {maximumFractionDigits: 9});
   const power = Math.floor(Math.log10(v) + 1e-9);
   return `${(v / 10 ** power).toFixed(0)}e${power}`;

@@ -76,14 +76,12 @@ def summary(records: Records) -> Violations:
     """The summary counts what the log tells."""
     assert records.summary is not None
     parts = [part for _, part in records.participations]
+    ends_s = {row["round"]: row["end_s"] for row in records.rounds}
     reached: dict[str, float] = {}
     for line, event in records.of("target"):
         at_s = event.get("time_s", event["t"])
-        ends_s = records.rounds[event["round"] - 1]["end_s"]
-        if at_s != ends_s:
-            words = (
-                f"a target is reached at {at_s} s, but round {event['round']} ended at {ends_s} s"
-            )
+        if at_s != ends_s.get(event["round"]):
+            words = f"a target is reached at {at_s} s, when round {event['round']} did not end"
             yield Violation(EVENTS, line, words)
         # Summaries of older versions have six digits.
         reached |= {format(event["accuracy"], digits): at_s for digits in ("g", ".12g")}

