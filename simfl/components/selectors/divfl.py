@@ -49,6 +49,10 @@ def cover(distance: Floats, k: int, candidates: Ids, counted: Ids | None = None)
     return chosen
 
 
+_MEASURED = 128
+"""Clients whose distances are measured at once."""
+
+
 @selectors.register("divfl")
 class DivFl(Selector):
     """Chooses clients such that everybody's last gradient is close to a chosen one's.
@@ -127,8 +131,7 @@ class DivFl(Selector):
     def _matrix(self, n: int) -> Floats:
         """Return the distances `(n, n)`, 0 where unknown; changed whenever vectors are renewed."""
         if self._distances is None or len(self._distances) < n:
-            # Besides them those that are measured.
-            require_memory(2 * 8 * n**2, f"selector 'divfl' with {n:,} clients")
+            require_memory(8 * n**2, f"selector 'divfl' with {n:,} clients")
             self._distances = np.zeros((n, n))
             self._measure(self._distances, np.arange(n))
         return self._distances
@@ -138,13 +141,13 @@ class DivFl(Selector):
         assert self._vectors is not None
         known = np.flatnonzero(present(self._vectors, len(matrix)))
         changed = np.intersect1d(clients, known)
-        rows = distances(self._vectors[changed], self._vectors[known], "L2")
-        if len(changed) == len(known) == len(matrix):
-            matrix[:] = rows
-        else:
-            matrix[np.ix_(changed, known)] = rows
-            if len(changed) < len(known):
-                matrix[np.ix_(known, changed)] = rows.T
+        left = np.concatenate([changed, np.setdiff1d(known, changed)])
+        # A few at a time, each pair once: what they need stays in the processor's cache.
+        for start in range(0, len(changed), _MEASURED):
+            rows, columns = changed[start : start + _MEASURED], left[start:]
+            part = distances(self._vectors[rows], self._vectors[columns], "L2")
+            matrix[np.ix_(rows, columns)] = part
+            matrix[np.ix_(columns, rows)] = part.T
 
     @override
     def state_dict(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from simfl.components.selectors.divfl import DivFl, cover
 from simfl.core.types import Floats
@@ -93,9 +94,11 @@ def test_participants_renew_their_vectors() -> None:
 
 
 @pytest.mark.parametrize("away", [[], [1, 5]])
-def test_distances_kept_up_are_those_measured_anew(away: list[int]) -> None:
+@pytest.mark.parametrize("clients", [30, 300])  # of 300, not all are measured at once
+def test_distances_kept_up_are_those_measured_anew(clients: int, away: list[int]) -> None:
     """Vectors that no longer fit the distances would be covered by others."""
-    server, selector, rng = FakeServer.random(30, dimension=4), DivFl(), np.random.default_rng(0)
+    server = FakeServer.random(clients, dimension=4)
+    selector, rng = DivFl(), np.random.default_rng(0)
     server.silent = frozenset(away)
     for _ in range(6):
         server.finish(selector, server.choose(selector, 3, rng))
@@ -106,3 +109,10 @@ def test_distances_kept_up_are_those_measured_anew(away: list[int]) -> None:
             server.choose(each, 5, np.random.default_rng(1)) for each in (selector, again)
         )
         assert chosen.tolist() == anew.tolist()
+
+
+def test_many_are_covered_as_by_the_distances_of_all_pairs() -> None:
+    server = FakeServer.random(300, dimension=4)
+    chosen = server.choose(DivFl(), 5, np.random.default_rng(1))
+    distance = cdist(server.vectors, server.vectors)
+    assert chosen.tolist() == sorted(cover(distance, 5, np.arange(300)))
