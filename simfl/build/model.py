@@ -91,11 +91,11 @@ def _require_room(scenario: Scenario, copies: int) -> None:
 
 def _model_facts(scenario: Scenario) -> ModelFacts:
     from simfl.training.batch_norm import has_batch_norm
-    from simfl.training.flat import Layout, build, takes_tokens
+    from simfl.training.flat import Layout, build, example_input, takes_tokens
     from simfl.training.flops import forward_flops, training_flops
     from simfl.training.kernels.compiled import knows
     from simfl.training.kernels.network import network_of
-    from simfl.training.measure import profile_width
+    from simfl.training.linear_calls import profile_width
     from simfl.training.program import is_convex
 
     shape, classes = scenario.inputs_and_outputs()
@@ -107,7 +107,7 @@ def _model_facts(scenario: Scenario) -> ModelFacts:
         flops=flops,
         forward_units=forward_flops(module, shape) / flops if flops else 1 / 3,
         convex=is_convex(module),
-        profile=profile_width(module),
+        profile=profile_width(module, example_input(module, shape)),
         takes_tokens=takes_tokens(module, shape),
         compiled=network_of(module, shape) is not None and knows(scenario.training.local()),
         batch_norm=has_batch_norm(module),

@@ -9,7 +9,7 @@ from simfl.core.circumstances import Architecture
 from simfl.errors import InputError
 from simfl.training.batch_norm import has_batch_norm
 from simfl.training.flat import Layout, build, example_input, reads_tokens, takes_tokens
-from simfl.training.measure import profile_width
+from simfl.training.linear_calls import profile_width
 
 INPUTS = 2
 """Enough to see that the first dimension of the outputs is that of the inputs."""
@@ -36,8 +36,9 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
     module = build(model, shape, classes).eval()
     if not Layout.of(module).size:
         raise InputError(f"model {model.name!r} has no parameters to train")
+    inputs = example_input(module, shape, INPUTS)
     with torch.no_grad():
-        outputs = module(example_input(module, shape, INPUTS))
+        outputs = module(inputs)
     if not isinstance(outputs, torch.Tensor) or outputs.shape != (INPUTS, classes):
         returned = getattr(outputs, "shape", type(outputs).__name__)
         raise InputError(
@@ -46,7 +47,7 @@ def _look(model: Model, shape: tuple[int, ...], classes: int) -> Architecture:
             f"{tuple(returned) if isinstance(returned, torch.Size) else returned}"
         )
     return Architecture(
-        profile_width(module),
+        profile_width(module, inputs),
         takes_tokens(module, shape),
         has_batch_norm(module),
         reads_tokens(module, shape),

@@ -17,6 +17,7 @@ from simfl.components.coresets.base import Features
 from simfl.components.losses.base import Loss
 from simfl.core.types import Floats
 from simfl.errors import InputError
+from simfl.training.linear_calls import last_layer
 
 CHUNK = 256
 """Samples in one forward pass; begins anew for each client, so its features depend on it alone."""
@@ -41,20 +42,13 @@ def sample_features(
         return np.zeros((len(x), 0))
     if kind == "inputs":
         return x.flatten(1).cpu().numpy().astype(np.float64)
-    last = None if kind == "logit_gradient" else _last_linear(module)
+    last = None if kind == "logit_gradient" else last_layer(module, x[:1])
     module.eval()
     parts = [
         _chunk_features(kind, module, loss, last, x[i : i + CHUNK], y[i : i + CHUNK])
         for i in range(0, len(x), CHUNK)
     ]
     return torch.cat(parts).cpu().numpy() if parts else np.zeros((0, 0))
-
-
-def _last_linear(module: nn.Module) -> nn.Linear:
-    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
-    if not layers:
-        raise InputError("gradient features need a model that ends in a linear layer")
-    return layers[-1]
 
 
 def _chunk_features(

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from simfl.components.datasets.clients import Cohort
 from simfl.components.losses.base import Loss
@@ -16,6 +15,7 @@ from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch
 from simfl.errors import InputError
 from simfl.training.evaluate import forward, hold, row_losses
+from simfl.training.linear_calls import profile_layer
 from simfl.training.program import Program, program_of
 from simfl.training.task import Task
 
@@ -61,26 +61,6 @@ def measure(
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def profile_layer(module: nn.Module) -> nn.Linear:
-    """Return FC-1: the first linear layer that another one follows.
-
-    Raises:
-        InputError: there is none.
-    """
-    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
-    if len(layers) < 2:
-        raise InputError("a profile needs a model with a hidden fully connected layer")
-    return layers[0]
-
-
-def profile_width(module: nn.Module) -> int:
-    """Return how many numbers a profile has: the units of FC-1 (0: there is none)."""
-    try:
-        return profile_layer(module).out_features
-    except InputError:
-        return 0
-
-
 def mean_gradient(
     program: Program, loss: Loss, x: torch.Tensor, y: torch.Tensor
 ) -> NDArray[np.float32]:
@@ -90,7 +70,7 @@ def mean_gradient(
     for first in range(0, len(x), GRADIENT_BATCH):
         batch = slice(first, first + GRADIENT_BATCH)
         rows = loss.checked_rows(program.module(x[batch]), y[batch])
-        parts = torch.autograd.grad(rows.sum(), parameters)
+        parts = torch.autograd.grad(rows.sum(), parameters, materialize_grads=True)
         total += torch.cat([part.reshape(-1) for part in parts])
     mean = total / len(x) if len(x) else total
     return mean.to(torch.float32).cpu().numpy()
@@ -106,7 +86,7 @@ def _losses(program: Program, loss: Loss, cohort: Cohort) -> Floats:
 
 
 def _profiles(program: Program, cohort: Cohort) -> Floats:
-    layer = profile_layer(program.module)
+    layer = profile_layer(program.module, program.example)
     rows, starts = _all_rows(cohort)
     seen: list[torch.Tensor] = []
     # A copy: the layer after may work in place.
@@ -115,7 +95,8 @@ def _profiles(program: Program, cohort: Cohort) -> Floats:
     try:
         x = program.to_device(cohort.x)
         for batch, _ in _outputs(program, x, rows, starts, hooked=True):
-            profiles[batch] = seen.pop()[: batch.stop - batch.start].cpu().numpy()
+            profiles[batch] = seen[0][: batch.stop - batch.start].cpu().numpy()
+            seen.clear()  # of a layer that is called again, the first call counts
     finally:
         handle.remove()
     return _means(profiles, starts)

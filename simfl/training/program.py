@@ -6,11 +6,11 @@ import torch
 from torch import nn
 
 from simfl.training.batch_norm import has_batch_norm
-from simfl.training.flat import Layout, build
+from simfl.training.flat import Layout, build, example_input
 from simfl.training.kernels import Kernel, choose_kernel
 from simfl.training.kernels.compiled import compiled_kernel, knows
 from simfl.training.kernels.loop import is_channels_last
-from simfl.training.kernels.stages import is_sequence, stages_of
+from simfl.training.kernels.stages import is_sequence, leaves, stages_of
 from simfl.training.task import Task
 
 
@@ -45,6 +45,11 @@ class Program:
         task = self._task
         return choose_kernel(self._module(), task.shape, task.classes, task.training)
 
+    @cached_property
+    def example(self) -> torch.Tensor:
+        """An input, of zeros."""
+        return example_input(self.module, self._task.shape).to(self.device)
+
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return `tensor` where the model is; the copy of the last few tensors is kept."""
         if tensor.device.type == self.device.type:
@@ -58,19 +63,22 @@ class Program:
 
     def _module(self) -> nn.Module:
         module = build(self._task.model, self._task.shape, self._task.classes)
-        for part in list(module.modules()):
-            if is_sequence(part):
-                hasten(part)
+        if is_sequence(module) and leaves(module):  # none: something looks on
+            hasten(module)
         return module.to(self.device)
 
 
 def hasten(layers: nn.Sequential) -> None:
-    """Rearrange `layers` so that they compute the very same numbers sooner.
+    """Rearrange `layers`, and sequences among them, so that they compute the same bits sooner.
 
     The maximum of rectified numbers is the rectified maximum, and so are the gradients: pooling
     first leaves a quarter of the numbers to rectify.  A rectifier may work in place after a layer
     whose gradient does not need its output, since within a `Sequential` nobody else sees it.
+    (A sequence inside another module may be sliced by it, or have its layers called singly.)
     """
+    for layer in layers:
+        if is_sequence(layer):
+            hasten(layer)
     for i in range(len(layers) - 1):
         if type(layers[i]) is nn.ReLU and type(layers[i + 1]) is nn.MaxPool2d:
             layers[i], layers[i + 1] = layers[i + 1], layers[i]

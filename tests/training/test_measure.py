@@ -3,13 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
+from simfl.components.models.base import Model
 from simfl.errors import InputError
 from simfl.training import measure as module_under_test
 from simfl.training.data import Partitioned
 from simfl.training.flat import build, load
-from simfl.training.measure import measure, profile_layer
+from simfl.training.measure import measure
 from tests.training.learning_stubs import (
     Convolutional,
     Logistic,
@@ -92,10 +94,53 @@ def test_profiles_are_mean_pre_activations_of_the_first_hidden_layer():
 
 
 def test_what_can_not_be_measured():
-    task, params, module = setup(*CASES[2])
+    task, params, _ = setup(*CASES[2])
     with pytest.raises(InputError, match="hidden fully connected layer"):
         measure(task, "fc1_profile", params, [0])
     with pytest.raises(InputError, match="'update' without training"):
         measure(task, "update", params, [0])
-    with pytest.raises(InputError, match="hidden"):
-        profile_layer(module)
+
+
+class _Idle(nn.Module):
+    """Some of its parameters take no part."""
+
+    def __init__(self, width, classes):
+        super().__init__()
+        self.idle, self.linear = nn.Parameter(torch.zeros(2)), nn.Linear(width, classes)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class Idle(Model):
+    def build(self, shape, classes):
+        return _Idle(shape[0], classes)
+
+
+def test_the_gradient_of_what_takes_no_part_is_zero():
+    task = make_task(Idle(), [30])
+    [gradient] = measure(task, "gradient", initial(task), [0])
+    assert not gradient[:2].any()
+    assert gradient[2:].any()
+
+
+class _Backwards(nn.Module):
+    def __init__(self, width, classes):
+        super().__init__()
+        self.out, self.hidden = nn.Linear(4, classes), nn.Linear(width, 4)
+
+    def forward(self, x):
+        return self.out(self.hidden(x).relu_())
+
+
+class Backwards(Model):
+    def build(self, shape, classes):
+        return _Backwards(shape[0], classes)
+
+
+def test_profiles_are_of_the_layer_that_is_called_first():
+    task, params, module = setup(Backwards(), (20,), False)
+    profiles = measure(task, "fc1_profile", params, [0])
+    with torch.no_grad():
+        expected = module.hidden(task.data.x[task.data.train_rows[0]]).mean(0)
+    assert profiles[0] == pytest.approx(expected.numpy(), abs=1e-6)

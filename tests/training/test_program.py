@@ -4,14 +4,21 @@ from torch import nn
 from torch.nn import functional as F
 
 from simfl.components.models.base import Model
+from simfl.training.flat import build, load
+from simfl.training.measure import measure
 from simfl.training.program import hasten, program_of
 from tests.training.learning_stubs import (
     Convolutional,
     Logistic,
     Perceptron,
     Residual,
+    close,
+    initial,
+    make_orders,
     make_task,
+    reference,
     stack,
+    train,
 )
 
 
@@ -77,3 +84,63 @@ def test_a_sequence_with_a_forward_of_its_own_keeps_the_order_of_its_layers():
     module = program_of(make_task(Watching(), [5], (1, 8, 8))).module
     first = next(module.children())
     assert [type(layer) for layer in first.children()] == [nn.Conv2d, nn.ReLU, nn.MaxPool2d]
+
+
+class _Tapped(nn.Module):
+    """Calls the layers of a sequence singly, and uses what comes out of one of them twice."""
+
+    def __init__(self, width, classes):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(width, 6), nn.ReLU())
+        self.head = nn.Linear(6, classes)
+
+    def forward(self, x):
+        hidden = self.body[0](x)
+        return self.head(self.body[1](hidden) - hidden)
+
+
+class _Sliced(nn.Module):
+    """Takes what comes out of a sequence before its last layer."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2))
+        self.head = nn.Linear(4 * 6 * 6, classes)
+
+    def forward(self, x):
+        return self.head(self.body[:2](x).flatten(1))
+
+
+class Tapped(Model):
+    def build(self, shape, classes):
+        return _Tapped(shape[0], classes) if len(shape) == 1 else _Sliced(classes)
+
+
+class Hooked(Model):
+    """Remembers what its first layer gave, to add it to what the second makes of it."""
+
+    def build(self, shape, classes):
+        seen = []
+        first, second = nn.Linear(shape[0], classes), nn.ReLU()
+        first.register_forward_hook(lambda _module, _inputs, out: seen.append(out))
+        second.register_forward_hook(lambda _module, _inputs, out: out - seen.pop())
+        return nn.Sequential(first, second)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"), [(Tapped(), (20,)), (Tapped(), (1, 8, 8)), (Hooked(), (20,))]
+)
+def test_a_module_that_looks_into_its_sequences_is_trained_and_judged_as_it_is(model, shape):
+    task = make_task(model, [30], shape)
+    start, rows = initial(task), task.data.train_rows[0]
+    x, y = task.data.x[rows], task.data.y[rows]
+    module = build(model, shape, 5)
+    load(module, start)
+    expected = F.cross_entropy(module(x), y)
+    assert measure(task, "loss", start, [0]) == pytest.approx(expected.item(), rel=1e-6)
+    gradient = torch.autograd.grad(expected, list(module.parameters()))
+    expected_gradient = torch.cat([part.reshape(-1) for part in gradient]).numpy()
+    assert measure(task, "gradient", start, [0])[0] == pytest.approx(expected_gradient, abs=1e-6)
+    [order] = make_orders([30])
+    [trained] = train(task, {0: start}, [order])
+    assert close(trained.params, reference(task, start, order)[0])
