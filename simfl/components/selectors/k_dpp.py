@@ -196,7 +196,7 @@ class KDppSelector(Selector):
         """Return L = S'S of some of `everybody`."""
         assert self._profiles is not None
         n = len(everybody)
-        if self._kernel is None and len(rows) <= DECOMPOSED < n:
+        if len(rows) <= DECOMPOSED < n:  # whatever is at hand, lest a resumed run differ
             S = self._sketch(RANKS[0]).similarities(rows)
             return S @ S.T
         if self._kernel is None:

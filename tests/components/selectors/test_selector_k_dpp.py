@@ -145,6 +145,25 @@ def test_the_decomposition_is_not_stored(decomposed: int, monkeypatch: pytest.Mo
     assert set(selector.state_dict()) == {"_profiles", "_answered", "_last"}
 
 
+def test_whatever_is_remembered_few_of_many_are_chosen_by_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run that is resumed remembers less.  Profiles nearly alike tell the last bits."""
+    monkeypatch.setattr(k_dpp, "DECOMPOSED", 60)
+    monkeypatch.setattr(k_dpp, "POINTS", 0)
+    server, rng = FakeServer.random(70), np.random.default_rng(0)
+    server.vectors = rng.normal(size=(7, 5)).repeat(10, axis=0) + 1e-4 * rng.normal(size=(70, 5))
+    selector, again = KDppSelector(), KDppSelector()
+    server.play(selector, 1, 20, rng)
+    again.load_state_dict(selector.state_dict())
+    server.available = np.arange(55)
+    chosen, anew = (
+        [server.choose(one, 20, np.random.default_rng(seed)).tolist() for seed in range(20)]
+        for one in (selector, again)
+    )
+    assert chosen == anew
+
+
 def test_with_several_selections_a_round_everybody_is_profiled_anew_once() -> None:
     server, selector = FakeServer.random(9), KDppSelector(refresh_every=2)
     asked, rng = [], np.random.default_rng(0)
