@@ -73,7 +73,7 @@ class Component(BaseModel):
     def fresh(self) -> Self:
         """Return a copy with the same options and the state of a new object."""
         options = {
-            name: option.fresh() if isinstance(option, Component) else option
+            name: _fresh(option)
             for name, option in self.__dict__.items()
             if name in type(self).model_fields
         }
@@ -85,13 +85,48 @@ class Component(BaseModel):
 
         It stays as it is while the run goes on.
         """
-        state = self.__pydantic_private__ or {}
-        return {key: dict(v) if isinstance(v, dict) else v for key, v in state.items()}
+        own = self.__pydantic_private__ or {}
+        state = {key: dict(v) if isinstance(v, dict) else v for key, v in own.items()}
+        parts = {place: part.state_dict() for place, part in self._parts().items()}
+        return state | {place: known for place, known in parts.items() if known}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
+        parts = self._parts()
         for key, value in state.items():
-            setattr(self, key, value)
+            if key in parts:
+                parts[key].load_state_dict(value)
+            else:
+                setattr(self, key, value)
+
+    def _parts(self) -> dict[str, "Component"]:
+        """Return the components among the options, by their place there."""
+        return {
+            place: option
+            for name, value in self.__dict__.items()
+            for place, option in _members(name, value)
+            if isinstance(option, Component)
+        }
+
+
+def _fresh(option: Any) -> Any:
+    """Return a copy of an option in which every component has the state of a new one."""
+    if isinstance(option, Component):
+        return option.fresh()
+    if type(option) in (list, tuple):
+        return type(option)(_fresh(each) for each in option)
+    return {key: _fresh(each) for key, each in option.items()} if type(option) is dict else option
+
+
+def _members(place: str, option: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an option holds, and its place."""
+    if isinstance(option, list | tuple):
+        option = dict(enumerate(option))
+    if isinstance(option, dict):
+        for key, each in option.items():
+            yield from _members(f"{place}[{key}]", each)
+    else:
+        yield place, option
 
 
 def overrides(component: Component, method: Callable[..., Any]) -> bool:
