@@ -11,6 +11,7 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
 from simfl.scenario.parts.experiment import parse_seeds
+from tests.tiny import TINY
 
 MINIMAL: dict[str, Any] = {
     "data": {"dataset": "synthetic"},
@@ -264,3 +265,13 @@ def test_seeds_as_text(text: str, seeds: list[int]) -> None:
 def test_text_that_is_no_seeds(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse_seeds(text)
+
+
+@pytest.mark.parametrize("number", ["power", "memory"])
+def test_what_a_class_of_devices_is_said_not_to_have_is_written_down(number: str) -> None:
+    """Else whoever reads it would take the class's own."""
+    group = {"count": 4, "device": "phone-low", number: None}
+    scenario = Scenario.from_dict({**TINY, "fleet": group})
+    again = Scenario.from_dict(scenario.to_dict())
+    assert again == scenario
+    assert getattr(again.fleet[0], number) is None

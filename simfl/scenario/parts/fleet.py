@@ -152,10 +152,12 @@ class Group(Part):
 
     @model_serializer(mode="wrap")
     def _written(self, handler: Callable[["Group"], Any]) -> dict[str, Any]:
-        """Leave out the numbers that the trace gives."""
+        """Leave out the numbers that the trace gives; write that there are none of the class."""
         data = cast(dict[str, Any], handler(self))
-        empty = () if self.trace else ("trace",)
-        return {key: item for key, item in data.items() if key not in (*self.traced, *empty)}
+        left_out = {*self.traced} if self.trace else {"trace"}
+        known = None if self.device is None else device_class(self.device).defaults()
+        none = {number: None for number in known or () if getattr(self, number) is None}
+        return {key: item for key, item in {**none, **data}.items() if key not in left_out}
 
 
 def constant(value: str, dimension: Dimension) -> Draw:
