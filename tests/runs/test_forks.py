@@ -360,6 +360,20 @@ def test_who_has_refused_before_counts_for_a_share_of_stragglers(
     assert not broken(forked.folder)
 
 
+def test_who_has_refused_for_want_of_memory_is_asked_again_where_less_is_needed(
+    tmp_path: Path, ran: Ran
+) -> None:
+    groups = [
+        f"{{name: {memory[-2:]}, count: 2, memory: {memory}}}" for memory in ("12 kB", "1 MB")
+    ]
+    whole = ran(tmp_path, f"fleet=[{', '.join(groups)}]", "training.batch_size=64")
+    forked = resume(fork(whole, instant(whole, 0.5), ["training.batch_size=1"]))
+    refused = forked.clients[forked.clients.outcome == "skipped"]
+    assert set(refused.client) == {0, 1}
+    assert {0, 1} < set(forked.clients[forked.clients.outcome == "arrived"].client)
+    assert verify(forked.folder) is None
+
+
 def test_of_several_seeds_all_are_forked_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

@@ -38,6 +38,8 @@ class Candidates:
         self._drawn_s = -np.inf  # ... at this instant
         self.able: Ids = np.flatnonzero(fleet.samples > 0)
         """Devices that hold samples and have not refused, ascending."""
+        self.dismissed: list[int] = []
+        """Those that hold samples and have refused."""
         self.busy = 0
         """How many have something to do."""
 
@@ -54,9 +56,16 @@ class Candidates:
         self.busy -= 1
 
     def dismiss(self, device: int) -> None:
-        """Record that `device` will never take part: it has refused."""
+        """Record that `device` will not take part: it has refused."""
         self._free[device] = False
         self.able = self.able[self.able != device]
+        self.dismissed.append(device)
+
+    def readmit(self, devices: Collection[int]) -> None:
+        """Record that `devices`, which had refused, can take part after all."""
+        self.dismissed = [device for device in self.dismissed if device not in devices]
+        self._free[list(devices)] = True
+        self.able = np.sort(np.append(self.able, np.array(list(devices), dtype=np.int64)))
 
     def reachable(self, clients: Ids) -> Ids:
         """Return those of `clients` that are online, idle and hold samples, in their order."""

@@ -238,6 +238,8 @@ class Server:
         """Go by other rules from now on; where no `workload` is given, by the same."""
         self.state.settings = settings
         self._planner.follow(workload)
+        dismissed = self.candidates.dismissed
+        self.candidates.readmit([n for n in dismissed if not self._planner.refuses(n)])
 
     def close_round(self) -> None:
         """Close the round that was interrupted, if one was, with the model that it began with."""
