@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from simfl.components.selectors.base import Probe
 from simfl.components.workloads.base import Workload
 from simfl.sim.fleet import Power
 from simfl.sim.policies.base import policies
@@ -225,6 +226,14 @@ def test_empty_windows_are_rounds_but_the_beat_rests_while_nobody_is_there():
     assert [(row.start_s, row.end_s, row.arrived) for row in world.rounds] == [
         (0, 4, 0), (4, 8, 0), (30, 34, 0), (34, 38, 0), (38, 42, 1),
     ]  # fmt: skip
+
+
+def test_the_beat_does_not_rest_while_everybody_answers_the_selector():
+    """A window of 4 s ends while both are asked, for 10 s; then both train for longer."""
+    coordinator = FakeCoordinator(probes=[lambda _: Probe("update", np.array([0, 1]))])
+    policy = {"name": "semi_synchronous", "period": "4 s"}
+    world = make(make_fleet(2), policy, coordinator=coordinator, stop=Stop(rounds=6))
+    assert [row.end_s for row in world.rounds] == [4, 8, 12, 16, 20, 24]
 
 
 def test_windows_need_a_period():

@@ -21,7 +21,7 @@ class SemiSynchronous(RoundPolicy):
 
     Who is not back at the beat works on, and its update is used, stale, at the beat that follows
     its arrival.  Who is back early waits for the beat.  A window in which nothing arrives counts as
-    a round; while nobody is at work and nobody could be, the beat rests.
+    a round; while nobody trains or answers the selector and nobody could, the beat rests.
     """
 
     period: Length = Field(
@@ -44,7 +44,7 @@ class SemiSynchronous(RoundPolicy):
         period_s = server.deadline_s(self.period)
         active = server.keep_active(self.concurrency or server.settings.clients, beats=True)
         while not server.finished:
-            if not server.under_way:
+            if not server.candidates.busy:
                 yield from server.until_somebody()
                 if server.finished:
                     return

@@ -88,4 +88,5 @@ class Probing:
         yield call_off(self.state.timeline, processes)
         for errand in errands:
             self.candidates.release(errand.device)
+        self.state.stir()
         return stopped
