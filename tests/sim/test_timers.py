@@ -1,11 +1,14 @@
 """Timers that nobody needs any more don't pile up, and change nothing."""
 
+import gc
 import weakref
 from functools import partial
 
 import simpy
 
-from simfl.sim.timeline import Timeline
+from simfl.sim.server.settings import Stop
+from simfl.sim.timeline import Timeline, Timer
+from tests.sim.sim_world import ALWAYS, INF, make, make_fleet
 
 
 def test_forgotten_timers_are_swept() -> None:
@@ -38,6 +41,16 @@ def test_forgetting_changes_no_order() -> None:
 
     assert len(happened(True)) == 2000
     assert happened(True) == happened(False)
+
+
+def test_who_waits_for_a_far_return_leaves_no_timers_behind() -> None:
+    """A tier that is away for very long looks again whenever another one is through."""
+    sessions = [ALWAYS] * 8 + [[(0.0, 99.0), (1e9, INF)]] * 4
+    policy = {"name": "tiered", "tiers": 3, "clients_per_tier": 4}
+    fleet = make_fleet(12, [10] * 4 + [5] * 4 + [1] * 4, sessions=sessions)
+    world = make(fleet, policy, stop=Stop(rounds=3000))
+    assert len(world.rounds) == 3000
+    assert sum(isinstance(each, Timer) for each in gc.get_objects()) < 2500
 
 
 def test_a_timer_that_fired_can_be_forgotten() -> None:

@@ -60,9 +60,7 @@ class Waiting:
             back_s = self._candidates.next_return_s(wanted)
             # Others may come to belong to `wanted`, so long as there are any.
             others = back_s == math.inf and wanted is not None and self._any_others()
-            yield from self._wait(
-                self._look_again(back_s, _NOBODY, others), "a client to be available", back_s
-            )
+            yield from self._wait(back_s, "a client to be available", _NOBODY, others)
         return None
 
     def until_quorum(self, least: int, strict: bool) -> Waits:
@@ -88,19 +86,19 @@ class Waiting:
             back_s = float(returns_s[missing]) if missing < len(returns_s) else math.inf
             never = f"fewer than {least} clients will be available again" if present else _NOBODY
             clients = f"{least} clients to be available at once, {present} are"
-            yield from self._wait(self._look_again(back_s, never), clients, back_s)
+            yield from self._wait(back_s, clients, never)
 
     def until_change(self) -> Waits:
         """Wait once nobody who was asked found anything useful to do, until something changes."""
         back_s = self._candidates.next_return_s()
-        event = self._look_again(back_s, "nobody finds anything useful to do")
-        yield from self._wait(event, "a client with something useful to do", back_s)
+        never = "nobody finds anything useful to do"
+        yield from self._wait(back_s, "a client with something useful to do", never)
 
     def stir_on_return(self) -> None:
         """Let the state's `change` fire when next somebody comes back."""
         back_s = self._candidates.next_return_s()
         if back_s == math.inf:
-            self._look_again(back_s, _NOBODY)
+            self._give_up(_NOBODY)
         elif back_s != self._alarm_s:
             self._alarm_s = back_s
             self._state.timeline.at(back_s).callbacks.append(self._state.stir)
@@ -114,25 +112,33 @@ class Waiting:
     def _any_others(self) -> bool:
         return self.anyone() or self._candidates.next_return_s() < math.inf
 
-    def _wait(self, event: simpy.Event, whom: str, back_s: float) -> Waits:
-        """Wait for `event`, and say so."""
-        look = f"; the next look is at {back_s:.10g} s" if back_s < math.inf else ""
-        self.awaited = f"{whom}{look}"
-        yield event
+    def _wait(self, back_s: float, whom: str, never: str, others: bool = False) -> Waits:
+        """Wait for a return at `back_s`, or any change; the run is finished if there is neither.
+
+        Args:
+            back_s: when somebody comes back (inf: nobody).
+            whom: what is waited for.
+            never: why the run is finished.
+            others: whether something may change though nobody is at work.
+        """
+        change, timeline = self._state.change, self._state.timeline
+        if back_s == math.inf:
+            if not others:
+                self._give_up(never)
+            self.awaited = whom
+            yield change
+        else:
+            self.awaited = f"{whom}; the next look is at {back_s:.10g} s"
+            back = timeline.at(back_s)
+            yield back | change
+            timeline.forget(back)
         self.awaited = ""
 
-    def _look_again(self, back_s: float, never: str, others: bool = False) -> simpy.Event:
-        """Return what to wait for: a return at `back_s`, or any change.
-
-        The run is finished if there can be neither.
-        """
-        change = self._state.change
-        if back_s < math.inf:
-            return self._state.timeline.at(back_s) | change
-        if not (self._candidates.busy or others):
+    def _give_up(self, why: str) -> None:
+        """Finish the run unless somebody is at work."""
+        if not self._candidates.busy:
             able = len(self._candidates.able)
-            self._state.finish(never if able else "every device has refused")
-        return change
+            self._state.finish(why if able else "every device has refused")
 
 
 class Attempts:
