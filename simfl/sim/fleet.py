@@ -19,9 +19,6 @@ OnOffline = Literal["abort", "pause", "salvage"]
 """What going offline does to work under way: lose it; go on where it stopped once back online; keep
 exactly the finished SGD steps and upload those once back online."""
 
-_WATCHED = 1000
-"""Devices of a group that are asked whether they are online to know how many are."""
-
 
 @dataclass(frozen=True)
 class Power:
@@ -121,18 +118,6 @@ class Fleet:
     def group(self, device: int) -> DeviceGroup:
         """Return the group that `device` belongs to."""
         return self.groups[bisect_right(self._starts, device) - 1]
-
-    def idle_w(self, now_s: float) -> float:
-        """Return what the devices that are online would draw if all were idle, watts.
-
-        An empty battery gives nothing.  Of a large group `_WATCHED` devices stand for all.
-        """
-        watts = 0.0
-        for group in self.groups:
-            if group.power.idle > 0:
-                online = group.idling(group.some(_WATCHED), now_s)
-                watts += group.power.idle * group.count * (np.count_nonzero(online) / len(online))
-        return watts
 
     def draw_rate(self, device: int) -> float:
         """Return the rate at which the training that `device` begins now goes, to its end."""

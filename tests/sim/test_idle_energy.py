@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from simfl import Options, Scenario, run
 from simfl.components.selectors.base import Probe
+from simfl.core.seeds import Seeds
 from simfl.sim.fleet import Power
 from simfl.sim.server.settings import Stop
 from tests.sim.sim_world import ALWAYS, INF, FakeCoordinator, make, make_fleet
@@ -93,6 +94,32 @@ def test_who_comes_and_goes_is_counted_while_it_is_there():
     )
     assert world.rounds[0].end_s == 40.0
     assert world.rounds[0].idle_energy_j == 0.5 * 40 * (0 + 1) / 2
+
+
+@pytest.mark.parametrize(("session", "online_s"), [((0.0, 1.0), 1), ((1.0, 9.0), 8)])
+def test_who_is_there_at_neither_or_at_both_ends_of_a_round(session, online_s):
+    """A round of 16 s, which is looked at sixteen times."""
+    sessions = [ALWAYS, [session, (16.0, INF)]]
+    world = make(make_fleet(2, 10 / 16, sessions=sessions, power=IDLE), clients=1, min_clients=1)
+    assert world.rounds[0].end_s == 16
+    assert world.rounds[0].idle_energy_j == 0.5 * online_s
+
+
+def test_rounds_that_begin_and_end_when_somebody_is_there_do_not_make_more_of_them() -> None:
+    """A fleet that is down half of the time, and rounds wait until it is up."""
+    availability = {"name": "outages", "between": "1 h", "lasting": "1 h"}
+    power = {"idle": "1 W"}
+    fleet = {"count": 40, "compute": "10 samples/s", "power": power, "availability": availability}
+    beat = {"policy": {"name": "semi_synchronous", "period": "10 min"}, "stop": {"time": "10 d"}}
+    scenario = Scenario.from_dict({**TINY, "fleet": fleet, "rounds": {"clients": 1, **beat}})
+    schedule = scenario.fleet[0].availability.schedule(
+        40, scenario.fleet[0].name, Seeds(scenario.seed), Path()
+    )
+    everybody = np.arange(40)
+    looks = [schedule.online(everybody, 60.0 * minute).mean() for minute in range(14400)]
+    [result] = run(scenario, options=Options(time_only=True, jobs=1))
+    idle_w = (result.idle_energy_j + result.energy_j) / result.virtual_time_s
+    assert idle_w == pytest.approx(40 * float(np.mean(looks)), rel=0.02)
 
 
 @pytest.mark.parametrize(("on_offline", "end_s"), [("pause", 10 + 3), ("salvage", 8)])

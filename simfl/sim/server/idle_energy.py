@@ -1,9 +1,8 @@
 """What the devices that take no part draw, without asking each of them."""
 
-import numpy as np
-
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
+from simfl.sim.server.online_energy import OnlineEnergy
 from simfl.sim.server.state import RunState
 
 _ROUNDING = 1e-10
@@ -14,9 +13,8 @@ them remained of 10,000 rounds."""
 class IdleEnergy:
     """Idle energy of all devices online, less that of those that take part.
 
-    The first is looked at now and then, and changes evenly in between.  A device that takes part
-    counts as online until it is through, even while it is away and its work is paused, and is taken
-    off for just as long.
+    A device that takes part counts as online until it is through, even while it is away and its
+    work is paused, and is taken off for just as long.
 
     Args:
         state: of the run.
@@ -25,9 +23,8 @@ class IdleEnergy:
 
     def __init__(self, state: RunState, fleet: Fleet) -> None:
         self._state = state
-        self._fleet = fleet
-        self._looked_s, self._online_w = 0.0, fleet.idle_w(0.0)
-        self._online_j = 0.0
+        self._looked_s, self._online_j = 0.0, 0.0
+        self._online = [OnlineEnergy(group) for group in fleet.groups if group.power.idle > 0]
         self._told_j = 0.0
         self._booked_j = 0.0
         # Of who takes part: the power w of each, and the sum of w * when it started.
@@ -38,6 +35,8 @@ class IdleEnergy:
         """Record that a device takes part from now on, and no longer waits for what was before."""
         if (watts := errand.group.power.idle) == 0:
             return
+        if errand.group.on_offline != "abort":
+            self.look()  # before those change whose work may be paused
         now_s = self._state.timeline.now
         if (before := self._at_work.get(errand.device)) is not None:
             before.free_s = min(before.free_s, now_s)
@@ -50,6 +49,8 @@ class IdleEnergy:
         """Record that a device no longer takes part, if it did."""
         if self._at_work.get(errand.device) is not errand:
             return
+        if errand.group.on_offline != "abort":
+            self.look()
         del self._at_work[errand.device]
         group, now_s = errand.group, self._state.timeline.now
         watts = group.power.idle
@@ -64,23 +65,12 @@ class IdleEnergy:
         self._watts_by_start -= watts * errand.started_s
 
     def look(self) -> None:
-        """See how many are online."""
-        now_s, before_w = self._state.timeline.now, self._online_w
+        """See how many were online since the last look."""
+        now_s = self._state.timeline.now
         if now_s > self._looked_s:
-            self._online_w = self._fleet.idle_w(now_s) + self._paused_w(now_s)
-            self._online_j += (before_w + self._online_w) / 2 * (now_s - self._looked_s)
+            for online in self._online:
+                self._online_j += online.joules(self._looked_s, now_s, self._at_work.values())
             self._looked_s = now_s
-
-    def _paused_w(self, now_s: float) -> float:
-        """Return what those would draw who take part and are away, if they idled, watts."""
-        watts, devices = 0.0, np.fromiter(self._at_work, np.int64)
-        for group in self._fleet.groups:
-            if group.on_offline == "abort" or group.power.idle == 0:
-                continue
-            mine = devices[(devices >= group.first) & (devices < group.first + group.count)]
-            online = group.idling(mine - group.first, now_s)
-            watts += group.power.idle * np.count_nonzero(~online)
-        return watts
 
     def tell(self) -> float:
         """Return the joules since last time; what is below zero, by lack of looks, comes later.
