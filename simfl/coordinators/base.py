@@ -113,8 +113,8 @@ class BaseCoordinator(Coordinator):
 
         Args:
             rules: fresh.
-            same: which of `selection`, `aggregation` and `compression` are as before: they keep
-                what they remember.
+            same: which parts of the rules (`selection`, `aggregation`, `compression`, `filter` and
+                others) are as before: these keep what they remember.
         """
         if "selection" not in same:
             self._selector = rules._selector

@@ -139,7 +139,7 @@ class FlowerCoordinator(BaseCoordinator):
         self._clients = clients
         self._proxies = {number: proxy(number, clients) for number in range(count)}
         self._manager = manager(self._proxies)
-        self._chosen: dict[int, Any] = {}  # instructions by client, until its order is issued
+        self._chosen: dict[int, Any] = {}  # instructions by client, of the last selection
         self._given: dict[tuple[int, int], Any] = {}
         self._fitted: dict[tuple[int, int], Any] = {}
         self._failed: dict[int, BaseException] = {}  # by client
@@ -179,8 +179,7 @@ class FlowerCoordinator(BaseCoordinator):
         self._manager.offered = {n: self._proxies[n] for n in view.available.tolist()}
         self._manager.rng = self._seeds.stream("selection", view.round, view.turn)
         pairs = self._ask("configure_fit", view.round, self.parameters, self._manager)
-        for client, instructions in pairs:
-            self._chosen[int(client.cid)] = instructions
+        self._chosen = {int(client.cid): instructions for client, instructions in pairs}
         return [int(client.cid) for client, _ in pairs]
 
     @override

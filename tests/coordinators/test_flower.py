@@ -1,5 +1,6 @@
 """A user's Flower strategy and clients, run under virtual time."""
 
+import weakref
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,27 @@ def test_whoever_misses_the_deadline_is_never_trained(tmp_path: Path) -> None:
     assert failures == [2, 2]
     assert result.outcomes["late"] == 4
     assert result.summary["trainings"]["dropped"] == 4
+
+
+def test_models_that_nobody_trains_from_any_more_are_forgotten(tmp_path: Path) -> None:
+    """Of many clients each has its instructions, with a model of a megabyte, for its turn only."""
+    models: list[weakref.ref] = []
+
+    def strategy() -> Any:
+        from flwr.server.strategy import FedAvg
+
+        class Watched(FedAvg):
+            def configure_fit(self, server_round: int, parameters: Any, client_manager: Any) -> Any:
+                pairs = super().configure_fit(server_round, parameters, client_manager)
+                models.append(weakref.ref(pairs[0][1]))
+                assert sum(model() is not None for model in models) < 4
+                return pairs
+
+        return Watched(fraction_fit=1e-9, min_fit_clients=1, min_available_clients=1)
+
+    scenario = {**SCENARIO, "rounds": {"clients": 1, "stop": {"rounds": 30}}}
+    run_flower(scenario, client_fn, strategy, 10, tmp_path)
+    assert len(models) == 30
 
 
 def test_the_strategy_chooses_who_takes_part(tmp_path: Path) -> None:
