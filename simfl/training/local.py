@@ -4,6 +4,8 @@ Every executor calls `train`; they differ only in where.  A result depends on it
 model, its correction and the task, never on the company in which it is computed.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -27,6 +29,9 @@ from simfl.training.task import Task
 
 Extras = dict[str, NDArray[np.float32]]
 
+ROWS = 10_000_000
+"""Samples, each as often as it is trained on, of the clients that are trained together."""
+
 
 def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
     """Return the results of the batch's orders, in their order.
@@ -43,8 +48,27 @@ def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
         InputError: a plan needs a coreset but the task has none.
         RunError: a single client's training does not fit into memory.
     """
-    if not batch.orders:
-        return []
+    return [result for part in _portions(task, batch) for result in _train(task, part)]
+
+
+def _portions(task: Task, batch: OrderBatch) -> Iterator[OrderBatch]:
+    """Yield orders, one at least, that take up to `ROWS` samples together; company changes no bit.
+
+    All batches of all of them are dealt before the first is trained on.
+    """
+    sizes, size = task.data.sizes, task.training.batch_size
+    first, rows = 0, 0.0
+    for place, order in enumerate(batch.orders):
+        wanted = order.plan.units(int(sizes[order.client]), size)
+        if place > first and rows + wanted > ROWS:
+            yield batch.part(range(first, place))
+            first, rows = place, 0.0
+        rows += wanted
+    if batch.orders:
+        yield batch.part(range(first, len(batch.orders))) if first else batch
+
+
+def _train(task: Task, batch: OrderBatch) -> list[WorkResult]:
     try:
         clients, round_ = sorted({order.client for order in batch.orders}), batch.orders[0].round
         with blaming_code_of(task.code, f"training clients {clients} in round {round_}"):
@@ -58,7 +82,7 @@ def train(task: Task, batch: OrderBatch) -> list[WorkResult]:
     # One half after the other takes less; company changes no bit.
     middle, last = len(batch.orders) // 2, len(batch.orders)
     halves = batch.part(range(middle)), batch.part(range(middle, last))
-    return [result for half in halves for result in train(task, half)]
+    return [result for half in halves for result in _train(task, half)]
 
 
 class _Training:

@@ -14,6 +14,7 @@ from simfl.components.schedules.exponential import Exponential
 from simfl.core.seeds import generator
 from simfl.core.work import Plan
 from simfl.errors import ComponentError, InputError
+from simfl.training import local
 from simfl.training.features import sample_features
 from simfl.training.flat import build, load
 from simfl.training.passes import Purpose
@@ -92,6 +93,21 @@ def test_equals_torch_sgd_on_the_same_batches(name, settings):
         assert result.steps == order.plan.n_steps(SIZES[order.client], training.batch_size)
         assert result.samples == SIZES[order.client]
         assert not np.array_equal(result.params, base)
+
+
+@pytest.mark.parametrize("rows", [1, 60, 10**9])
+@pytest.mark.parametrize("name", ["relu", "residual"])
+def test_company_changes_no_bit(name, rows, monkeypatch):
+    """As few are trained together as memory has room for what they go through."""
+    task = task_of(name)
+    orders, bases = make_orders(SIZES), {0: initial(task)}
+    together = train(task, bases, orders)
+    monkeypatch.setattr(local, "ROWS", rows)
+    portions = train(task, bases, orders)
+    assert [r.order for r in portions] == orders
+    assert all(
+        a.params.tobytes() == b.params.tobytes() for a, b in zip(together, portions, strict=True)
+    )
 
 
 class Quadratic(Model):
