@@ -20,6 +20,7 @@ help: ## list the targets
 	@grep -hE '^[a-zA-Z_.-]+:.*?## ' $(MAKEFILE_LIST) | awk -F':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 .venv/ready: pyproject.toml constraints.txt setup.py $(wildcard simfl/training/kernels/native/*)
+	@echo "installing into .venv: PyTorch and what simfl needs, a few minutes at the first time"
 	$(PYTHON) -m venv .venv
 	$(BIN)/$(PIP) $(OFFLINE) --constraint constraints.txt $(CPU_BUILDS) torch torchvision
 	$(BIN)/$(PIP) $(OFFLINE) --constraint constraints.txt --editable '.[dev]'

@@ -72,10 +72,10 @@ class RoundRow:
     are empty."""
     idle_energy_j: float = 0.0
     """`power.idle` of all other devices that are online by their availability, and whose battery is
-    not empty, from the end of the round before to the end of this one.  These are
-    counted at up to 16 instants spread evenly over that time (where there are batteries: at its two
-    ends, and change evenly in between); of groups above 1000 devices a sample is counted.  What a device idles while it takes part is in `energy_j`,
-    never in both."""
+    not empty, from the end of the round before to the end of this one.  These are counted at up to
+    16 instants spread evenly over that time (where there are batteries: at its two ends, and change
+    evenly in between); of groups above 1000 devices a sample is counted.  What a device idles while
+    it takes part is in `energy_j`, never in both."""
     in_flight_bytes: int = 0
     """Moved so far, both ways, by those at work when the round ends, or whose update waits, in
     transfers that are over.  It is booked, too, in the round in which they end."""
