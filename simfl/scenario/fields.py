@@ -22,10 +22,15 @@ def is_part(path: Location) -> bool:
 
 def is_component(path: Location) -> bool:
     """Return whether a component is at `path`."""
+    return registry_at(path) is not None
+
+
+def registry_at(path: Location) -> Registry[Any] | None:
+    """Return the registry whose components may be at `path` (None: no component)."""
     model, rest = _start(path)
     parent = model_within(model, rest[:-1])
     field = by_name(parent, str(rest[-1])) if rest and parent is not None else None
-    return field is not None and component_registry(field) is not None
+    return None if field is None else component_registry(field)
 
 
 def takes_nothing(path: Location, data: Mapping[str, Any]) -> bool:

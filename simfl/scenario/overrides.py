@@ -3,7 +3,8 @@
 A change replaces what is at its path.  Two shortcuts let it say only what differs: a mapping for a
 part of the scenario (`training`, `rounds`, ...) is merged into it, key by key; and a path into a
 component that is only named (``selection: fedcor``, then ``selection.warmup``) gives it options.
-Null takes away what can't be null, so that its default holds again.
+Null takes away what can't be null, so that its default holds again.  Another class of devices, or
+another preset, takes away what the one before had filled in.
 """
 
 import re
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from simfl.errors import ScenarioError, nearest
+from simfl.scenario.bundles import BUNDLES, filled_in
 from simfl.scenario.fields import by_name, is_component, is_part, takes_nothing
 from simfl.scenario.language.place import Key, Location, Marks, dotted
 from simfl.scenario.language.yaml import read_yaml
@@ -50,13 +52,19 @@ def apply(
     marks = dict(places)
     for path, value in _leaves(override.path, override.value):
         mark = override.marks.get(path) or override.marks[override.path]
+        before = deepcopy(data) if path[-1] in BUNDLES else data
         try:
             where = _put(data, marks, _grouped(data, path), value)
         except LookupError as error:
             raise ScenarioError(f"{mark.key}: {dotted(path)}: {error.args[0]}") from None
         if value is None and not takes_nothing(where, data):
             _take_away(data, where)
-        for key in [key for key in marks if key[: len(where)] == where]:
+        replaced = [where]
+        if path[-1] in BUNDLES:
+            for filled in filled_in(before, where):
+                _take_away(data, filled)
+                replaced.append(filled)
+        for key in [key for key in marks if any(key[: len(old)] == old for old in replaced)]:
             del marks[key]
         for depth in range(1, len(where)):
             marks.setdefault(where[:depth], mark)

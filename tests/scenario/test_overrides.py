@@ -165,3 +165,23 @@ def test_null_that_means_something_is_left() -> None:
     """`generator_seed: null` is the run's own seed; its default is a number."""
     dealt = "data.partition={name: power_law_two_digits, generator_seed: null}"
     assert DOCUMENT.set(dealt).data["data"]["partition"]["generator_seed"] is None
+
+
+def test_another_class_of_devices_brings_its_own_numbers() -> None:
+    """Those of a resolved scenario are the old class's, and spelt out; a user's own stay."""
+    fleet = {"name": "phones", "count": 20, "device": "phone-low", "uplink": "3 Mbit/s"}
+    resolved = Scenario.from_dict({**DOCUMENT.data, "fleet": [fleet]}).to_dict()
+    other = {**fleet, "device": "desktop-gpu"}
+    expected = Scenario.from_dict({**DOCUMENT.data, "fleet": [other]})
+    for path in ("fleet[0].device", "fleet.phones.device"):
+        changed = Scenario.from_dict(resolved, overrides=[f"{path}=desktop-gpu"])
+        assert changed.fleet == expected.fleet
+
+
+def test_another_preset_brings_its_own_options() -> None:
+    chosen = {"name": "oort", "exploration": 0.5}
+    resolved = Scenario.from_dict({**DOCUMENT.data, "selection": chosen}).to_dict()
+    changed = Scenario.from_dict(resolved, overrides=["selection.preset=code"])
+    expected = Scenario.from_dict({**DOCUMENT.data, "selection": {**chosen, "preset": "code"}})
+    assert changed.selection == expected.selection
+    assert Scenario.from_dict(resolved, overrides=["selection.preset=paper"]).to_dict() == resolved

@@ -118,7 +118,8 @@ def test_rounds_that_begin_and_end_when_somebody_is_there_do_not_make_more_of_th
     everybody = np.arange(40)
     looks = [schedule.online(everybody, 60.0 * minute).mean() for minute in range(14400)]
     [result] = run(scenario, options=Options(time_only=True, jobs=1))
-    idle_w = (result.idle_energy_j + result.energy_j) / result.virtual_time_s
+    joules = result.idle_energy_j + result.total_energy_j
+    idle_w = joules / result.end_s
     assert idle_w == pytest.approx(40 * float(np.mean(looks)), rel=0.02)
 
 
