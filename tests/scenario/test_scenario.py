@@ -275,3 +275,14 @@ def test_what_a_class_of_devices_is_said_not_to_have_is_written_down(number: str
     again = Scenario.from_dict(scenario.to_dict())
     assert again == scenario
     assert getattr(again.fleet[0], number) is None
+
+
+def test_a_phase_without_a_power_of_its_own_takes_that_of_an_idle_device() -> None:
+    """It was 0 W, less than doing nothing."""
+    power = {"idle": "2 W", "compute": "3 W"}
+    scenario = Scenario.from_dict({**TINY, "fleet": {**TINY["fleet"], "power": power}})
+    [group] = scenario.fleet
+    assert group.power is not None
+    phases = [group.power.idle, group.power.download, group.power.compute, group.power.upload]
+    assert phases == [2, 2, 3, 2]
+    assert Scenario.from_dict(scenario.to_dict()) == scenario
