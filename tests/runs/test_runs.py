@@ -451,7 +451,8 @@ def test_tables_older_than_the_word_for_power_stay_as_they_are(run_tiny: RunTiny
 
 def test_energy_alone_does_not_end_a_run_whose_work_takes_none() -> None:
     """Equal devices never wait for each other: it went on for ever."""
-    fleet = {**TINY["fleet"], "power": {"idle": "1 W"}}
+    nothing = dict.fromkeys(("download", "compute", "upload"), "0 W")
+    fleet = {**TINY["fleet"], "power": {"idle": "1 W", **nothing}}
     ends = {"energy": "1 kJ"}
     with pytest.raises(ScenarioError, match=r"rounds\.stop: needs more than energy"):
         Scenario.from_dict({**TINY, "fleet": fleet, "rounds": {"clients": 4, "stop": ends}})

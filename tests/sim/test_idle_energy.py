@@ -105,7 +105,9 @@ def test_who_is_there_at_neither_or_at_both_ends_of_a_round(session, online_s):
     assert world.rounds[0].idle_energy_j == 0.5 * online_s
 
 
-def test_rounds_that_begin_and_end_when_somebody_is_there_do_not_make_more_of_them() -> None:
+def test_rounds_that_begin_and_end_when_somebody_is_there_do_not_make_more_of_them(
+    tmp_path: Path,
+) -> None:
     """A fleet that is down half of the time, and rounds wait until it is up."""
     availability = {"name": "outages", "between": "1 h", "lasting": "1 h"}
     power = {"idle": "1 W"}
@@ -117,7 +119,7 @@ def test_rounds_that_begin_and_end_when_somebody_is_there_do_not_make_more_of_th
     )
     everybody = np.arange(40)
     looks = [schedule.online(everybody, 60.0 * minute).mean() for minute in range(14400)]
-    [result] = run(scenario, options=Options(time_only=True, jobs=1))
+    [result] = run(scenario, tmp_path, Options(time_only=True, jobs=1))
     joules = result.idle_energy_j + result.total_energy_j
     idle_w = joules / result.end_s
     assert idle_w == pytest.approx(40 * float(np.mean(looks)), rel=0.02)
