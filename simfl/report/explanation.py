@@ -22,6 +22,7 @@ MEANING = {
     "upload": "updates on their way",
     "wait": "for a deadline, for those who came to nothing, or for the server",
 }
+ONE_CHANGED = "With one thing changed, for better or worse"
 HOW = (
     "How it was computed: the clock of the same {rounds} again, without training, with that one "
     "thing changed; the same fleet, outages and draws. It says nothing of accuracy."
@@ -137,9 +138,9 @@ def _what_if(explanation: Explanation) -> Iterator[str]:
     cases = explanation.what_if.cases
     of_all = cases[0].why_not if len(cases) > 1 and len({c.why_not for c in cases}) == 1 else ""
     if why_none := explanation.why_none or of_all:
-        yield f"What would have shortened it: not computed: {why_none}."
+        yield f"{ONE_CHANGED}: not computed: {why_none}."
         return
-    yield "What would have shortened it:"
+    yield f"{ONE_CHANGED}, shortest first:"
     before = float(explanation.run.column("end_s")[-1])
     known = sorted((case for case in cases if not case.why_not), key=lambda case: case.time_s)
     rows = [

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simfl.core.types import Floats
 from simfl.core.units import DATA_RATE, compute_dimension, format_quantity, parse_quantity
 from simfl.errors import UnitError
 from simfl.runs.results.result import RunResult
@@ -88,9 +89,9 @@ def _class(run: RunResult) -> Iterator[Change]:
     groups = run.scenario["fleet"]
     if len(groups) < 2:
         return
-    mean_s = {}
+    mean_s, took_s = {}, _equal_work_s(run)
     for name, _ in run.groups:
-        own = run.durations_s[run.part("group") == name]
+        own = took_s[run.part("group") == name]
         own = own[np.isfinite(own)]
         mean_s[name] = float(own.mean()) if len(own) else math.inf
     names = list(mean_s)
@@ -104,6 +105,23 @@ def _class(run: RunResult) -> Iterator[Change]:
     yield Change(
         title, tuple(f"fleet[{index}].{key}={as_written(model[key])}" for key in differing)
     )
+
+
+def _equal_work_s(run: RunResult) -> Floats:
+    """Return `(participations,)` how long each would have taken with as much to train as others.
+
+    Who holds much data is not slow.  NaN: it never arrived.
+    """
+    batches = np.ceil(run.part("samples") / run.scenario["training"]["batch_size"])
+    trained = run.part("steps") * run.part("samples") / np.maximum(batches, 1)
+    counts = run.used & (trained > 0)
+    if not counts.any():
+        return np.full(len(counts), np.nan)
+    compute_s = run.part("compute_end_s") - np.fmax(
+        run.part("selected_s"), run.part("download_end_s")
+    )
+    share = trained[counts].mean() / np.where(counts, trained, 1.0)
+    return np.where(counts, run.durations_s + (share - 1) * compute_s, np.nan)
 
 
 def _availability(groups: list[dict[str, Any]]) -> Iterator[Change]:

@@ -78,6 +78,20 @@ def test_outages_and_the_slowest_class_are_undone(tmp_path: Path) -> None:
     assert known(told)["everybody always available"] < told.end_s
 
 
+def test_a_fast_class_that_holds_most_data_is_not_the_slowest(tmp_path: Path) -> None:
+    """It was proposed to make the servers as slow as the phones."""
+    fleet = [
+        {"name": "phone", "count": 3, "compute": "3 samples/s"},
+        {"name": "server", "count": 1, "compute": "4 samples/s"},
+    ]
+    data = {**TINY["data"], "partition": {"name": "dirichlet", "alpha": 0.1}}
+    told = explain(made(tmp_path, fleet=fleet, data=data, seed=0))
+    mean_s = told.run.clients.assign(s=told.run.durations_s).groupby("group")["s"].mean()
+    assert mean_s["server"] > mean_s["phone"]
+    assert "phone as fast as server" in known(told)
+    assert "as fast as phone" not in as_text(told)
+
+
 @pytest.mark.slow
 def test_a_run_that_was_stopped_otherwise_is_compared_over_as_many_rounds(tmp_path: Path) -> None:
     stopped = made(tmp_path, rounds={"clients": 4, "stop": {"time": "25 s"}})
