@@ -1,6 +1,6 @@
 """What the commands that look at a scenario before it is run share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,7 @@ from simfl.cli._options import importing
 if TYPE_CHECKING:
     from simfl.build.builder import Builder
     from simfl.scenario import Scenario
+    from simfl.scenario.language.place import Location
 
 File = Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="The scenario to show.")]
 Variant = Annotated[
@@ -49,20 +50,28 @@ def load(
 
 
 def tell_assumptions(scenario: "Scenario") -> None:
-    """Print what `scenario` leaves to defaults that decide its result, alike groups in one line."""
-    from simfl.report.width import hanging
+    """Print what `scenario` leaves to defaults that decide its result, and may not have meant."""
     from simfl.scenario.assumptions import assumptions
+    from simfl.scenario.cautions import cautions
+
+    _tell("assumed, not given", assumptions(scenario))
+    _tell("perhaps not meant", cautions(scenario))
+
+
+def _tell(heading: str, lines: "Iterable[tuple[Location, str]]") -> None:
+    """Print `lines` on places in a scenario, alike groups of the fleet in one line."""
+    from simfl.report.width import hanging
     from simfl.scenario.language.place import dotted
 
     groups: dict[str, list[int]] = {}
-    for path, value in assumptions(scenario):
+    for path, value in lines:
         of_fleet = path[0] == "fleet"
         text = (
             f"fleet[{{}}].{dotted(path[2:])}: {value}" if of_fleet else f"{dotted(path)}: {value}"
         )
         groups.setdefault(text, []).extend([int(path[1])] if of_fleet else [])
     if groups:
-        typer.echo("  assumed, not given:")
+        typer.echo(f"  {heading}:")
     for text, indices in groups.items():
         told = text.replace("{}", _ranges(indices), 1) if indices else text
         typer.echo(hanging(f"    {told}", 6))

@@ -57,6 +57,18 @@ def unpowered(groups: Groups) -> list[str]:
     ]
 
 
+def not_meant(groups: Groups) -> list[str]:
+    """Say what of the scenarios may not be what was meant, and whose."""
+    owners: dict[str, list[str]] = {}
+    for name, runs in groups.items():
+        for line in runs[0].provenance.get("cautions", []):
+            owners.setdefault(str(line), []).append(name)
+    return [
+        f"{line}{'' if len(names) == len(groups) else f' ({formats.listed(names, 6)})'}."
+        for line, names in owners.items()
+    ]
+
+
 def alike(groups: Groups) -> list[str]:
     """Say which variants did the same in every round: a deadline, say, that nobody misses."""
     by_course: dict[tuple[tuple[int, bytes], ...], list[str]] = {}

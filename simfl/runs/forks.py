@@ -212,7 +212,7 @@ def _origins(
 ) -> dict[str, Any]:
     """Return the provenance of a fork called `name`, from that of the run that it comes from."""
     return {
-        **{key: value for key, value in provenance.items() if key != "host_s"},
+        **{key: value for key, value in provenance.items() if key not in ("host_s", "cautions")},
         "variant": name,
         "log_compressed": False,
         "forks": [*provenance["forks"], origin],

@@ -1,4 +1,4 @@
-"""How a run was made: versions, machine, what was assumed."""
+"""How a run was made: versions, machine, what was assumed, and what perhaps not meant."""
 
 import hashlib
 import os
@@ -14,7 +14,9 @@ from simfl.runs.inputs import contents
 from simfl.runs.job import Job
 from simfl.runs.options import Options
 from simfl.scenario.assumptions import assumptions
+from simfl.scenario.cautions import cautions
 from simfl.scenario.checks import components
+from simfl.scenario.language.place import dotted
 from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor, executors
 
@@ -35,6 +37,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
             for assumption in assumptions(job.scenario)
             if assumption.path not in _GIVEN
         ],
+        "cautions": [f"{dotted(path)}: {text}" for path, text in cautions(job.scenario)],
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
         "powered": job.scenario.powered,

@@ -8,10 +8,7 @@ from pydantic import BaseModel
 
 from simfl.errors import InputError
 from simfl.scenario.checks import OWN_MODELS
-from simfl.scenario.distributions import Constant
 from simfl.scenario.language.place import Location, dotted
-from simfl.scenario.parts.correlation import SAMPLES
-from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
 
 
@@ -37,7 +34,7 @@ def assumptions(scenario: Scenario) -> list[Assumption]:
     """Return what `scenario` does not say and its result depends on, in the order of its keys."""
     return [
         *_of_seeds(scenario), *_of_learning(scenario), *_of_model(scenario), *_of_fleet(scenario),
-        *_of_correlations(scenario), *_of_network(scenario),
+        *_of_network(scenario),
     ]  # fmt: skip
 
 
@@ -93,30 +90,6 @@ def _of_fleet(scenario: Scenario) -> Iterator[Assumption]:
                 yield Assumption(("fleet", index, key), value)
         if group.battery is not None and group.power is None:
             yield Assumption(("fleet", index, "power"), "0 W, so its batteries never drain")
-
-
-def _of_correlations(scenario: Scenario) -> Iterator[Assumption]:
-    """Yield the correlations of what all devices of a group have the same of."""
-    for pair in scenario.correlate:
-        for number in pair.split("~"):
-            alike = [group.name for group in scenario.fleet if not _varies(group, number)]
-            if alike:
-                where = "" if len(alike) == len(scenario.fleet) else f" in {', '.join(alike)}"
-                yield Assumption(
-                    ("correlate", pair),
-                    f"without effect{where}: every device has the same {number}",
-                )
-
-
-def _varies(group: Group, number: str) -> bool:
-    """Whether devices of a group can differ in a number that correlations have a name for."""
-    if number == SAMPLES:
-        return True
-    if number == "battery":
-        draw = None if group.battery is None else group.battery.capacity
-    else:
-        draw = getattr(group, number)
-    return not (draw is None or isinstance(draw, Constant))
 
 
 def _of_network(scenario: Scenario) -> Iterator[Assumption]:

@@ -104,21 +104,6 @@ def test_groups_that_assume_the_same_are_told_in_one_line(
     ]
 
 
-def test_a_correlation_with_what_is_the_same_everywhere_is_told() -> None:
-    """It asked for something that can't be, and nothing was said."""
-    spread = {"distribution": "uniform", "min": "1 Mbit/s", "max": "9 Mbit/s"}
-    fleet = [
-        {"name": "a", "count": 2, "uplink": "1 Mbit/s", "downlink": spread},
-        {"name": "b", "count": 2, "uplink": spread, "downlink": spread},
-    ]
-    pairs = {"uplink~downlink": 0.5, "downlink~samples": 0.5, "battery~downlink": 0.5}
-    found = told(fleet=fleet, correlate=pairs)
-    assert {key: text for key, text in found.items() if key.startswith("correlate")} == {
-        "correlate.uplink~downlink": "without effect in a: every device has the same uplink",
-        "correlate.battery~downlink": "without effect: every device has the same battery",
-    }
-
-
 def test_a_battery_that_nothing_drains_is_told() -> None:
     fleet: dict[str, Any] = {"count": 3, "battery": "15 Wh"}
     rounds = {"rounds": {"clients": 2}}

@@ -48,6 +48,9 @@ class Aggregator(Component, ABC):
     """Whether it corrects clients' gradients, which costs a model's size each way: see
     `correction`."""
 
+    discounts_stale: ClassVar[bool] = False
+    """Whether what it is for is that stale updates count less."""
+
     def prepare(self, local: LocalTraining, clients: int) -> None:
         """Learn of the run before its first round.
 

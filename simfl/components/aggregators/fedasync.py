@@ -20,6 +20,8 @@ class FedAsync(Aggregator):
     Cost: O(r * p), memory O(p).
     """
 
+    discounts_stale = True
+
     alpha: float = Field(0.6, gt=0, le=1, description="weight of a fresh model")
     staleness: Literal["constant", "polynomial", "hinge"] = Field(
         "polynomial",

@@ -19,6 +19,8 @@ class FedBuff(Aggregator):
     less.  Cost: O(r * p), memory O(p).
     """
 
+    discounts_stale = True
+
     weighting: Weighting = Field("uniform", description="samples: by n_k; uniform: all equally")
     lr: float = Field(1.0, gt=0, description="server learning rate (eta_g)")
     exponent: float = Field(0.5, ge=0, description="of the staleness discount; 0: none")

@@ -51,6 +51,8 @@ class RoundPolicy(Component, ABC):
     """Whether it waits for `rounds.min_clients` to be available before a round begins."""
     awaits_updates: ClassVar[bool] = False
     """Whether its rounds end only once updates have come."""
+    goes_with: ClassVar[Sequence[str]] = ()
+    """Names of the aggregators that are made for it (none: those of synchronous rounds)."""
 
     server_time: Duration = Field(
         0.0,

@@ -13,6 +13,8 @@ class FedAsync(Asynchronous):
     Goes with ``aggregation: fedasync``, which mixes each model in, a stale one less.
     """
 
+    goes_with = ("fedasync",)
+
     @property
     @override
     def enough(self) -> int:

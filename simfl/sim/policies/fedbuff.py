@@ -17,6 +17,8 @@ class FedBuff(Asynchronous):
     Goes with ``aggregation: fedbuff``, which discounts stale updates.
     """
 
+    goes_with = ("fedbuff",)
+
     buffer: int = Field(10, ge=1, description="K: updates per aggregation (the paper's choice: 10)")
 
     @property

@@ -29,6 +29,7 @@ class Tiered(RoundPolicy):
     """
 
     awaits_updates = True
+    goes_with = ("fedat", "fedbuff")
 
     tiers: int = Field(5, ge=1, description="number of tiers (TiFL and FedAT: 5)")
     clients_per_tier: Annotated[int, Field(ge=1)] | None = Field(
