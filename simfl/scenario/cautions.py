@@ -1,13 +1,20 @@
 """What a scenario says that may not be what was meant: told, and done all the same."""
 
+import math
 from collections.abc import Iterator
 
+from simfl.components.aggregators.trimmed_mean import TrimmedMean
+from simfl.components.workloads.base import Workload
+from simfl.components.workloads.coreset import CoresetTraining
+from simfl.core.apportion import whole_share
 from simfl.core.at_work import users_own
-from simfl.scenario.distributions import Constant
+from simfl.scenario.distributions import Constant, Draw
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import SAMPLES
 from simfl.scenario.parts.fleet import Group
 from simfl.scenario.scenario import Scenario
+from simfl.sim.policies.base import RoundPolicy
+from simfl.sim.policies.synchronous import Synchronous
 
 Caution = tuple[Location, str]
 """Where something stands, or could, and what is to be known of it."""
@@ -16,7 +23,72 @@ Caution = tuple[Location, str]
 def cautions(scenario: Scenario) -> Iterator[Caution]:
     """Yield what of `scenario` may not be what was meant."""
     yield from _of_correlations(scenario)
+    for path, idle, why in _settings(scenario):
+        if idle:
+            yield path, f"without effect: {why}"
     yield from _of_aggregation(scenario)
+
+
+def _settings(scenario: Scenario) -> Iterator[tuple[Location, bool, str]]:
+    """Yield settings: where, whether it is sure to change nothing, and why it does not.
+
+    What components of the user's own do with settings is not known.
+    """
+    for index, group in enumerate(scenario.fleet):
+        limited = {"downlink", "uplink"} & group.traced or not all(
+            _is_unlimited(draw) for draw in (group.downlink, group.uplink)
+        )
+        jitters = group.link_jitter is not None and not users_own([scenario.network])
+        why = "its links have no limit that could vary"
+        yield ("fleet", index, "link_jitter"), jitters and not limited, why
+        stays = group.availability.name == "always" and group.battery is None
+        yield (
+            ("fleet", index, "on_offline"),
+            group.on_offline != "abort" and stays,
+            "its devices are always online",
+        )
+    policy, workload = scenario.rounds.policy, scenario.training.workload
+    if not users_own([policy, workload]):
+        yield ("training", "workload"), *_of_workload(policy, workload)
+    if isinstance(workload, CoresetTraining) and not users_own([workload, workload.method]):
+        free = {workload.method.uses(convex) for convex in (False, True)} <= {"inputs", "none"}
+        path = ("training", "workload", "feature_cost")
+        yield path, workload.feature_cost > 0 and free, "this coreset needs no pass over the data"
+    if type(policy) is Synchronous:
+        yield from _of_rounds(policy)
+        aggregator, clients = scenario.aggregation, scenario.rounds.clients
+        yield (
+            ("aggregation", "trim"),
+            type(aggregator) is TrimmedMean
+            and policy.late == "drop"
+            and not whole_share(aggregator.trim, clients),
+            f"this share of {clients} updates is none at all",
+        )
+
+
+def _of_workload(policy: RoundPolicy, workload: Workload) -> tuple[bool, str]:
+    """Return whether a workload asks all for the nominal work, as it would not if time was short.
+
+    And why time is not.
+    """
+    timed = policy.yardstick is not None and policy.enforces
+    gives_way = workload.asks_all(timed=False) and not workload.asks_all(timed=True)
+    if policy.call_off is not None and policy.call_off.option == "timeout":
+        why = "clients are called off by a timeout, which no work is planned for"
+    else:
+        why = "there is no deadline that clients could be short of time for"
+    return gives_way and not timed, why
+
+
+def _of_rounds(policy: Synchronous) -> Iterator[tuple[Location, bool, str]]:
+    untimed, of_all = policy.deadline is None, policy.over_select == 1
+    why = "there is no deadline"
+    yield ("rounds", "policy", "enforce"), untimed and not policy.enforce, why
+    yield (
+        ("rounds", "policy", "late"),
+        policy.late == "carry" and of_all and (untimed or not policy.enforce),
+        why if untimed else "the deadline is not enforced",
+    )
 
 
 def _of_aggregation(scenario: Scenario) -> Iterator[Caution]:
@@ -51,3 +123,7 @@ def _varies(group: Group, number: str) -> bool:
     else:
         draw = getattr(group, number)
     return not (draw is None or isinstance(draw, Constant))
+
+
+def _is_unlimited(draw: Draw) -> bool:
+    return isinstance(draw, Constant) and draw.value == math.inf

@@ -80,3 +80,66 @@ def test_a_correlation_with_what_is_the_same_everywhere_is_told() -> None:
         "correlate.uplink~downlink": "without effect in a: every device has the same uplink",
         "correlate.battery~downlink": "without effect: every device has the same battery",
     }
+
+
+CORESET = {"training": TINY["training"] | {"workload": "coreset"}}
+PARTIAL = {"training": TINY["training"] | {"workload": "partial_epochs"}}
+RANDOM = {"workload": {"name": "coreset", "method": "random", "feature_cost": 0.5}}
+PAUSES = {"count": 8, "on_offline": "pause"}
+OUTAGES = {"name": "on_off", "on": "1 min", "off": "1 min"}
+JITTERS = {"count": 8, "link_jitter": {"sigma": 0.5}}
+TRIMMED = {"aggregation": "trimmed_mean"}
+BUFFERED = {"aggregation": "fedbuff"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "changes", "idle"),
+    [
+        ({}, CORESET, "training.workload"),
+        ({"deadline": "9 s", "enforce": False}, PARTIAL, "training.workload"),
+        ({"name": "fedbuff", "timeout": "9 s"}, PARTIAL | BUFFERED, "training.workload"),
+        ({"name": "semi_synchronous", "period": "9 s"}, PARTIAL, "training.workload"),
+        ({"deadline": "9 s"}, {"training": RANDOM}, "training.workload.feature_cost"),
+        ({"late": "carry"}, {}, "rounds.policy.late"),
+        ({"late": "carry", "deadline": "9 s", "enforce": False}, {}, "rounds.policy.late"),
+        ({"enforce": False}, {}, "rounds.policy.enforce"),
+        ({}, {"fleet": PAUSES}, "fleet[0].on_offline"),
+        ({}, {"fleet": JITTERS}, "fleet[0].link_jitter"),
+        ({}, TRIMMED, "aggregation.trim"),
+    ],
+)
+def test_what_is_set_in_vain_is_told(policy: Any, changes: dict[str, Any], idle: str) -> None:
+    """Clients trained in full, say, that a coreset was to spare that."""
+    [(path, text)] = under(policy, **changes).items()
+    assert path == idle
+    assert text.startswith("without effect: ")
+
+
+@pytest.mark.parametrize(
+    ("policy", "changes"),
+    [
+        ({"deadline": "9 s"}, CORESET),
+        ({"deadline": {"stragglers": "30%"}}, PARTIAL),
+        ({"name": "tiered", "deadline": "9 s"}, PARTIAL | BUFFERED),
+        ({"deadline": "9 s", "late": "carry"}, {}),
+        ({"over_select": "150%", "late": "carry"}, {}),
+        ({"deadline": "9 s", "enforce": False}, {}),
+        ({}, {"fleet": PAUSES | {"availability": OUTAGES}}),
+        ({}, {"fleet": PAUSES | {"battery": "9 Wh", "power": {"compute": "3 W"}}}),
+        ({}, {"fleet": JITTERS | {"uplink": "1 Mbit/s"}}),
+        ({}, {"aggregation": {"name": "trimmed_mean", "trim": "25%"}}),
+        ({"deadline": "9 s", "late": "carry"}, TRIMMED),
+    ],
+)
+def test_what_may_have_an_effect_is_not(policy: Any, changes: dict[str, Any]) -> None:
+    assert under(policy, **changes) == {}
+
+
+def test_a_setting_that_is_told_to_be_in_vain_changes_nothing(run_tiny: RunTiny) -> None:
+    events = run_tiny().summary["events_sha256"]
+    for path, value in {
+        "training.workload": "partial_epochs",
+        "rounds.policy": {"late": "carry", "enforce": False},
+        "fleet.on_offline": "pause",
+    }.items():
+        assert run_tiny({path: value}).summary["events_sha256"] == events, path
