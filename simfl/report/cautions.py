@@ -42,6 +42,18 @@ def unheard(groups: Groups) -> list[str]:
     return told
 
 
+def roundless(groups: Groups) -> list[str]:
+    """Say whose runs ended before a round did: there is no number of theirs."""
+    told = []
+    for name, runs in groups.items():
+        ended = [run for run in runs if run.finished and not run.n_rounds]
+        if ended:
+            seeds = f" ({formats.plural(len(ended), 'seed')})" if len(runs) > 1 else ""
+            end = formats.duration(ended[0].end_s)
+            told.append(f"{name}: the run ended, at {end}, before any round did{seeds}.")
+    return told
+
+
 def unpowered(groups: Groups) -> list[str]:
     """Say which devices count as if they took no energy."""
     silent = {name: runs[0].unpowered for name, runs in groups.items() if runs}

@@ -7,7 +7,15 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.cautions import alike, diverged, not_meant, seen_unequally, unheard, unpowered
+from simfl.report.cautions import (
+    alike,
+    diverged,
+    not_meant,
+    roundless,
+    seen_unequally,
+    unheard,
+    unpowered,
+)
 from simfl.report.columns import fitting, folded, longest, table_width, width_of
 from simfl.report.comparison import Section, legend, sections
 from simfl.report.width import text_width
@@ -25,7 +33,7 @@ def render(comparison: Comparison, form: str) -> str:
 def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
-    cautions = [*diverged(groups), *unheard(groups), *not_meant(groups)]
+    cautions = [*diverged(groups), *unheard(groups), *roundless(groups), *not_meant(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     cautions += map(_sentence, [*seen_unequally(groups), *silent, *alike(groups)])
     if untrained([run for runs in groups.values() for run in runs]):

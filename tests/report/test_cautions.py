@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simfl import Scenario, load, run
-from simfl.report.cautions import alike, diverged, seen_unequally, unheard, unpowered
+from simfl.report.cautions import alike, diverged, roundless, seen_unequally, unheard, unpowered
 from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison_forms import render
 from simfl.report.page.notes import notes
@@ -36,6 +36,16 @@ def test_a_run_in_which_no_update_counted_says_so(run_tiny: RunTiny) -> None:
     below = " ".join(render(compare([hasty]), "markdown").split())
     assert told in below
     assert "by its deadline (0 where nobody arrived)" in below
+
+
+def test_a_run_that_ended_before_a_round_did_says_so(run_tiny: RunTiny) -> None:
+    short = run_tiny({"rounds.stop": {"time": "1 ms"}})
+    [told] = roundless({"tiny": [short]})
+    assert told == "tiny: the run ended, at 1 ms, before any round did."
+    assert ("No round", told) in notes({"tiny": [short]})
+    below = " ".join(render(compare([short]), "table").split())
+    assert "the run ended, at 1 ms, before any round did." in below
+    assert roundless({"tiny": [short, run_tiny()]}) == [told[:-1] + " (1 seed)."]
 
 
 def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) -> None:

@@ -10,7 +10,7 @@ import pytest
 from simfl import RunResult, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError
-from simfl.runs.results.export import export
+from simfl.runs.results.export import concatenated, export
 from tests.tiny import TINY
 
 
@@ -42,6 +42,16 @@ def test_every_row_says_whose_it_is(form: str, results: list[RunResult], tmp_pat
         assert set(of_it["rounds.clients"]) == {result.scenario["rounds"]["clients"]}
     assert len(clients) == sum(len(result.clients) for result in results)
     assert set(clients.outcome) == {"arrived"}
+
+
+def test_numbers_stay_what_they_are_beside_a_run_without_a_round(
+    results: list[RunResult], tmp_path: Path
+) -> None:
+    """Seeds became 0.0."""
+    none = run(Scenario.from_dict(TINY | {"rounds": {"stop": {"time": "1 ms"}}}), tmp_path)
+    for name, table in ((n, concatenated([*none, *results], n)) for n in ("rounds", "clients")):
+        assert table["seed"].dtype.kind == table["round"].dtype.kind == "i", name
+        assert table["rounds.clients"].dropna().tolist(), name
 
 
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")

@@ -1,7 +1,15 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.cautions import alike, diverged, not_meant, seen_unequally, unheard, unpowered
+from simfl.report.cautions import (
+    alike,
+    diverged,
+    not_meant,
+    roundless,
+    seen_unequally,
+    unheard,
+    unpowered,
+)
 from simfl.report.charts.base import Groups, all_runs, with_clients
 from simfl.report.page.devices import Devices
 from simfl.runs.folder.lock import is_locked
@@ -23,6 +31,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Not finished": _not_finished(groups),
         "Diverged": diverged(groups),
         "Never counted": unheard(groups),
+        "No round": roundless(groups),
         "Perhaps not meant": not_meant(groups),
         "Looked at unequally": seen_unequally(groups),
         "Energy in part": unpowered(groups),

@@ -52,6 +52,7 @@ def concatenated(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
         whose = {"scenario": result.name, "variant": result.variant, "seed": result.seed}
         whose |= {path: value for path, value in result.factors.items() if path != "variant"}
         for place, (column, value) in enumerate(whose.items()):
-            part.insert(place, column, [value] * len(part))
+            # Without a row, too, it has the value's type: or seeds of others would be read as 0.0.
+            part.insert(place, column, pd.Series([value]).repeat(len(part)).to_numpy())
         parts.append(part)
     return pd.concat(parts, ignore_index=True)
