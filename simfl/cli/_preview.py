@@ -1,6 +1,7 @@
 """What the commands that look at a scenario before it is run share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from simfl.build.builder import Builder
     from simfl.scenario import Scenario
     from simfl.scenario.language.place import Location
+    from simfl.scenario.variants import Run
 
 File = Annotated[Path, typer.Argument(metavar="SCENARIO.yaml", help="The scenario to show.")]
 Variant = Annotated[
@@ -49,13 +51,43 @@ def load(
         return expand(document, None if seed is None else [seed], [variant])[0].scenario
 
 
-def tell_assumptions(scenario: "Scenario") -> None:
-    """Print what `scenario` leaves to defaults that decide its result, and may not have meant."""
-    from simfl.scenario.assumptions import assumptions
+def tell_assumptions(scenario: "Scenario", runs: "Iterable[Run] | None" = None) -> None:
+    """Print what `scenario` leaves to defaults that decide its result, and may not have meant.
+
+    Args:
+        scenario: as it is written.
+        runs: that it stands for (None: they are looked for, if it has variants or a sweep).
+    """
+    from simfl.errors import SimflError
+    from simfl.scenario import expand
+    from simfl.scenario.assumptions import SEEDS, assumptions
     from simfl.scenario.cautions import cautions
 
-    _tell("assumed, not given", assumptions(scenario))
-    _tell("perhaps not meant", cautions(scenario))
+    variants = {"": scenario}
+    if scenario.variants or scenario.sweep is not None:
+        with suppress(SimflError):  # of what is shown nothing is wrong
+            variants = {run.variant: run.scenario for run in runs or expand(scenario)}
+    seeds = [one for one in assumptions(scenario) if one.path in SEEDS]
+    found = {
+        name: [one for one in assumptions(own) if one.path not in SEEDS]
+        for name, own in variants.items()
+    }
+    _tell("assumed, not given", [*seeds, *_of_any(found)])
+    _tell("perhaps not meant", _of_any({name: cautions(own) for name, own in variants.items()}))
+
+
+def _of_any(
+    lines: "Mapping[str, Iterable[tuple[Location, str]]]",
+) -> "Iterator[tuple[Location, str]]":
+    """Yield the `lines` of all variants, those of only some with their names."""
+    from simfl.report.formats import listed
+
+    owners: dict[tuple[Location, str], list[str]] = {}
+    for name, own in lines.items():
+        for path, text in own:
+            owners.setdefault((path, text), []).append(name)
+    for (path, text), names in owners.items():
+        yield path, text if len(names) == len(lines) else f"{text} ({listed(names, 3)})"
 
 
 def _tell(heading: str, lines: "Iterable[tuple[Location, str]]") -> None:

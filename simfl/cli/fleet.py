@@ -37,6 +37,7 @@ def fleet_command(
     from simfl.cli._fleet_text import as_text
 
     typer.echo(as_text(facts))
-    preview.tell_assumptions(scenario)
+    with shared.importing(allow_code):  # of variants that are not shown, too
+        preview.tell_assumptions(scenario)
     if out is not None:
         typer.echo(f"Picture: {out}")

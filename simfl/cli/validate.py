@@ -42,6 +42,6 @@ def validate(
             variants = len({run.variant for run in runs})
             seeds = len(runs) // variants
             typer.echo(f"{file}: ok ({plural(variants, 'variant')}, {plural(seeds, 'seed')})")
-            tell_assumptions(read(document))
+            tell_assumptions(read(document), runs)
     if failures:
         raise ScenarioError("\n".join(failures))

@@ -13,15 +13,12 @@ from typing import Any
 from simfl.runs.inputs import contents
 from simfl.runs.job import Job
 from simfl.runs.options import Options
-from simfl.scenario.assumptions import assumptions
+from simfl.scenario.assumptions import SEEDS, assumptions
 from simfl.scenario.cautions import cautions
 from simfl.scenario.checks import components
 from simfl.scenario.language.place import dotted
 from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor, executors
-
-_GIVEN = (("seed",), ("seeds",))
-"""What each run has, wherever it was said."""
 
 
 def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
@@ -35,7 +32,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
         "assumed": [
             str(assumption)
             for assumption in assumptions(job.scenario)
-            if assumption.path not in _GIVEN
+            if assumption.path not in SEEDS
         ],
         "cautions": [f"{dotted(path)}: {text}" for path, text in cautions(job.scenario)],
         "time_only": options.time_only,

@@ -30,6 +30,10 @@ DECISIVE = {
 """Besides those of the fleet: keys whose defaults decide what comes out, by section."""
 
 
+SEEDS = (("seed",), ("seeds",))
+"""What each run has, wherever it was said."""
+
+
 def assumptions(scenario: Scenario) -> list[Assumption]:
     """Return what `scenario` does not say and its result depends on, in the order of its keys."""
     return [

@@ -104,6 +104,40 @@ def test_groups_that_assume_the_same_are_told_in_one_line(
     ]
 
 
+@pytest.mark.parametrize("command", ["validate", "fleet"])
+def test_what_every_variant_gives_is_not_assumed(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`training.optimizer.lr: 0.1` was told, though no run had it by default."""
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "data: {dataset: synthetic_images}\nmodel: mlp\nfleet: {count: 30}\nvariants:\n"
+        "  a: {training.optimizer.lr: 0.3, training.epochs: 2}\n"
+        "  b: {training.optimizer.lr: 0.1, rounds.policy: fedasync}\n"
+    )
+    assert main([command, str(file)]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert not [line for line in lines if line.startswith("training.optimizer.lr")]
+    assert "training.epochs: 1 (b)" in lines
+    assert "rounds.clients: 10" in lines
+    assert lines[-1].endswith("goes with fedasync (b)")
+
+
+def test_code_of_variants_that_are_not_shown_is_not_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine_unasked.py").write_text("open('imported', 'w').close()\n")
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "data: {dataset: synthetic_images}\nmodel: mlp\nfleet: {count: 30}\n"
+        "variants: {own: {model: 'mine_unasked.py:Net'}}\n"
+    )
+    assert main(["fleet", str(file)]) == 0
+    assert "training.epochs: 1" in capsys.readouterr().out
+    assert not (tmp_path / "imported").exists()
+
+
 def test_a_battery_that_nothing_drains_is_told() -> None:
     fleet: dict[str, Any] = {"count": 3, "battery": "15 Wh"}
     rounds = {"rounds": {"clients": 2}}
