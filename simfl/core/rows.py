@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 
 Outcome = Literal["arrived", "late", "offline", "skipped", "filtered", "discarded", "unfinished"]
 """arrived in time; late: cut off or too late; offline: the device left; skipped: nothing useful
-fits its time; filtered: it kept its update back and sent a status, or the server threw the update
-away; discarded: its update was not finite; unfinished: the run ended first."""
+fits its time, or training not its memory; filtered: it kept its update back and sent a status, or
+the server threw the update away; discarded: its update was not finite; unfinished: the run ended
+first."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -44,7 +45,7 @@ class RoundRow:
     offline: int = 0
     """Participations lost because the device left."""
     skipped: int = 0
-    """Clients for whom nothing useful fitted the time."""
+    """Clients for whom nothing useful fitted the time, or training not the memory."""
     filtered: int = 0
     """Updates that a filter kept back on the device, or threw away at the server."""
     discarded: int = 0

@@ -54,6 +54,24 @@ def roundless(groups: Groups) -> list[str]:
     return told
 
 
+def short_of_memory(groups: Groups) -> list[str]:
+    """Say how many devices, of those that were asked, can't hold the training in memory."""
+    told = []
+    for name, runs in groups.items():
+        counts = [run.summary.get("refused_memory", 0) for run in runs if run.finished]
+        if any(counts):
+            refused, run = max(counts), runs[0]
+            most = "up to " if min(counts) < refused else ""
+            needed = run.summary.get("needed_memory_bytes") if run.finished else None
+            needs = f" (it needs {formats.size(needed)})" if needed else ""
+            devices = formats.plural(run.devices, "device")
+            told.append(
+                f"{name}: {most}{refused:,} of {devices} refused, with too little memory to train"
+                f"{needs}."
+            )
+    return told
+
+
 def unpowered(groups: Groups) -> list[str]:
     """Say which devices count as if they took no energy."""
     silent = {name: runs[0].unpowered for name, runs in groups.items() if runs}

@@ -13,6 +13,7 @@ from simfl.report.cautions import (
     not_meant,
     roundless,
     seen_unequally,
+    short_of_memory,
     unheard,
     unpowered,
 )
@@ -33,7 +34,8 @@ def render(comparison: Comparison, form: str) -> str:
 def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
-    cautions = [*diverged(groups), *unheard(groups), *roundless(groups), *not_meant(groups)]
+    first = (diverged, unheard, roundless, short_of_memory, not_meant)
+    cautions = [line for of in first for line in of(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     cautions += map(_sentence, [*seen_unequally(groups), *silent, *alike(groups)])
     if untrained([run for runs in groups.values() for run in runs]):

@@ -3,7 +3,15 @@
 from pathlib import Path
 
 from simfl import Scenario, load, run
-from simfl.report.cautions import alike, diverged, roundless, seen_unequally, unheard, unpowered
+from simfl.report.cautions import (
+    alike,
+    diverged,
+    roundless,
+    seen_unequally,
+    short_of_memory,
+    unheard,
+    unpowered,
+)
 from simfl.report.charts.costs import energy_by_purpose
 from simfl.report.comparison_forms import render
 from simfl.report.page.notes import notes
@@ -46,6 +54,18 @@ def test_a_run_that_ended_before_a_round_did_says_so(run_tiny: RunTiny) -> None:
     below = " ".join(render(compare([short]), "table").split())
     assert "the run ended, at 1 ms, before any round did." in below
     assert roundless({"tiny": [short, run_tiny()]}) == [told[:-1] + " (1 seed)."]
+
+
+def test_devices_with_too_little_memory_are_counted(run_tiny: RunTiny) -> None:
+    """Only `summary.json` knew of them."""
+    fleet = [{"name": "a", "count": 6}, {"name": "b", "count": 2, "memory": "1 kB"}]
+    result = run_tiny({"fleet": fleet, "rounds.clients": 8})
+    [told] = short_of_memory({"tiny": [result]})
+    assert told.startswith(
+        "tiny: 2 of 8 devices refused, with too little memory to train (it needs"
+    )
+    assert ("Too little memory", told) in notes({"tiny": [result]})
+    assert told in " ".join(render(compare([result]), "table").split()).replace("default:", "tiny:")
 
 
 def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) -> None:

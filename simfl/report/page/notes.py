@@ -7,6 +7,7 @@ from simfl.report.cautions import (
     not_meant,
     roundless,
     seen_unequally,
+    short_of_memory,
     unheard,
     unpowered,
 )
@@ -32,6 +33,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "Diverged": diverged(groups),
         "Never counted": unheard(groups),
         "No round": roundless(groups),
+        "Too little memory": short_of_memory(groups),
         "Perhaps not meant": not_meant(groups),
         "Looked at unequally": seen_unequally(groups),
         "Energy in part": unpowered(groups),

@@ -42,6 +42,7 @@ MEANINGS: dict[str, str] = {
     "distinct_participants": "devices of which at least one update counted",
     "participation_gini": "Gini coefficient of how often devices took part: 0 all alike, to 1",
     "refused_REASON": "orders refused, such as for want of memory (refused_memory)",
+    "needed_memory_bytes": "what training takes, where devices had too little for it",
     "trainings": "orders issued, computed, dropped without being computed, and still open",
     "events_sha256": "of the event log",
     "normalised_round_time": "mean over rounds with a deadline of (time until the last arrival, "
@@ -70,6 +71,7 @@ class Summary:
         self.outcomes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
+        self.needed_bytes: int | None = None
         self.energy_j = 0.0
         self.idle_energy_j = 0.0
         self.targets: dict[str, dict[str, float | None] | None] = dict.fromkeys(
@@ -102,6 +104,7 @@ class Summary:
                 self._judged.append((facts["round"], accuracy))
         elif kind == "refused":
             self.refused[facts["reason"]] += 1
+            self.needed_bytes = facts.get("needs_bytes", self.needed_bytes)
         elif kind == "target":
             self.targets[target_key(facts["accuracy"])] = {
                 "time_s": facts.get("time_s", time_s),
@@ -149,6 +152,8 @@ class Summary:
         }
         for reason, count in sorted(self.refused.items()):
             result[f"refused_{reason}"] = count
+        if self.needed_bytes is not None:
+            result["needed_memory_bytes"] = self.needed_bytes
         if (normalised := normalised_times(self._timed)) is not None:
             result["normalised_round_time"] = normalised._asdict()
         return result
