@@ -1,6 +1,8 @@
 """What makes numbers of runs other than they look: told beside them, on the page and in tables."""
 
+import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +10,10 @@ from simfl.core.rows import COUNTED, MOVED
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import judged_on
 
+EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",), ("network",))
+"""Paths of a scenario without which numbers of two are hardly of the same thing."""
 COURSE = ["end_s", *MOVED, "accuracy", "loss"]
 """Columns of `rounds.csv` in which runs that go different ways differ."""
 
@@ -97,6 +102,40 @@ def not_meant(groups: Groups) -> list[str]:
         f"{line}{'' if len(names) == len(groups) else f' ({formats.listed(names, 6)})'}."
         for line, names in owners.items()
     ]
+
+
+def unlike(groups: Groups) -> list[str]:
+    """Say what keeps numbers of runs from being of one thing: other samples, other experiments.
+
+    Variants of one scenario differ as they are meant to.
+    """
+    told, by_samples = [], dict[str, list[str]]()
+    for name, runs in groups.items():
+        by_samples.setdefault(judged_on(runs[0]), []).append(name)
+    if len(by_samples) > 1:
+        train, test = (formats.listed(by_samples[on], 3) for on in ("train", "test"))
+        told.append(
+            f"accuracy and loss are of training samples with {train}, of test samples with {test}: "
+            "they don't compare."
+        )
+    firsts = [runs[0] for runs in groups.values()]
+    if len({run.name for run in firsts}) > 1:
+        differing = [
+            ".".join(path) for path in EXPERIMENT if len({_at(r, path) for r in firsts}) > 1
+        ]
+        if differing:
+            told.append(
+                f"these are runs of several scenarios, which differ in {formats.listed(differing)}."
+            )
+    return told
+
+
+def _at(run: RunResult, path: Sequence[str]) -> str:
+    """Return what a run's scenario says at `path`, as text."""
+    value: Any = run.scenario
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return json.dumps(value, sort_keys=True)
 
 
 def alike(groups: Groups) -> list[str]:

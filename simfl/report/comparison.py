@@ -11,6 +11,7 @@ from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.compare import (
+    ACCURACY,
     NORMALISED,
     TERMINAL,
     Cell,
@@ -19,6 +20,7 @@ from simfl.runs.results.compare import (
     Unit,
     target_text,
 )
+from simfl.runs.results.several import judged_on
 from simfl.runs.results.statistics import Figure, Interval, Ratio
 
 TEXT: Mapping[str, Callable[[float], str]] = {
@@ -93,7 +95,9 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
             for column, (_, text) in zip(columns, told, strict=True)
         ]
         rows.append([variant, *([str(len(runs))] if seeded else []), *cells])
-    names = [_head(column) + unit for column, (unit, _) in zip(columns, told, strict=True)]
+    names = [
+        _head(comparison, column) + unit for column, (unit, _) in zip(columns, told, strict=True)
+    ]
     heads = ["variant", *(["seeds"] if seeded else []), *names]
     title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
     if first.divided and first.target is None:
@@ -124,8 +128,12 @@ def _scale(
     return f" ({symbol})", lambda value: f"{value / size:,.{digits}f}"
 
 
-def _head(column: Column) -> str:
-    return "relative improvement" if column.ideal is not None else name_of(column)
+def _head(comparison: Comparison, column: Column) -> str:
+    if column.ideal is not None:
+        return "relative improvement"
+    runs = [run for runs in comparison.groups.values() for run in runs]
+    trained = column.metric in (ACCURACY, TERMINAL) and {*map(judged_on, runs)} == {"train"}
+    return f"{'training ' if trained else ''}{name_of(column)}"
 
 
 def name_of(column: Column) -> str:

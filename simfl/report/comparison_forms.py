@@ -15,6 +15,7 @@ from simfl.report.cautions import (
     seen_unequally,
     short_of_memory,
     unheard,
+    unlike,
     unpowered,
 )
 from simfl.report.columns import fitting, folded, longest, table_width, width_of
@@ -37,7 +38,7 @@ def _below(comparison: Comparison) -> list[str]:
     first = (diverged, unheard, roundless, short_of_memory, not_meant)
     cautions = [line for of in first for line in of(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
-    cautions += map(_sentence, [*seen_unequally(groups), *silent, *alike(groups)])
+    cautions += map(_sentence, [*unlike(groups), *seen_unequally(groups), *silent, *alike(groups)])
     if untrained([run for runs in groups.values() for run in runs]):
         cautions.append("Only time was simulated: nothing was trained, so there is no accuracy.")
     return [*legend(comparison), *cautions]

@@ -10,6 +10,7 @@ from simfl.report.cautions import (
     seen_unequally,
     short_of_memory,
     unheard,
+    unlike,
     unpowered,
 )
 from simfl.report.charts.costs import energy_by_purpose
@@ -75,6 +76,26 @@ def test_variants_that_were_looked_at_less_often_seem_slower(run_tiny: RunTiny) 
     [told] = seen_unequally({"a": [often], "b": [seldom]})
     assert "looked at a every 1 round and b every 3 rounds" in told
     assert ("Looked at unequally", told) in notes({"a": [often], "b": [seldom]})
+
+
+def test_accuracies_on_other_samples_are_no_one_measure(run_tiny: RunTiny) -> None:
+    """Training and test accuracy stood in one column, without a word."""
+    tested, trained = run_tiny(), run_tiny({"evaluation.on": "train"})
+    groups = {"a": [tested], "b": [trained]}
+    [told] = unlike(groups)
+    assert told.startswith("accuracy and loss are of training samples with b, of test samples with")
+    assert ("Not of one thing", told) in notes(groups)
+    below = " ".join(render(compare([tested, trained]), "markdown").split())
+    assert "Accuracy and loss are of training samples with" in below
+    assert "| training accuracy |" in render(compare([trained]), "markdown")
+    assert unlike({"a": [tested], "c": [run_tiny({"fleet.count": 6})]}) == []
+
+
+def test_unrelated_experiments_are_told_apart(run_tiny: RunTiny) -> None:
+    other = run_tiny({"name": "other", "model": "logistic_regression", "fleet.count": 6})
+    line = "these are runs of several scenarios, which differ in model and fleet."
+    assert unlike({"a": [run_tiny()], "b": [other]}) == [line]
+    assert unlike({"a": [run_tiny()], "b": [run_tiny({"name": "same"})]}) == []
 
 
 def test_groups_that_do_not_say_their_power_are_named(run_tiny: RunTiny) -> None:

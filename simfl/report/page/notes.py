@@ -9,6 +9,7 @@ from simfl.report.cautions import (
     seen_unequally,
     short_of_memory,
     unheard,
+    unlike,
     unpowered,
 )
 from simfl.report.charts.base import Groups, all_runs, with_clients
@@ -35,6 +36,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
         "No round": roundless(groups),
         "Too little memory": short_of_memory(groups),
         "Perhaps not meant": not_meant(groups),
+        "Not of one thing": unlike(groups),
         "Looked at unequally": seen_unequally(groups),
         "Energy in part": unpowered(groups),
         "Alike": alike(groups),

@@ -17,6 +17,11 @@ def untrained(runs: Iterable[RunResult]) -> bool:
     return all(run.time_only for run in runs)
 
 
+def judged_on(run: RunResult) -> str:
+    """Return which samples a run's accuracy and loss are of: test or train."""
+    return str(run.scenario.get("evaluation", {}).get("on") or "test")
+
+
 def all_targets(runs: Iterable[RunResult]) -> list[float]:
     """Return the accuracies that any of the scenarios asks about, lowest first."""
     return sorted({target for run in runs for target in run.targets})
