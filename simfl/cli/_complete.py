@@ -27,10 +27,9 @@ def examples() -> "dict[str, Traversable]":
 
 def kinds(incomplete: str) -> list[str]:
     """Return kinds of components."""
-    from simfl.scenario.parts.catalogue import DEVICES
-    from simfl.scenario.reference.kinds import KINDS
+    from simfl.scenario.reference.describe import LISTED
 
-    return _beginning(incomplete, [*KINDS, DEVICES])
+    return _beginning(incomplete, LISTED)
 
 
 def describable(incomplete: str) -> list[str]:

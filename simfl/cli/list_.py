@@ -17,15 +17,13 @@ def list_(
     ] = None,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List every component and device class, one line each."""
+    """List every component, distribution and device, one line each."""
     import json
 
     from simfl.report.width import hanging
-    from simfl.scenario.parts.catalogue import DEVICES
-    from simfl.scenario.reference.describe import overview
-    from simfl.scenario.reference.kinds import KINDS
+    from simfl.scenario.reference.describe import LISTED, overview
 
-    kinds = [kind] if kind is not None else [*KINDS, DEVICES]
+    kinds = [kind] if kind is not None else LISTED
     overviews = {listed: overview(listed) for listed in kinds}
     if as_json:
         typer.echo(json.dumps(overviews, indent=2, ensure_ascii=False))

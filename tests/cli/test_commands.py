@@ -14,11 +14,13 @@ from simfl.cli.errors import guarded
 from simfl.core.rows import RoundRow, header
 from simfl.errors import InputError, RunError, SimflError
 from simfl.runs.folder.summary import MEANINGS
+from simfl.scenario.distributions import DISTRIBUTIONS
 from simfl.scenario.parts.catalogue import catalogue
 from simfl.scenario.reference.kinds import KINDS, registry
 
 RUN = "import sys; from simfl.cli import main; sys.exit(main())"
 ALL = [(kind, name) for kind in KINDS for name in registry(kind).names()]
+ALL += [("distributions", name) for name in DISTRIBUTIONS]
 ALL += [("devices", name) for name in catalogue()]
 
 
@@ -108,12 +110,12 @@ def test_new_never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_list_has_a_line_for_everything(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "list").splitlines()
-    for kind in (*KINDS, "devices"):
+    for kind in (*KINDS, "distributions", "devices"):
         assert f"{kind}:" in lines
     found = json.loads(printed(capsys, "list", "--json"))
     assert [(kind, name) for kind, members in found.items() for name in members] == ALL
     assert all(text for members in found.values() for text in members.values())
-    assert len(lines) == len(ALL) + len(KINDS) + 1
+    assert len(lines) == len(ALL) + len(KINDS) + 2
 
 
 @pytest.mark.parametrize("columns", [60, 80])
@@ -150,7 +152,7 @@ def test_describe_without_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown component or key 'ort'; did you mean 'oort'?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["losses", "loss", "devices", "availability"])
+@pytest.mark.parametrize("kind", ["losses", "loss", "devices", "availability", "distribution"])
 def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "describe", kind) == printed(capsys, "list", kind)
     told = printed(capsys, "describe", kind, "--json")
@@ -173,6 +175,9 @@ def test_describing_a_kind_lists_it(kind: str, capsys: pytest.CaptureFixture[str
         ("deadline", "rounds.policy.deadline (option of policies synchronous)"),
         ("rounds.policy", "One of: fedasync, fedbuff, semi_synchronous, synchronous, tiered (s"),
         ("random", "simfl describe sweep.random"),
+        ("fleet.compute", "Distributions: constant, normal, lognormal, uniform, exponential, zipf"),
+        ("lognormal", "median: quantity | null (default none)"),
+        ("uniform", "so too: `simfl describe distributions uniform`"),
     ],
 )
 def test_keys_of_scenarios_are_described(

@@ -36,8 +36,13 @@ def _dump(value: float, info: SerializationInfo) -> str:
     return Quantity((info.context or {})["dimension"]).dump(value)
 
 
+class OfTheNumber:
+    """Marks a quantity of the number that is drawn."""
+
+
 Parameter = Annotated[
     float,
+    OfTheNumber(),
     PlainValidator(_parse),
     PlainSerializer(_dump, when_used="json"),
     WithJsonSchema({"type": "string"}),
@@ -96,7 +101,7 @@ class Constant(Draw):
     """The same number for every device."""
 
     distribution = "constant"
-    value: Parameter
+    value: Parameter = Field(description="of every device")
 
     @override
     def values(self, u: Floats, samples: Ids) -> Floats:

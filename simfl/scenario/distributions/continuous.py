@@ -3,7 +3,7 @@
 from typing import Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.core.types import Floats, Ids
@@ -14,8 +14,8 @@ class Uniform(Truncated):
     """Every number between `min` and `max` is equally likely."""
 
     distribution = "uniform"
-    min: Parameter
-    max: Parameter
+    min: Parameter = Field(description="the least")
+    max: Parameter = Field(description="the most")
 
     @override
     def values(self, u: Floats, samples: Ids) -> Floats:
@@ -26,7 +26,7 @@ class Exponential(Truncated):
     """The exponential distribution."""
 
     distribution = "exponential"
-    mean: Parameter
+    mean: Parameter = Field(description="before it is truncated")
 
     @model_validator(mode="after")
     def _positive(self) -> Self:

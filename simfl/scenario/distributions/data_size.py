@@ -20,8 +20,8 @@ class DataSize(Draw):
     """
 
     distribution = "data_size"
-    mean: Parameter
-    std: Parameter
+    mean: Parameter = Field(description="of a device with a mean number of samples")
+    std: Parameter = Field(description="standard deviation, as in the formula above")
     correlation: float = Field(1.0, ge=-1, le=1, description="of the number with the data size")
     min: Parameter | None = Field(None, description="clip below")
     max: Parameter | None = Field(None, description="clip above")

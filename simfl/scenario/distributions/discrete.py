@@ -17,7 +17,7 @@ class Zipf(Truncated):
     distribution = "zipf"
     exponent: float = Field(gt=0, description="a pure number; larger means fewer large values")
     scale: Parameter = Field(description="the smallest value, and the step between values")
-    max: Parameter
+    max: Parameter = Field(description="the largest value, if a multiple of `scale`")
 
     @model_validator(mode="after")
     def _countable(self) -> Self:
@@ -46,7 +46,9 @@ class Choice(Draw):
     """One of `values`, with probability in proportion to `weights`."""
 
     distribution = "choice"
-    options: tuple[Parameter, ...] = Field(alias="values", min_length=1)
+    options: tuple[Parameter, ...] = Field(
+        alias="values", min_length=1, description="what there is to choose from"
+    )
     weights: tuple[float, ...] | None = Field(None, description="none: all equally likely")
 
     @model_validator(mode="after")

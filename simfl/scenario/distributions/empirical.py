@@ -21,7 +21,9 @@ class Empirical(Truncated):
     file: str | None = Field(None, description="CSV (or .csv.gz) beside the scenario")
     column: str | None = Field(None, description="name of its column")
     per: str | None = Field(None, alias="unit", description="unit of the column's numbers")
-    listed: tuple[Parameter, ...] | None = Field(None, alias="values", min_length=1)
+    listed: tuple[Parameter, ...] | None = Field(
+        None, alias="values", min_length=1, description="the numbers themselves, without a file"
+    )
     _measured: tuple[float, ...] = PrivateAttr(())
 
     @model_validator(mode="after")

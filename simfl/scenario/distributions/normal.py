@@ -40,7 +40,7 @@ class Normal(Truncated):
     """The normal distribution."""
 
     distribution = "normal"
-    mean: Parameter
+    mean: Parameter = Field(description="before it is truncated")
     std: Parameter = Field(description="standard deviation, in the unit of the number")
 
     @override
@@ -60,12 +60,14 @@ class Lognormal(Truncated):
     """The distribution of a number whose logarithm is normal."""
 
     distribution = "lognormal"
-    median: Parameter | None = None
+    median: Parameter | None = Field(None, description="before it is truncated; with `sigma`")
     sigma: float | None = Field(
         None, ge=0, description="standard deviation of the natural logarithm, a pure number"
     )
-    mean: Parameter | None = None
-    std: Parameter | None = None
+    mean: Parameter | None = Field(
+        None, description="of the number itself, before it is truncated; with `std`"
+    )
+    std: Parameter | None = Field(None, description="standard deviation of the number itself")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -14,12 +14,18 @@ from pydantic.fields import FieldInfo
 from simfl.core.registry import Component
 from simfl.core.units import Quantity, Share
 from simfl.errors import InputError, NameNotFound
+from simfl.scenario.distributions import DISTRIBUTIONS, Draw
+from simfl.scenario.distributions.base import OfTheNumber
 from simfl.scenario.fields import component_registry
 from simfl.scenario.parts.catalogue import DEVICES, DeviceClass, catalogue, device_class
 from simfl.scenario.parts.device_number import Drawn
 from simfl.scenario.parts.part import WorkedOut
 from simfl.scenario.reference.kinds import KINDS, plural, registry
 from simfl.scenario.reference.references import bibtex
+
+DRAWS = "distributions"
+LISTED = (*KINDS, DRAWS, DEVICES)
+"""Kinds of components, and what else is listed by name."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class Description:
 
     @classmethod
     def find(cls, kind: str, name: str) -> "Description":
-        """Return the description of a component, or of a class of devices.
+        """Return the description of a component, a distribution, or a class of devices.
 
         Args:
             kind: plural or singular.
@@ -91,11 +97,24 @@ class Description:
         Raises:
             NameNotFound: there is no such kind, or nothing of that kind has this name.
         """
-        if _is_devices(kind):
+        if _is(DEVICES, kind):
             return cls._of_device(name, device_class(name))
+        if _is(DRAWS, kind):
+            return cls._of_draw(name)
         members = registry(plural(kind))
         component = members.get(name)
         return cls.of(component, members.kind, members.known_by(name, component))
+
+    @classmethod
+    def _of_draw(cls, name: str) -> "Description":
+        if name not in DISTRIBUTIONS:
+            raise NameNotFound("distribution", name, DISTRIBUTIONS)
+        draw = DISTRIBUTIONS[name]
+        text = (
+            f"{_text(draw)}\n\nIt stands for a device's number, as in `compute: {{distribution: "
+            f"{name}, ...}}`;\nquantities are in units of that number."
+        )
+        return cls("distribution", name, text, "", "", draw.__module__, options(draw))
 
     @classmethod
     def _of_device(cls, name: str, device: DeviceClass) -> "Description":
@@ -125,8 +144,10 @@ def kind_of(name: str) -> str:
         NameNotFound: nothing has.
         InputError: several kinds have one.
     """
-    members = {kind: overview(kind) for kind in (*KINDS, DEVICES)}
+    members = {kind: overview(kind) for kind in LISTED}
     kinds = [kind for kind, names in members.items() if name in names]
+    if len(kinds) > 1 and DRAWS in kinds:  # several are called as components are
+        kinds.remove(DRAWS)
     if len(kinds) > 1:
         commands = " or ".join(f"`simfl describe {kind} {name}`" for kind in kinds)
         raise InputError(f"several things are called {name!r}: {commands}")
@@ -144,19 +165,21 @@ def is_kind(name: str) -> bool:
 
 
 def overview(kind: str) -> dict[str, str]:
-    """Return a line for each component of a kind, plural or singular, or each class of devices.
+    """Return a line for each component of a kind, plural or singular, distribution, or device.
 
     Raises:
         NameNotFound: there is no such kind.
     """
-    if _is_devices(kind):
+    if _is(DRAWS, kind):
+        return {name: summary(draw) for name, draw in DISTRIBUTIONS.items()}
+    if _is(DEVICES, kind):
         return {name: device.description for name, device in catalogue().items()}
     members = registry(plural(kind))
     return {name: summary(members.get(name)) for name in members.names()}
 
 
-def _is_devices(kind: str) -> bool:
-    return kind in (DEVICES, DEVICES.removesuffix("s"))
+def _is(plural: str, kind: str) -> bool:
+    return kind in (plural, plural.removesuffix("s"))
 
 
 def options(model: type[BaseModel]) -> list[Option]:
@@ -180,9 +203,9 @@ def _why(device: DeviceClass, number: str) -> str:
     return f"{what}; {device.source['links' if number in links else number]}"
 
 
-def summary(component: type[Component]) -> str:
+def summary(component: type[Component] | type[Draw]) -> str:
     """Return the first paragraph of a component's description, in one line."""
-    marked = "(experimental) " if component.experimental else ""
+    marked = "(experimental) " * getattr(component, "experimental", False)
     return marked + " ".join(_text(component).partition("\n\n")[0].split())
 
 
@@ -203,6 +226,11 @@ def option_of(name: str, field: FieldInfo) -> Option:
         unit=", ".join(unit for mark in _marks(field) for unit in mark.units),
         description=" ".join((field.description or "").split()),
     )
+
+
+def is_drawn(field: FieldInfo) -> bool:
+    """Return whether a distribution can stand for what a `field` takes."""
+    return any(isinstance(mark, Drawn) for mark in _marks(field))
 
 
 def _marks(field: FieldInfo) -> list[Quantity | Drawn]:
@@ -236,6 +264,8 @@ def _type(field: FieldInfo) -> str:
             return f"{mark.name}, or a distribution"
         if isinstance(mark, Quantity):
             return mark.dimension.name
+        if isinstance(mark, OfTheNumber):
+            return "quantity"
         if isinstance(mark, Share):
             return "a share, such as 30% or 0.3"
         if isinstance(mark, PlainValidator):

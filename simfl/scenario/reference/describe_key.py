@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 
 from simfl.errors import NameNotFound
 from simfl.scenario.keys import Key, all_keys, find, plain
-from simfl.scenario.parts.catalogue import DEVICES
 from simfl.scenario.reference.describe import (
+    DRAWS,
+    LISTED,
     Description,
     Option,
+    is_drawn,
     kind_of,
     option_lines,
     option_of,
     overview,
 )
-from simfl.scenario.reference.kinds import KINDS
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class KeyDescription:
         path: where it stands, with ``[]`` for items of a list and ``*`` for names of one's own.
         of: the components that have it as an option, kind (plural) and name (none: a part's key).
         takes: what stands there, its default and unit.
-        members: the kind (plural) of the components that it takes ("": none).
+        members: the kind (plural) of components, or distributions, that it takes ("": none).
         options: of a section: the keys in it.
     """
 
@@ -47,7 +48,8 @@ class KeyDescription:
         if self.members:
             names = ", ".join(overview(self.members))
             text = f"{names} (simfl describe {self.members} NAME; simfl list {self.members})"
-            blocks.append(textwrap.fill(f"One of: {text}", 96, break_on_hyphens=False))
+            what = "Distributions" if self.members == DRAWS else "One of"
+            blocks.append(textwrap.fill(f"{what}: {text}", 96, break_on_hyphens=False))
         return "\n\n".join(blocks)
 
 
@@ -65,19 +67,22 @@ def described(word: str) -> list[Description] | list[KeyDescription]:
         return [Description.find(kind_of(word), word)]
     if found := find(word):
         return _merged(found)
-    known = {name for kind in (*KINDS, DEVICES) for name in overview(kind)}
+    known = {name for kind in LISTED for name in overview(kind)}
     keys = {name for key in all_keys() for name in (plain(key.path), key.last)}
     where = "; `simfl list` has the components, `simfl describe rounds` and other sections the keys"
     raise NameNotFound("component or key", word, known | keys, else_=where)
 
 
 def also(word: str) -> str:
-    """Return a hint at the keys that are called as a component is ("": none are)."""
+    """Return a hint at the keys and distributions that are called as a component is ("": none)."""
     paths = dict.fromkeys(
         plain(key.path) for key in all_keys() if key.last == word and key.component is None
     )
     commands = " or ".join(f"`simfl describe {path}`" for path in paths)
-    return f"Keys of a scenario are called so too: {commands}" if paths else ""
+    told = [f"Keys of a scenario are called so too: {commands}"] if paths else []
+    if word in overview(DRAWS) and kind_of(word) != DRAWS:
+        told.append(f"A distribution is called so too: `simfl describe {DRAWS} {word}`")
+    return "\n".join(told)
 
 
 def _merged(found: Sequence[Key]) -> list[KeyDescription]:
@@ -96,7 +101,8 @@ def _merged(found: Sequence[Key]) -> list[KeyDescription]:
 def _describe(key: Key) -> KeyDescription:
     within = [] if key.part is None else all_keys()
     options = [_option(inner) for inner in within if inner.above == key.path]
-    members = "" if key.members is None else key.members.plural
+    drawn = DRAWS if is_drawn(key.field) else ""
+    members = drawn if key.members is None else key.members.plural
     of = [] if key.component is None else [key.component]
     takes = _option(key, f"{_shape(key)} with the options below")
     return KeyDescription(key.path, of, takes, members, options)
