@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from simfl.report import formats
 from simfl.report.width import text_width
-from simfl.runs.explain import Explanation
+from simfl.runs.explain import UNFINISHED, Explanation
 from simfl.runs.folder.folder import CLIENTS
 from simfl.runs.results.participations import Participation
 
@@ -21,6 +21,7 @@ MEANING = {
     "compute": "training",
     "upload": "updates on their way",
     "wait": "for a deadline, for those who came to nothing, or for the server",
+    UNFINISHED: "the round that the end of the run cut off",
 }
 ONE_CHANGED = "With one thing changed, for better or worse"
 HOW = (
@@ -70,8 +71,6 @@ def _phases(explanation: Explanation) -> Iterator[str]:
     yield from _columns(
         [*rows, ["in all", f"{explanation.elapsed_ns / 1e9:,.{digits}f} s", "", ""]], "<>><"
     )
-    if explanation.after_last_ns:
-        yield f"  (of it {formats.duration(explanation.after_last_ns / 1e9)} after the last round)"
 
 
 def _whom_it_waited_for(explanation: Explanation) -> Iterator[str]:

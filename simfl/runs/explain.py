@@ -16,6 +16,9 @@ from simfl.runs.results.anatomy import NOBODY, PHASES, Anatomy
 from simfl.runs.results.participations import Participation, participations_of
 from simfl.runs.results.result import RunResult
 
+UNFINISHED = "unfinished"
+"""What the time after the last round is called, in which devices may well have been at work."""
+
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -26,7 +29,8 @@ class Explanation:
         round: which of its rounds (None: all of it).
         start_s: virtual time at which what is explained begins.
         end_s: when it ends.
-        phases_ns: nanoseconds of each of `PHASES`, in all exactly those from start to end.
+        phases_ns: nanoseconds of each of `PHASES`, and of a whole run `UNFINISHED`, in all exactly
+            those from start to end.
         after_last_ns: how many of them came after the last round.
         critical: clients that rounds waited for last, most often first, and how many rounds each;
             of one round the client whose update counted last in it.
@@ -114,14 +118,15 @@ def explain(
         return _of_round(run, anatomy, round_)
     why = _why_none(run, what_if)
     tried = WhatIf() if why else counterfactuals(run, options, watch)
-    totals = anatomy.phases_ns.sum(axis=0).tolist()
+    totals = anatomy.phases_ns[:-1].sum(axis=0).tolist()
+    after_last_ns = int(anatomy.phases_ns[-1].sum())
     return Explanation(
         run,
         None,
         0.0,
         run.end_s,
-        dict(zip(PHASES, totals, strict=True)),
-        int(anatomy.phases_ns[-1].sum()),
+        dict(zip(PHASES, totals, strict=True)) | {UNFINISHED: after_last_ns},
+        after_last_ns,
         anatomy.critical(),
         run.outcomes,
         rounds_by_deadline=int(anatomy.by_deadline.sum()),

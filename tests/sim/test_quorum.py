@@ -108,7 +108,7 @@ def test_active_clients_that_cannot_be_had_are_missing():
 
 def test_only_synchronous_rounds_have_a_quorum():
     assert Rounds.model_validate({"min_clients": 3}).min_clients == 3
-    with pytest.raises(ValueError, match="replaces clients one by one"):
+    with pytest.raises(ValueError, match="waits for no quorum; its rounds begin with whoever"):
         Rounds.model_validate({"policy": "fedbuff", "min_clients": 3})
 
 

@@ -23,7 +23,9 @@ class TopK(Compressor):
         True, description="whether a client adds what was not sent to its next update"
     )
     share: Annotated[Percent, Field(gt=0)] = Field(
-        0.01, description="share of the parameters that is sent; at least one"
+        0.01,
+        description="share of the parameters that is sent: the nearest whole number of them (of "
+        "two the even one), at least one",
     )
 
     def _count(self, parameters: int) -> int:

@@ -93,8 +93,8 @@ class Rounds(Part):
     def _quorum(self) -> Self:
         if self.min_clients is not None and not self.policy.has_quorum:
             raise ValueError(
-                f"min_clients: policy {self.policy.name!r} replaces clients one by one and waits "
-                "for no quorum"
+                f"min_clients: policy {self.policy.name!r} waits for no quorum; its rounds begin "
+                "with whoever is there"
             )
         return self
 
