@@ -27,6 +27,10 @@ Changes = Annotated[
         "names and leaves the others; null removes a key: rounds.stop.accuracy=null.",
     ),
 ]
+Variants = Annotated[
+    list[str] | None,
+    typer.Option("--variant", metavar="NAME", help="Only this variant; can be repeated."),
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Use this seed instead of the scenario's.")
 ]

@@ -27,10 +27,7 @@ def run_command(
     changes: shared.Changes = None,
     seed: shared.Seed = None,
     seeds: shared.Seeds = None,
-    variants: Annotated[
-        list[str] | None,
-        typer.Option("--variant", metavar="NAME", help="Only this variant; can be repeated."),
-    ] = None,
+    variants: shared.Variants = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for run folders (default: runs/NAME).")
     ] = None,

@@ -16,6 +16,7 @@ def validate(
         list[Path], typer.Argument(metavar="SCENARIO.yaml...", help="The scenarios to check.")
     ],
     changes: shared.Changes = None,
+    variants: shared.Variants = None,
     time_only: Annotated[
         bool,
         typer.Option("--time-only", help="Check for a run with --time-only, which trains nothing."),
@@ -34,14 +35,14 @@ def validate(
         try:
             document = Document.load(file).set(*(changes or ()))
             with shared.importing(allow_code):
-                runs = expand(document)
+                runs = expand(document, only=variants)
             refuse({run.variant: run.scenario for run in runs}, trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))
         else:
-            variants = len({run.variant for run in runs})
-            seeds = len(runs) // variants
-            typer.echo(f"{file}: ok ({plural(variants, 'variant')}, {plural(seeds, 'seed')})")
+            named = len({run.variant for run in runs})
+            seeds = len(runs) // named
+            typer.echo(f"{file}: ok ({plural(named, 'variant')}, {plural(seeds, 'seed')})")
             tell_assumptions(read(document), runs)
     if failures:
         raise ScenarioError("\n".join(failures))

@@ -403,6 +403,25 @@ def test_time_only_refuses_what_needs_training(
     assert refused(capsys, "run", "--time-only", "s.yaml").splitlines() == lines
 
 
+def test_one_variant_is_checked_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`run`, `fleet`, `partition` and `tune` took a variant, `validate` did not."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(
+        "data: {dataset: synthetic_images}\nmodel: mlp\nfleet: {count: 30}\nvariants:\n"
+        "  good: {training.epochs: 2}\n  bad: {rounds.clients: 40}\n"
+    )
+    assert "40 clients per round" in refused(capsys, "validate", "s.yaml")
+    assert main(["validate", "s.yaml", "--variant", "good"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("s.yaml: ok (1 variant, 1 seed)")
+    assert "training.epochs" not in told
+    assert "there is no variant 'goof'" in refused(
+        capsys, "validate", "s.yaml", "--variant", "goof"
+    )
+
+
 @pytest.mark.parametrize("words", [["validat"], ["validate"], ["validate", "s.yaml", "--nope"]])
 def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, *words).endswith("--help\n")
