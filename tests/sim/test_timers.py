@@ -49,7 +49,7 @@ def test_who_waits_for_a_far_return_leaves_no_timers_behind() -> None:
     policy = {"name": "tiered", "tiers": 3, "clients_per_tier": 4}
     fleet = make_fleet(12, [10] * 4 + [5] * 4 + [1] * 4, sessions=sessions)
     world = make(fleet, policy, stop=Stop(rounds=3000))
-    timers = [each for each in gc.get_objects() if isinstance(each, Timer)]
+    timers = [each for each in gc.get_objects() if type(each) is Timer]
     assert len(world.rounds) == 3000
     assert sum(timer.env is world.server.timeline for timer in timers) < 2500
 
