@@ -116,13 +116,7 @@ def _of_correlations(scenario: Scenario) -> Iterator[Caution]:
 
 def _varies(group: Group, number: str) -> bool:
     """Whether devices of a group can differ in a number that correlations have a name for."""
-    if number == SAMPLES:
-        return True
-    if number == "battery":
-        draw = None if group.battery is None else group.battery.capacity
-    else:
-        draw = getattr(group, number)
-    return not (draw is None or isinstance(draw, Constant))
+    return number == SAMPLES or not isinstance(group.draw(number), Constant | None)
 
 
 def _is_unlimited(draw: Draw) -> bool:

@@ -15,6 +15,7 @@ from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
 from simfl.core.registry import Component, overrides
 from simfl.errors import InputError, ScenarioError, nearest
+from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location
 from simfl.scenario.parts.correlation import Correlations
@@ -245,4 +246,10 @@ def _of_groups(scenario: Experiment) -> Iterator[Objection]:
                 yield (
                     ("correlate",),
                     f"{name} can't be correlated: fleet[{index}] takes it from a trace",
+                )
+            elif isinstance(group.draw(name), DataSize):
+                yield (
+                    ("correlate",),
+                    f"{name} can't be correlated: fleet[{index}] has it follow the data sizes; "
+                    "correlate samples instead, or give it another distribution",
                 )

@@ -164,6 +164,12 @@ CASES = {
         GOOD + "aggregation: fedat\n",
         "5:14: aggregation: aggregator 'fedat' mixes 5 tiers, but policy 'synchronous' knows none",
     ),
+    "a correlation of what follows the data sizes": (
+        GOOD.replace("count: 8", "count: 8, compute: {distribution: data_size, mean: 9 samples/s, "
+        "std: 1 samples/s}, uplink: {distribution: exponential, mean: 1 Mbit/s}")
+        + "correlate: {compute~uplink: 0.9}\n",
+        "5:12: correlate: compute can't be correlated: fleet[0] has it follow the data sizes",
+    ),
     "nothing to test on": (
         GOOD.replace("size: 6}", "size: 6}, partition: power_law_two_digits, test_share: 0")
         .replace("count: 8", "count: 10"),

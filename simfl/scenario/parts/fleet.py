@@ -18,6 +18,7 @@ from simfl.core.units import DATA_RATE, DURATION, SAMPLE_RATE, Dimension, Power
 from simfl.scenario.distributions import Draw
 from simfl.scenario.parts.battery import BatteryField
 from simfl.scenario.parts.catalogue import catalogue, device_class
+from simfl.scenario.parts.correlation import SAMPLES
 from simfl.scenario.parts.device_number import (
     ComputeDraw,
     DataSizeDraw,
@@ -129,6 +130,12 @@ class Group(Part):
     def traced(self) -> frozenset[str]:
         """Which numbers come from the trace."""
         return frozenset(number for trace in self.trace for number in trace.columns)
+
+    def draw(self, number: str) -> Draw | None:
+        """Return how a number that correlations have a name for is drawn (None: it is not)."""
+        if number == "battery":
+            return None if self.battery is None else self.battery.capacity
+        return None if number == SAMPLES else getattr(self, number)
 
     @model_validator(mode="before")
     @classmethod
