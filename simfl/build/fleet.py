@@ -180,6 +180,7 @@ class _Drawing:
         uniforms[self._mine] = self._uniforms(number) if own is None else own
         with np.errstate(over="ignore"):  # infinity is told of
             values = np.asarray(draw.values(uniforms, self._samples), dtype=np.float64)[self._mine]
+        draw.check(values, self._samples[self._mine])
         values = self._scaled(values, draw.unit)
         if len(odd := values[~_is_possible(number, values)]):
             raise InputError(

@@ -59,6 +59,24 @@ def test_a_file_says_where(tmp_path: Path, number: str, message: str) -> None:
         run(Scenario.load(file), tmp_path / "o", Options(time_only=True))
 
 
+def test_a_group_is_not_refused_for_what_devices_of_another_would_get() -> None:
+    """The mean and the deviation are those of the whole fleet, the numbers only the group's."""
+    by_size = {"distribution": "data_size", "mean": "1 samples/s", "std": "4 samples/s"}
+    scenario = Scenario.from_dict(
+        {
+            "data": {"dataset": "synthetic"},
+            "model": "logistic_regression",
+            "fleet": [
+                {"name": "big", "count": 1, "compute": by_size},
+                {"name": "small", "count": 9, "compute": "5 samples/s"},
+            ],
+        }
+    )
+    samples = np.array([500] + [10] * 9)
+    drawn = draw_fleet(scenario, Seeds(0), samples, samples, None)
+    assert drawn.rate.tolist() == pytest.approx([1 + 4 * 3] + [5] * 9)
+
+
 def fleet(group: dict[str, Any]) -> Any:
     scenario = Scenario.from_dict(
         {

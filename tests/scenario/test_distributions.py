@@ -196,7 +196,7 @@ def test_no_device_computes_backwards() -> None:
         {"distribution": "data_size", "mean": "1 samples/s", "std": "2 samples/s"}
     )
     with pytest.raises(InputError, match="to a device with 10 samples; give it a `min`"):
-        draw.values(np.full(5, 0.5), SIZES)
+        draw.check(draw.values(np.full(5, 0.5), SIZES), SIZES)
     held = COMPUTE.validate_python({**COMPUTE.dump_python(draw, mode="json"), "min": "1 samples/s"})
     assert held.values(np.full(5, 0.5), SIZES).min() == 1.0
 

@@ -70,6 +70,14 @@ class Draw(BaseModel, ABC):
         Args:
             u: `(n,)` uniform numbers in (0, 1), one of each device.
             samples: `(n,)` training samples that each device holds.
+        """
+
+    def check(self, values: Floats, samples: Ids) -> None:
+        """Make sure that devices can have the `values` that were drawn for them.
+
+        Args:
+            values: `(m,)` in base units.
+            samples: `(m,)` training samples that each of these devices holds.
 
         Raises:
             InputError: a number is not possible (a rate of zero or less).

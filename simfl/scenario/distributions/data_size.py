@@ -15,8 +15,9 @@ class DataSize(Draw):
     """In proportion to how much data a device holds (FedCore's authors' capabilities).
 
     ``mean + std * (correlation * z + sqrt(1 - correlation^2) * e)`` with z the device's
-    standardised number of training samples (population standard deviation over the devices) and e
-    a standard normal number of its own; see docs/algorithms.md, F.1.  `min` and `max` clip here.
+    standardised number of training samples (population standard deviation over all devices of the
+    fleet) and e a standard normal number of its own; see docs/algorithms.md, F.1.  `min` and `max`
+    clip here.
     """
 
     distribution = "data_size"
@@ -45,12 +46,15 @@ class DataSize(Draw):
         low = -np.inf if self.min is None else self.min
         high = np.inf if self.max is None else self.max
         values: Floats = np.clip(self.mean + self.std * z, low, high)
+        return values
+
+    @override
+    def check(self, values: Floats, samples: Ids) -> None:
         if values.min(initial=np.inf) < 0 or (self._dimension.positive and not values.all()):
             raise InputError(
                 f"a data_size distribution gives {values.min():.4g} {self.unit} to a device with "
-                f"{int(sizes[values.argmin()])} samples; give it a `min`"
+                f"{samples[values.argmin()]} samples; give it a `min`"
             )
-        return values
 
     @override
     def lowest(self) -> float:
