@@ -49,6 +49,8 @@ class Circumstances:
         input_of: returns the shape of one input and the number of classes.
         samples: training samples of the data set (None: not known before they are loaded).
         natural: how many clients of its own it has (None: not known before they are loaded).
+        vocabulary: how many tokens, numbered from 0, the data set's inputs are made of (None: not
+            known before they are loaded).
         folder: where files are that are named relatively (None: don't look at any yet).
         look: looks into the model.
     """
@@ -73,6 +75,7 @@ class Circumstances:
     input_of: Callable[[], tuple[tuple[int, ...], int]]
     samples: int | None = None
     natural: int | None = None
+    vocabulary: int | None = None
     folder: Path | None = None
     look: Callable[[], Architecture | None] = lambda: None
 

@@ -141,6 +141,7 @@ def circumstances(scenario: Experiment, trains: bool, model: _Model | None) -> C
         more = {
             "samples": dataset.samples_known,
             "natural": dataset.natural_known,
+            "vocabulary": dataset.vocabulary_known,
             "folder": scenario.root,
             "look": lambda: model.architecture,
         }

@@ -60,6 +60,9 @@ class DatasetContract(ComponentContract):
             corpus = self.create().load(self.folder, Seeds(1))
             assert corpus.classes == self.create().shape()[1]
             assert self.create().samples_known in (None, len(corpus.train))
+            vocabulary = self.create().vocabulary_known
+            tokens = np.concatenate([corpus.train.x.ravel(), corpus.test.x.ravel()])
+            assert vocabulary is None or tokens.max() < vocabulary
             for samples in (corpus.train, corpus.test):
                 assert len(samples)
                 self.check(samples)

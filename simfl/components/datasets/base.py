@@ -62,6 +62,11 @@ class Dataset(Component, ABC):
         return None
 
     @property
+    def vocabulary_known(self) -> int | None:
+        """How many tokens, numbered from 0, inputs are made of; None: not known before loading."""
+        return None
+
+    @property
     def samples_known(self) -> int | None:
         """How many training samples it has; None: not known before it is loaded."""
         return None

@@ -71,6 +71,7 @@ class _Facts:
     classes: int
     train: int | None
     clients: int | None
+    vocabulary: int | None
 
 
 _KNOWN: dict[tuple[Any, ...], _Facts] = {}
@@ -154,6 +155,11 @@ class OwnDataset(Dataset):
     def natural_known(self) -> int | None:
         return self._facts().clients
 
+    @property
+    @override
+    def vocabulary_known(self) -> int | None:
+        return self._facts().vocabulary
+
     @override
     def shape(self) -> tuple[tuple[int, ...], int]:
         facts = self._facts()
@@ -175,11 +181,10 @@ class OwnDataset(Dataset):
             n = int((~test).sum())
             train = n - round(n * self.test_share) if drawn else n
             _, classes = self._targets(rows)
-            if self.tokens:
-                self._inputs(rows)
+            vocabulary = int(self._inputs(rows).max(initial=-1)) + 1 if self.tokens else None
             known = None if drawn or rows.client is None else rows.client[~test]
             clients = None if known is None else len(np.unique(known))
-            _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients)
+            _KNOWN[key] = _Facts(rows.x.shape[1:], classes, train, clients, vocabulary)
         return _KNOWN[key]
 
     @override

@@ -9,6 +9,7 @@ from typing_extensions import override
 from simfl.components.models.base import Model, models
 from simfl.components.models.shapes import mismatch
 from simfl.core.circumstances import Circumstances
+from simfl.errors import InputError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,16 +34,27 @@ class FedcoreLstm(Model):
 
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
-        self._check(circumstances.shape)
+        classes = circumstances.classes
+        self._check(circumstances.shape, classes)
         if circumstances.tokens is False:
             yield (
                 f"model {self.name!r} takes tokens, not measurements, so it can't be trained on "
                 f"data set {circumstances.dataset!r}"
             )
+        elif circumstances.vocabulary is not None and circumstances.vocabulary > classes:
+            yield (
+                f"model {self.name!r} takes tokens below the number of classes, {classes}, but "
+                f"data set {circumstances.dataset!r} has a token {circumstances.vocabulary - 1}"
+            )
 
-    def _check(self, shape: tuple[int, ...]) -> None:
+    def _check(self, shape: tuple[int, ...], classes: int) -> None:
         if len(shape) != 1 or shape[0] < 1:
             raise mismatch(self.name, "(length,), tokens below the number of classes,", shape)
+        if self.padding is not None and self.padding >= classes:
+            raise InputError(
+                f"model {self.name!r} takes tokens below the number of classes, {classes}, so "
+                f"`padding` can't be {self.padding}"
+            )
 
     @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":
@@ -50,7 +62,7 @@ class FedcoreLstm(Model):
 
         from simfl.components.models.modules.last_output import LastOutput
 
-        self._check(shape)
+        self._check(shape, classes)
         return nn.Sequential(
             nn.Embedding(classes, self.embedding, padding_idx=self.padding),
             LastOutput(self.embedding, self.hidden, self.layers),

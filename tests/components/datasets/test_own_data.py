@@ -274,6 +274,8 @@ def test_tokens(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
     with pytest.raises(InputError, match="takes no tokens"):
         run(scenario(texts), out=tmp_path / "other")
+    with pytest.raises(InputError, match=r"below the number of classes, 3, but .* has a token 6"):
+        run(Scenario.from_dict({**tiny, "data": {"dataset": texts}, "model": "fedcore_lstm"}))
     with pytest.raises(InputError, match="tokens are numbers of things"):
         scenario({**texts, "normalise": "standard"})
     np.savez(tmp_path / "texts.npz", x=x - 0.5, y=np.arange(12) % 3)

@@ -8,6 +8,7 @@ from torch import nn
 
 from simfl.components.models.base import models
 from simfl.errors import InputError
+from simfl.testing.circumstances import circumstances
 
 MNIST, CIFAR, TEXT = (1, 28, 28), (3, 32, 32), (80,)
 
@@ -38,8 +39,12 @@ SMALL = [
 ]
 
 
+def parse(name, **options):
+    return models.parse({"name": name, **options})
+
+
 def build(name, shape, classes=10, **options):
-    return models.parse({"name": name, **options}).build(shape, classes)
+    return parse(name, **options).build(shape, classes)
 
 
 def inputs(name, n, shape, classes, rng, dtype=torch.float32):
@@ -124,6 +129,15 @@ def test_the_padding_tokens_embedding_stays_zero():
     assert module[0].weight.grad[3].any()
     free = build("fedcore_lstm", (6,), 12, hidden=4, padding=None)
     assert free[0].weight[0].any()
+
+
+def test_the_padding_is_a_token_that_there_is():
+    facts = circumstances(tokens=True, input_of=lambda: ((6,), 12))
+    assert not list(parse("fedcore_lstm", padding=11).objections(facts))
+    with pytest.raises(InputError, match="below the number of classes, 12, so `padding` can't be"):
+        list(parse("fedcore_lstm", padding=12).objections(facts))
+    with pytest.raises(InputError, match="`padding` can't be 12"):
+        build("fedcore_lstm", (6,), 12, padding=12)
 
 
 def test_only_the_last_output_of_the_lstm_counts():
