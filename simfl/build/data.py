@@ -51,7 +51,8 @@ def federate(
         partition: how it is dealt.
         clients: number of devices.
         local_validation: share of each client's samples kept aside for its local loss: the last of
-            its rows, as FedCor does; at least one sample stays for training.
+            its rows, as FedCor does, with all copies of one that was dealt more than once; at least
+            one sample stays for training.
         test_share: share of each client's samples cut for testing, where the partition pools the
             training and the test set.
         folder: the data folder, or None.
@@ -78,9 +79,8 @@ def federate(
         corpus = _without_test_of_others(corpus, dealt)
     if partition.pools_test:
         corpus, dealt = _hold_out(corpus, dealt, test_share, seeds)
-    cuts = [max(whole_share(1 - local_validation, len(rows)), 1) for rows in dealt]
-    train = [rows[:cut] for rows, cut in zip(dealt, cuts, strict=True)]
-    validation = [rows[cut:] for rows, cut in zip(dealt, cuts, strict=True)]
+    cuts = [_cut(rows, max(whole_share(1 - local_validation, len(rows)), 1)) for rows in dealt]
+    train, validation = [cut[0] for cut in cuts], [cut[1] for cut in cuts]
     return _client_by_client(corpus, train, validation), corpus.test
 
 
@@ -134,6 +134,26 @@ def _check_rows(dealt: list[Ids], samples: int) -> None:
     if len(everybody):
         low, high = everybody.min(), everybody.max()
         expect(low >= 0 and high < samples, f"rows from 0 to {samples - 1}", f"{low} to {high}")
+
+
+def _cut(rows: Ids, first: int) -> tuple[Ids, Ids]:
+    """Return the `first` of a client's `rows`, and the others.
+
+    A row that was dealt more than once is on one side with all its copies: nobody is measured on
+    what it trains on.  There may then be fewer first ones.
+    """
+    if first >= len(rows):
+        return rows, rows[:0]
+    _, places, which, copies = np.unique(
+        rows, return_index=True, return_inverse=True, return_counts=True
+    )
+    if len(places) == len(rows):
+        return rows[:first], rows[first:]
+    order = np.argsort(places)
+    ends = np.cumsum(copies[order])
+    is_first = np.empty(len(places), dtype=np.bool_)
+    is_first[order] = ends <= max(first, ends[0])
+    return rows[is_first[which]], rows[~is_first[which]]
 
 
 def _client_by_client(corpus: Corpus, train: list[Ids], validation: list[Ids]) -> ClientData:

@@ -153,6 +153,34 @@ def test_a_fifth_is_held_back_as_fedcor_does(n: int) -> None:
     assert len(data.validation_rows[0]) == n - max(int(0.8 * n), 1)
 
 
+@pytest.mark.parametrize(
+    ("part", "train", "validation"),
+    [
+        ([5, 3, 5, 1, 2, 3, 4, 6], [5, 3, 5, 1, 2, 3], [4, 6]),
+        ([1, 2, 3, 1, 2, 3, 4, 4], [1, 2, 3, 1, 2, 3], [4, 4]),
+        ([9, 8, 8, 8, 8, 8, 7, 8], [9], [8, 8, 8, 8, 8, 7, 8]),  # the sixth place is within the 8s
+        ([8, 8, 8, 8, 8, 8, 8, 7], [8, 8, 8, 8, 8, 8, 8], [7]),
+        ([8, 8], [8, 8], []),
+    ],
+)
+def test_no_client_is_measured_on_copies_of_what_it_trains_on(
+    part: list[int], train: list[int], validation: list[int]
+) -> None:
+    data = dealt([part], 0.25)
+    assert data.x[data.train_rows[0], 0].tolist() == train
+    assert data.x[data.validation_rows[0], 0].tolist() == validation
+
+
+@pytest.mark.parametrize("name", ["skewness", "dirichlet_skewness"])
+def test_partitions_that_deal_samples_again_keep_training_and_validation_apart(name: str) -> None:
+    partition = partitions.parse({"name": name, "samples": 30})
+    data, _ = federate(Numbered(), partition, 20, 0.2, 0.2, None, Seeds(0))
+    assert isinstance(data, Partitioned)
+    for train, validation in zip(data.train_rows, data.validation_rows, strict=True):
+        assert not np.intersect1d(train, validation).size
+        assert len(train) + len(validation) == 30
+
+
 def test_a_partition_can_not_change_the_labels() -> None:
     """One that sorted them had every client train on wrong ones."""
 
