@@ -93,12 +93,12 @@ class FedSae(Workload):
         if not assignment.samples:
             return None
         pair = self.pair(assignment.client)
-        high, low = self.task(assignment, pair.high), self.task(assignment, pair.low)
-        outcome = self._outcome(assignment, pair, high, low)
+        outcome = self._outcome(assignment, pair)
         self._learn(assignment.client, pair, outcome)
         if outcome == "complete":
-            return high
-        return low if outcome == "half" or self.affordable == "deadline" else None
+            return self.task(assignment, pair.high)
+        asked = outcome == "half" or self.affordable == "deadline"
+        return self.task(assignment, pair.low) if asked else None
 
     def pair(self, client: int) -> Pair:
         """Return what `client` will be asked for next."""
@@ -113,15 +113,18 @@ class FedSae(Workload):
             return Plan(full_epochs=whole) if whole else None
         return Plan(steps=steps)
 
-    def _outcome(
-        self, assignment: Assignment, pair: Pair, high: Plan | None, low: Plan | None
-    ) -> Outcome:
-        if self.affordable == "drawn":
-            epochs = self.draw(assignment)
-            return "complete" if epochs >= pair.high else "half" if epochs >= pair.low else "fail"
-        if high is not None and assignment.fits(assignment.units(high)):
+    def _outcome(self, assignment: Assignment, pair: Pair) -> Outcome:
+        drawn = self.draw(assignment) if self.affordable == "drawn" else None
+        if self._affords(assignment, pair.high, drawn):
             return "complete"
-        return "half" if low is not None and assignment.fits(assignment.units(low)) else "fail"
+        return "half" if self._affords(assignment, pair.low, drawn) else "fail"
+
+    def _affords(self, assignment: Assignment, epochs: float, drawn: float | None) -> bool:
+        """Return whether the client does what it is asked for of so many epochs, be it nothing."""
+        if drawn is not None:
+            return drawn >= min(epochs, self.most)
+        task = self.task(assignment, epochs)
+        return assignment.fits(assignment.units(task) if task else 0.0)
 
     def draw(self, assignment: Assignment) -> float:
         """Return the epochs that the client can afford this time, drawn anew at each call."""

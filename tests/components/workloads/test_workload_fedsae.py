@@ -121,10 +121,28 @@ def test_a_participation_that_was_skipped_is_drawn_anew() -> None:
 def test_a_client_that_always_fails_keeps_a_task() -> None:
     workload = FedSae()
     for _ in range(1200):
-        workload.plan(assignment(0))
+        workload.plan(assignment(-1))
     assert workload.pair(0).low > 0
     workload.plan(assignment(math.inf))
     assert workload.pair(0).high > 0
+
+
+def test_a_task_of_nothing_is_complete_where_it_fits() -> None:
+    """It failed for ever, halved each time, whatever there was time for."""
+    workload = FedSae(start=(0.02, 0.04))
+    assert workload.plan(assignment(100)) is None
+    assert workload.pair(0) == pytest.approx((0.04 + 10 / 0.04, 0.02 + 10 / 0.02))
+    assert workload.plan(assignment(100)) == Plan(full_epochs=15)
+    late = FedSae(start=(0.02, 0.04))
+    assert late.plan(assignment(-1)) is None
+    assert late.pair(0) == (0.01, 0.02)
+
+
+def test_a_drawn_number_is_compared_with_what_is_asked() -> None:
+    """Tasks beyond the most epochs are asked for those, and nobody could afford them."""
+    workload = FedSae(affordable="drawn", most=1e-9, start=(500, 1000))
+    workload.plan(assignment(0))
+    assert workload.pair(0).high > 1000
 
 
 def test_epochs_that_no_number_holds_are_refused() -> None:
