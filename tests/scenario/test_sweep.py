@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario import Document, Run, Scenario, expand
+from simfl.scenario.parts.sweep import Sweep, points
 
 BASE = """\
 data: {dataset: synthetic}
@@ -55,6 +57,18 @@ def test_some_of_all_are_drawn_by_the_seed() -> None:
     }
     assert len(others) > 1
     assert [run.factors for run in runs(GRID.replace("}\n", ", random: 99}\n"))] == every
+
+
+@pytest.mark.parametrize("values", [511, 512])  # 512^7 is 2^63
+def test_some_of_more_combinations_than_an_integer_of_numpy_holds(values: int) -> None:
+    axes = {f"path{n}": list(range(values)) for n in range(7)}
+    sweep = Sweep.model_validate({**axes, "random": 300})
+    drawn = [tuple(factor.value for factor in point) for point in points(sweep, 0)]
+    assert drawn == sorted(set(drawn))
+    assert len(drawn) == 300
+    assert points(sweep, 0) == points(sweep, 0) != points(sweep, 1)
+    means = np.mean(drawn, axis=0) / values
+    assert np.abs(means - 0.5).max() < 4 / np.sqrt(12 * 300)
 
 
 def test_with_variants_and_changes_from_outside() -> None:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from pydantic import ConfigDict, Field, field_validator
 
 from simfl.core.seeds import Seeds
+from simfl.core.types import Rng
 from simfl.errors import ScenarioError
 from simfl.scenario.language.place import Location, Place
 from simfl.scenario.parts.part import Count, Part
@@ -86,9 +88,19 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
         raise ScenarioError(f"sweep: {count:,} combinations, at most {MOST_POINTS:,} can be run")
     if sweep.random is None or sweep.random >= count:
         return [tuple(factor for part in parts for factor in part) for parts in product(*axes)]
-    stream = Seeds(seed).stream("sweep")
-    chosen = sorted(stream.choice(count, sweep.random, replace=False).tolist())
+    chosen = _drawn(count, sweep.random, Seeds(seed).stream("sweep"))
     return [_combination(axes, number) for number in chosen]
+
+
+def _drawn(count: int, size: int, rng: Rng) -> list[int]:
+    """Return `size` different numbers below `count`, ascending."""
+    if count <= np.iinfo(np.int64).max:
+        return sorted(rng.choice(count, size, replace=False).tolist())
+    chosen: set[int] = set()
+    while len(chosen) < size:
+        # Eight bytes more than needed, so that no number is likelier than others by 2^-64 of it.
+        chosen.add(int.from_bytes(rng.bytes(count.bit_length() // 8 + 9), "little") % count)
+    return sorted(chosen)
 
 
 def _combination(axes: Sequence[Sequence[Point]], number: int) -> Point:
