@@ -77,7 +77,9 @@ class Oort(WithPresets):
         le=1,
         description="decay of that share per round; code: 0.95, and from the first round on",
     )
-    least_exploration: float = Field(0.2, ge=0, le=1, description="smallest share of new clients")
+    least_exploration: float = Field(
+        0.2, ge=0, le=1, description="smallest share of new clients, never above the first"
+    )
     sample_window: float | None = Field(
         None,
         ge=1,
@@ -154,7 +156,8 @@ class Oort(WithPresets):
         first = self.exploration * (self.decay if self.arithmetic == "code" else 1.0)
         rounds = max(view.round - 1 - self._last, 0)
         share = first if self._exploring is None else self._exploring * self.decay**rounds
-        self._exploring, self._last = max(share, self.least_exploration), view.round - 1
+        least = min(self.least_exploration, self.exploration)
+        self._exploring, self._last = max(share, least), view.round - 1
 
     def _places(self, k: int, rng: Rng) -> int:
         """Return how many are exploited: of a part of a place (paper), so often as it is large."""

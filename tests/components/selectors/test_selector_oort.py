@@ -62,6 +62,14 @@ def test_exploration_fades() -> None:
     )
 
 
+@pytest.mark.parametrize("preset", ["paper", "code"])
+def test_whoever_wants_no_exploration_has_none(preset: str) -> None:
+    """It was a fifth: the least share of new clients overruled the first."""
+    _, selector = played({"preset": preset, "exploration": 0}, 3)
+    assert selector.state_dict()["_exploring"] == 0
+    assert played({"preset": preset, "exploration": 0.1}, 3)[1].state_dict()["_exploring"] == 0.1
+
+
 def test_it_fades_by_rounds_however_many_selections_they_have() -> None:
     server, selector, rng = FakeServer.random(30), Oort(), np.random.default_rng(0)
     for round_ in (0, 0, 0, 1, 1, 3):
