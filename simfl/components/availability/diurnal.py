@@ -42,6 +42,8 @@ class Diurnal(Availability):
     def _ordered(self) -> Self:
         if self.low > self.high:
             raise ValueError(f"low must be at most high, but got {self.low} and {self.high}")
+        if self.shape == "sine" and self.length != Diurnal.model_fields["length"].default:
+            raise ValueError("length is that of a plateau, and shape sine has none; leave it out")
         return self
 
     @property

@@ -1,8 +1,8 @@
 """Convolutional network of any depth and width."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.models.base import models
@@ -29,6 +29,12 @@ class Cnn(ConvolutionalModel):
     dropout: float = Field(
         0.0, ge=0, lt=1, description="probability that a unit of `fc` is left out of a step"
     )
+
+    @model_validator(mode="after")
+    def _has_units_to_leave_out(self) -> Self:
+        if self.dropout and not self.fc:
+            raise ValueError(f"dropout ({self.dropout}) leaves out units of `fc`, which has none")
+        return self
 
     @override
     def layers(self) -> Layers:

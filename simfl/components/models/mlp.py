@@ -1,8 +1,8 @@
 """Multilayer perceptron: fully connected layers of any number and width."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
 from simfl.components.models.base import Model, models
@@ -25,6 +25,14 @@ class Mlp(Model):
     activation: Literal["relu", "tanh", "sigmoid"] = Field(
         "relu", description="nonlinearity of the hidden layers"
     )
+
+    @model_validator(mode="after")
+    def _has_units_to_leave_out(self) -> Self:
+        if self.dropout and not self.hidden:
+            raise ValueError(
+                f"dropout ({self.dropout}) leaves out units of `hidden`, which has none"
+            )
+        return self
 
     @override
     def build(self, shape: tuple[int, ...], classes: int) -> "nn.Module":

@@ -46,6 +46,10 @@ class DirichletSkewness(Partition):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
+        if self.level == "iid" and (self.median, self.maximum) != (None, None):
+            raise ValueError(
+                "level iid deals as many of every class to everybody; leave out median and maximum"
+            )
         median, maximum = self.bounds
         if median > maximum:
             raise ValueError(f"median ({median}) must be at most maximum ({maximum})")

@@ -4,11 +4,11 @@ Tang et al., "FedCor: Correlation-Based Active Client Selection Strategy for Het
 Learning", CVPR 2022, Algorithms 1 and 2 and appendix C.1; docs/algorithms.md, A.5.
 """
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, PrivateAttr, model_validator
 from typing_extensions import override
 
 from simfl.components.selectors._draws import grown, spread
@@ -78,6 +78,15 @@ class FedCor(WithPresets):
         100, description="Adam steps per later update (authors' code)"
     )
     learning_rate: PositiveFloat = Field(0.01, description="of Adam (C.1)")
+
+    @model_validator(mode="after")
+    def _learns(self) -> Self:
+        if self.interval is None and self.samples_from > self.warmup:
+            raise ValueError(
+                f"samples_from ({self.samples_from}) must be at most warmup ({self.warmup}) where "
+                "interval is null: else nothing is ever learned of anybody"
+            )
+        return self
 
     _embeddings: Floats | None = PrivateAttr(default=None)
     _annealing: Floats | None = PrivateAttr(default=None)

@@ -203,6 +203,7 @@ def test_cells_are_half_open_to_the_last_bit() -> None:
         ({"name": "outages", "between": "1e-9 s", "lasting": "1 h"}, "greater than or equal"),
         ({"name": "outages", "between": "1 h", "lasting": "1e-9 s"}, "greater than or equal"),
         ({"name": "outages", "between": "1 h", "lasting": "1 h", "base": "on_of"}, "on_off"),
+        ({"name": "diurnal", "shape": "sine", "length": "9 h"}, "shape sine has none"),
     ],
     ids=str,
 )

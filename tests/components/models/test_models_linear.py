@@ -74,6 +74,8 @@ def test_initialisation_is_pytorchs():
         ("mlp", {"dropout": 1}),
         ("mlp", {"activation": "gelu"}),
         ("mlp", {"width": 3}),
+        ("mlp", {"hidden": [], "dropout": 0.5}),
+        ("cnn", {"fc": [], "dropout": 0.5}),
     ],
 )
 def test_bad_options_are_refused(name, options):

@@ -261,6 +261,12 @@ def test_vanishing_concentrations_give_pure_clients(deal, labelled):
     assert ((counts > 0).sum(axis=1) == 1).mean() > 0.99
 
 
+@pytest.mark.parametrize("option", ["median", "maximum"])
+def test_equal_shares_have_no_concentrations(option):
+    with pytest.raises(ValidationError, match="leave out median and maximum"):
+        DirichletSkewness(level="iid", **{option: 1.0})
+
+
 def test_a_median_above_the_maximum_is_refused():
     with pytest.raises(ValidationError, match="must be at most maximum"):
         DirichletSkewness(median=4)

@@ -219,6 +219,9 @@ def test_bad_options_are_refused() -> None:
         FedCor.model_validate({"preset": ["fmnist"]})
     with pytest.raises(ValidationError, match="less than or equal to 1"):
         FedCor(beta=1.5)
+    with pytest.raises(ValidationError, match=r"samples_from \(16\) must be at most warmup \(15\)"):
+        FedCor(samples_from=16, interval=None)
+    assert FedCor(samples_from=16).interval == 10  # learns later
 
 
 @pytest.mark.parametrize(("noise_in", "chosen"), [("diagonal", 1), ("denominators", 0)])
