@@ -220,6 +220,8 @@ def test_shares(value: object, share: float) -> None:
         ("130%", "at most 100%"),
         ("-3%", "can't be negative"),
         (math.nan, "expected a share"),
+        ("1e400%", "expected a share that is finite, got '1e400%'"),
+        ("-1e400", "expected a share that is finite"),
         (True, "expected a share"),
         ("a third", "expected a share"),
     ],

@@ -1,6 +1,7 @@
 """Shares: ``30%`` or ``0.3`` <-> a fraction of one."""
 
 import re
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -25,7 +26,10 @@ def parse_share(value: object, maximum: float | None = 1.0) -> float:
     share = re.fullmatch(rf"({NUMBER})\s*(%?)", text) if len(text) <= LONGEST else None
     if share is None:
         raise UnitError(f"expected a share such as '30%' or 0.3, got {value!r}")
-    result = float(Fraction(share[1]) / (100 if share[2] else 1)) + 0.0
+    exact = Fraction(share[1]) / (100 if share[2] else 1)
+    if abs(exact) > sys.float_info.max:
+        raise UnitError(f"expected a share that is finite, got {value!r}")
+    result = float(exact) + 0.0
     if result < 0:
         raise UnitError(f"a share can't be negative, got {value!r}")
     if maximum is None and result > 1 and not share[2]:
