@@ -103,7 +103,7 @@ class ConvolutionalModel(Model):
     @override
     def objections(self, circumstances: Circumstances) -> Iterator[str]:
         self._check(circumstances.shape)
-        return iter(())
+        yield from super().objections(circumstances)
 
     def _check(self, shape: tuple[int, ...]) -> None:
         if len(shape) != 3 or min(shape) < 1:

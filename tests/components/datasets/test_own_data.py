@@ -13,6 +13,7 @@ from simfl import Scenario, run
 from simfl.components.datasets.base import datasets
 from simfl.core.seeds import Seeds
 from simfl.errors import InputError
+from simfl.scenario.checks import refuse
 from tests.components.datasets import own_files
 from tests.tiny import TINY
 
@@ -281,6 +282,15 @@ def test_tokens(tmp_path: Path) -> None:
     np.savez(tmp_path / "texts.npz", x=x - 0.5, y=np.arange(12) % 3)
     with pytest.raises(InputError, match=r"tokens are whole numbers from 0, but one is -0\.5"):
         scenario(texts)
+
+
+def test_checking_refuses_tokens_for_convolutions_as_running_does(tmp_path: Path) -> None:
+    x = np.arange(12 * 64).reshape(12, 1, 8, 8) % 7
+    np.savez(tmp_path / "texts.npz", x=x, y=np.arange(12) % 3)
+    texts = {"name": "npz", "file": str(tmp_path / "texts.npz"), "inputs_are": "tokens"}
+    looked = Scenario.from_dict({**TINY, "data": {"dataset": texts}, "model": "cnn"})
+    with pytest.raises(InputError, match="model 'cnn' takes no tokens, so it can't be trained"):
+        refuse({"default": looked})
 
 
 @pytest.mark.parametrize(
