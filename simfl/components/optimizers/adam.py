@@ -26,7 +26,10 @@ class Adam(Optimizer):
         description="decay of the mean and of the mean square at each step (beta1, beta2)",
     )
     eps: float = Field(
-        1e-8, gt=0, description="added to the root, for numerical stability (epsilon)"
+        1e-8,
+        ge=1e-38,
+        le=1e38,
+        description="added to the root, for numerical stability (epsilon)",
     )
     weight_decay: float = Field(0.0, ge=0, le=1e38, description="L2 term added to the gradient")
 
