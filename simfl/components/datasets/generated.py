@@ -50,7 +50,7 @@ class Generated(Dataset):
         0.2,
         ge=0,
         description="standard deviation of the noise added to each class's score, relative to "
-        "that of the score",
+        "that of the score within a client",
     )
     test_samples: int = Field(2000, ge=1, description="test samples, each of a client of its own")
 
