@@ -10,12 +10,16 @@ from simfl.core.types import Floats, Ids
 def whole_share(share: float, count: int, *, up: bool = False) -> int:
     """Return so large a share of so many, rounded down or `up`.
 
-    Shares as people write them come out as people reckon, whatever floats say.
+    Shares as people write them come out as people reckon, whatever floats say, of large counts too.
 
     >>> whole_share(0.29, 100), int(0.29 * 100)
     (29, 28)
     """
-    exact = round(share * count, 9)
+    exact = share * count
+    whole = round(exact)
+    # What a difference such as 1 - 0.9, and the product, can be off by.
+    if abs(exact - whole) <= max(5e-10, 4e-16 * max(share, 1.0) * count):
+        return whole
     return math.ceil(exact) if up else math.floor(exact)
 
 

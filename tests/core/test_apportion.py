@@ -1,10 +1,10 @@
 """Largest remainders."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from simfl.core.apportion import apportion, apportion_seats
+from simfl.core.apportion import apportion, apportion_seats, whole_share
 
 
 @settings(deadline=None, max_examples=50)
@@ -22,6 +22,26 @@ def test_apportion_keeps_the_total_and_is_never_a_whole_one_off(total, weights):
 def test_equal_remainders_of_whole_weights_go_to_the_first() -> None:
     """4/12, 16/12 and 28/12 leave the same remainder, though not as binary fractions."""
     assert apportion(4, np.array([1, 4, 7])).tolist() == [1, 1, 2]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    percent=st.integers(0, 100),
+    hundreds=st.integers(1, 10**9),
+    up=st.booleans(),
+)
+@example(percent=57, hundreds=10**5, up=False)  # in floats 5699999.999999999
+@example(percent=10, hundreds=10**9, up=True)
+def test_whole_percents_of_hundreds_are_exact(percent: int, hundreds: int, up: bool) -> None:
+    count = 100 * hundreds
+    assert whole_share(percent / 100, count, up=up) == percent * hundreds
+    assert whole_share(1 - percent / 100, count, up=up) == count - percent * hundreds
+
+
+def test_a_share_between_two_numbers_is_rounded_as_asked() -> None:
+    for half in (5, 10**10):
+        assert whole_share(0.5, 2 * half + 1) == half
+        assert whole_share(0.5, 2 * half + 1, up=True) == half + 1
 
 
 @settings(deadline=None, max_examples=200)
