@@ -99,6 +99,7 @@ def test_ranks_follow_sizes_and_ties_are_broken_at_random() -> None:
             "can't all hold at once",
         ),
         ({"compute~samples": 0.9, "samples~compute": 0.2}, "samples~compute is given twice"),
+        ({"compute~samples": 0, "samples~compute": 0.2}, "samples~compute is given twice"),
         ({"compute~speed": 0.9}, "unknown number 'speed'"),
         ({"compute": 0.9}, "expected two numbers such as compute~samples"),
     ],

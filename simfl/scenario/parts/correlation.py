@@ -42,10 +42,12 @@ class Correlations:
         listed = dict.fromkeys(name for pair in pairs for name in pair.split("~"))
         names = tuple(sorted(listed, key=lambda name: name != SAMPLES))
         pearson = np.eye(len(names))
+        given: set[frozenset[int]] = set()
         for pair, rho in pairs.items():
             a, b = (names.index(name) for name in pair.split("~"))
-            if pearson[a, b] != 0:
+            if frozenset((a, b)) in given:
                 raise ValueError(f"{pair} is given twice")
+            given.add(frozenset((a, b)))
             pearson[a, b] = pearson[b, a] = 2 * np.sin(np.pi * rho / 6)
         lowest = float(np.linalg.eigvalsh(pearson).min()) if names else 1.0
         if lowest < -_TINY:
