@@ -264,7 +264,11 @@ def test_a_device_depends_on_nothing_but_its_own_uniform(
         ),
         ({"distribution": "choice", "values": []}, "at least 1"),
         ({"distribution": "choice", "values": ["1 s"], "weights": [1, 2]}, "got 2 and 1"),
-        ({"distribution": "choice", "values": ["1 s"], "weights": [0]}, "not all zero"),
+        ({"distribution": "choice", "values": ["1 s"], "weights": [0]}, "all zero"),
+        (
+            {"distribution": "choice", "values": ["1 s", "2 s"], "weights": [1e308, 1e308]},
+            "without bound",
+        ),
         ({"distribution": "choice", "values": ["unlimited"]}, "expected a duration"),
     ],
 )

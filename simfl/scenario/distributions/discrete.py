@@ -60,8 +60,8 @@ class Choice(Draw):
                 f"expected as many `weights` as `values`, got {len(self.weights)} and "
                 f"{len(self.options)}"
             )
-        if min(self.weights) < 0 or sum(self.weights) <= 0:
-            raise ValueError("`weights` must not be negative and not all zero")
+        if min(self.weights) < 0 or not 0 < sum(self.weights) < math.inf:
+            raise ValueError("`weights` must not be negative, all zero or without bound")
         return self
 
     @override
