@@ -45,13 +45,14 @@ def calibrate_command(
     from simfl.build.calibrate import calibrated, left_out, without_latency
     from simfl.build.calibrated_fleet import fleet
     from simfl.build.measurements import measurements
-    from simfl.core.files import require_folder_of, write_output
+    from simfl.core.files import write_output
     from simfl.errors import InputError
     from simfl.report import calibration_picture
     from simfl.report.savefig import check_picture, save
+    from simfl.runs.folder.outside import require_place
 
     if out is not None:
-        require_folder_of(out, "--out")
+        require_place(out, "--out")
         if out.exists() and not overwrite:
             raise InputError(f"--out: {out} exists already; give --overwrite or another name")
     if picture is not None:

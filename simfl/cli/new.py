@@ -32,8 +32,10 @@ def new(
     from simfl.cli.schema import BESIDE, schema
     from simfl.core.files import failure, write_output
     from simfl.errors import InputError, NameNotFound
+    from simfl.runs.folder.outside import refuse_inside
     from simfl.scenario.document import safe_name
 
+    refuse_inside(file.parent, "FILE.yaml")
     text = files("simfl.cli").joinpath("starter.yaml").read_text(encoding="utf-8")
     if example is not None:
         shipped = _complete.examples()

@@ -27,9 +27,8 @@ def report_command(
     Every run's page and timeline go into its folder. The page that compares several runs goes into
     the folder that was named, or here if several were.
     """
-    from simfl.core.files import require_folder_of
-    from simfl.errors import InputError
     from simfl.report import write_report, write_reports
+    from simfl.runs.folder.outside import require_place
     from simfl.runs.results.find import find_runs
 
     runs = find_runs(folders)
@@ -37,9 +36,5 @@ def report_command(
         top = folders[0] if len(folders) == 1 else Path()
         typer.echo(f"Report: {write_reports(runs, top)}")
         return
-    if out.is_dir():
-        raise InputError(f"--out: {out} is a folder; give a file such as {out / 'report.html'}")
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--out: {out} must end in .html")
-    require_folder_of(out, "--out")
+    require_place(out, "--out", (".html", ".htm"))
     typer.echo(f"Report: {write_report(runs, out)}")

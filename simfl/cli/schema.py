@@ -23,10 +23,12 @@ def schema(
 ) -> None:
     """Print the JSON Schema of scenarios, for editors."""
     from simfl.core.files import write_output
+    from simfl.runs.folder.outside import require_place
 
     if out is None:
         typer.echo(text())
         return
+    require_place(out, "--out")
     write_output(out, f"{text()}\n".encode())
 
 

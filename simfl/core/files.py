@@ -47,17 +47,6 @@ def failure(what: str, error: OSError) -> SimflError:
     return kind(f"{what}: {error.strerror or error}")
 
 
-def require_folder_of(path: Path, option: str) -> None:
-    """Refuse a file whose folder is not there, or is a file, before the work is done.
-
-    Raises:
-        InputError: naming the `option` that gave it.
-    """
-    if not path.parent.is_dir():
-        wrong = "is a file" if path.parent.exists() else "does not exist"
-        raise InputError(f"{option}: the folder {path.parent} {wrong}")
-
-
 @contextmanager
 def whole(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to be written, which appears at `path` once the body has ended.

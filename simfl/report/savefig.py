@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simfl.core.files import require_folder_of, write_output
-from simfl.errors import InputError
+from simfl.core.files import write_output
+from simfl.runs.folder.outside import require_place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,11 +20,9 @@ def check_picture(path: Path, option: str = "--out") -> None:
         option: which gave it.
 
     Raises:
-        InputError: the ending is not one of `FORMATS`, or there is no such folder.
+        InputError: the ending is not one of `FORMATS`, or see `require_place`.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{option}: {path} must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
-    require_folder_of(path, option)
+    require_place(path, option, FORMATS)
 
 
 def save(figure: "Figure", path: Path) -> None:

@@ -116,9 +116,12 @@ def refuse_foreign(folder: Path) -> None:
     if not folder.exists():
         return
     if foreign := [path.name for path in folder.iterdir() if not _is_of_a_run(path.name)]:
-        raise InputError(
-            f"{folder} is not a run folder: it holds {sorted(foreign)[0]}; give another --out"
-        )
+        first = sorted(foreign)[0]
+        if is_run(folder):
+            raise InputError(
+                f"{folder} holds a run, and {first}, which simfl did not write there; move it away"
+            )
+        raise InputError(f"{folder} is not a run folder: it holds {first}; give another --out")
 
 
 def differences(folder: Path, scenario: str, time_only: bool) -> str:

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  (a table reads best with a line a case)
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -526,8 +527,63 @@ def test_a_report_that_is_no_page(here: Path, capsys: pytest.CaptureFixture[str]
     Path("s.yaml").write_text(GOOD)
     assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
     capsys.readouterr()
-    assert refused(capsys, "report", "runs", "--out", "a.txt") == "--out: a.txt must end in .html\n"
+    told = refused(capsys, "report", "runs", "--out", "a.txt")
+    assert told == "--out: a.txt must end in .html or .htm\n"
     assert not Path("a.txt").exists()
+
+
+@pytest.mark.parametrize("torn", [False, True])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "runs", "--out", "RUN"],
+        ["plot", "runs", "--out", "RUN/acc.svg"],
+        ["fleet", "s.yaml", "--out", "RUN/fleet.png"],
+        ["report", "runs", "--out", "RUN/page.html"],
+        ["schema", "--out", "RUN/scenario.yaml"],
+        ["new", "RUN/scenario.yaml"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_nothing_else_is_written_into_the_folder_of_a_run(
+    words: list[str], torn: bool, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`simfl export` wrote its tables over the run's own."""
+    Path("s.yaml").write_text(GOOD)
+    command = ["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]
+    assert main([*command, "--variant", "FedAvg", "--out", "runs"]) == 0
+    capsys.readouterr()
+    [folder] = [file.parent for file in Path("runs").rglob("rounds.csv")]
+    if torn:
+        copy = Path("torn")
+        shutil.copytree(folder, copy)
+        (copy / "scenario.yaml").unlink()
+        folder = copy
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    told = refused(capsys, *(word.replace("RUN", str(folder)) for word in words))
+    option = "FILE.yaml" if words[0] == "new" else "--out"
+    assert told == f"{option}: {folder} is the folder of a run; give another\n"
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_file_beside_those_of_a_run_is_told_of_as_such(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    command = ["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0", "--out", "o"]
+    assert main(command) == 0
+    capsys.readouterr()
+    folder = min(file.parent for file in Path("o").rglob("rounds.csv"))
+    (folder / "acc.svg").touch()
+    told = refused(capsys, *command)
+    why = "holds a run, and acc.svg, which simfl did not write there; move it away"
+    assert told == f"{folder} {why}\n"
+
+
+def test_a_schema_needs_a_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = refused(capsys, "schema", "--out", "nowhere/schema.json")
+    assert told == "--out: the folder nowhere does not exist\n"
+    assert not Path("nowhere").exists()
 
 
 @pytest.mark.parametrize("command", ["run", "validate"])

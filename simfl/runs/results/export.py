@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from simfl.core.extras import extra
 from simfl.core.files import failure, whole
+from simfl.runs.folder.outside import refuse_inside
 from simfl.runs.results.result import RunResult
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
 
     Raises:
         InputError: a table is missing or damaged, Parquet is wanted without pyarrow, or `folder`
-            can't be written to.
+            is a run's, whose tables these are not, or can't be written to.
         RunError: the disk is full.
     """
+    refuse_inside(folder, "--out")
     if form == "parquet":
         extra("pyarrow", "parquet", "--format parquet")
     paths = {name: folder / f"{name}.{form}" for name in ("rounds", "clients")}
