@@ -106,7 +106,8 @@ class _Clock:
         stop = dict.fromkeys(Stop.model_fields) | {"rounds": run.n_rounds}
         document = Document.of(run.scenario, folder=run.folder)
         self._document = document.set(
-            *(f"rounds.stop.{k}={json.dumps(v)}" for k, v in stop.items())
+            "log=[]",  # trackers record runs, which these are not
+            *(f"rounds.stop.{k}={json.dumps(v)}" for k, v in stop.items()),
         )
 
     def unchanged(self) -> tuple[str, float]:

@@ -11,6 +11,7 @@ import pytest
 from simfl import RunResult, Scenario, run
 from simfl.components.trackers.base import trackers
 from simfl.errors import InputError
+from simfl.runs.explain import explain
 from simfl.runs.tracking import tracked
 from simfl.testing.contract import suites
 from simfl.testing.trackers import TrackerContract, example_run, example_steps, record
@@ -152,6 +153,17 @@ def test_a_tracker_that_fails_harms_no_run(
     assert "keeps nothing more of" in caplog.text
     assert "no room" in caplog.text
     assert json.loads((result.folder / "summary.json").read_text())["rounds"] == 4
+
+
+def test_what_would_have_shortened_a_run_is_not_tracked(
+    run_tiny: RunTiny, own_trackers: None, caplog: Any
+) -> None:
+    """Each clock that `simfl explain` runs again was told to MLflow, say, as a run of its own."""
+    result = run_tiny({"log": ["own_trackers:Broken"]})
+    assert "no room" in caplog.text
+    caplog.clear()
+    assert explain(result).what_if.cases
+    assert "no room" not in caplog.text
 
 
 def test_rounds_are_told_while_the_run_goes_on_and_told_again_if_it_is_interrupted(
