@@ -10,7 +10,7 @@ from simfl.core.rows import COUNTED, MOVED
 from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import judged_on
+from simfl.runs.results.several import all_targets, judged_on, untrained
 
 EXPERIMENT = (("data", "dataset"), ("data", "partition"), ("model",), ("fleet",), ("network",))
 """Paths of a scenario without which numbers of two are hardly of the same thing."""
@@ -158,17 +158,23 @@ def _outcomes(runs: Sequence[RunResult]) -> dict[str, int]:
     return {name: n for name, n in counts.items() if n}
 
 
-def seen_unequally(groups: Groups) -> list[str]:
-    """Say that targets were looked for more often with some variants than with others."""
+def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> list[str]:
+    """Say that targets were looked for more often with some variants than with others.
+
+    Args:
+        groups: the runs, by variant.
+        targets: the accuracies asked about (None: those of the scenarios).
+    """
+    runs = [run for own in groups.values() for run in own]
+    asked = all_targets(runs) if targets is None else targets
+    if not asked or untrained(runs):
+        return []
     every = {
         name: int(runs[0].scenario.get("evaluation", {}).get("every") or 1)
         for name, runs in groups.items()
     }
-    targets = any(run.targets and not run.time_only for runs in groups.values() for run in runs)
-    if not targets:
-        return []
     if len(set(every.values())) < 2:
-        return _seen_at_the_end(groups, every) if len(groups) > 1 else []
+        return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []
     listed = formats.listed(
         [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], 6
     )
@@ -178,7 +184,9 @@ def seen_unequally(groups: Groups) -> list[str]:
     ]
 
 
-def _seen_at_the_end(groups: Groups, every: Mapping[str, int]) -> list[str]:
+def _seen_at_the_end(
+    groups: Groups, every: Mapping[str, int], targets: Sequence[float]
+) -> list[str]:
     """Say whose last model, judged because its run ended, was the first that a target saw."""
     longest = max(run.n_rounds for runs in groups.values() for run in runs)
     names = [
@@ -189,7 +197,7 @@ def _seen_at_the_end(groups: Groups, every: Mapping[str, int]) -> list[str]:
             and reached.round % every[name]
             and reached.round < longest
             for run in runs
-            for target in run.targets
+            for target in targets
         )
     ]
     if not names:

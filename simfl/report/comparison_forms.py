@@ -38,7 +38,9 @@ def _below(comparison: Comparison) -> list[str]:
     first = (diverged, unheard, roundless, short_of_memory, not_meant)
     cautions = [line for of in first for line in of(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
-    cautions += map(_sentence, [*unlike(groups), *seen_unequally(groups), *silent, *alike(groups)])
+    targets = sorted({c.target for c in comparison.columns if c.target is not None})
+    unequal = [*unlike(groups), *seen_unequally(groups, targets)]
+    cautions += map(_sentence, [*unequal, *silent, *alike(groups)])
     if untrained([run for runs in groups.values() for run in runs]):
         cautions.append("Only time was simulated: nothing was trained, so there is no accuracy.")
     return [*legend(comparison), *cautions]

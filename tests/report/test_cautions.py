@@ -98,6 +98,16 @@ def test_unrelated_experiments_are_told_apart(run_tiny: RunTiny) -> None:
     assert unlike({"a": [run_tiny()], "b": [run_tiny({"name": "same"})]}) == []
 
 
+def test_what_is_told_of_targets_is_told_of_those_that_are_shown(run_tiny: RunTiny) -> None:
+    """`compare --targets` left it out, since no scenario asked about any."""
+    groups = {"a": [run_tiny()], "b": [run_tiny({"evaluation.every": 3})]}
+    assert seen_unequally(groups) == []
+    told = "looked at less often seem slower"
+    asked = compare([run for runs in groups.values() for run in runs], targets=["10%"])
+    assert told in " ".join(render(asked, "markdown").split())
+    assert told not in " ".join(render(asked.only(["accuracy"]), "markdown").split())
+
+
 def test_groups_that_do_not_say_their_power_are_named(run_tiny: RunTiny) -> None:
     """They counted as 0 J, without a word."""
     phones = {"name": "phones", "count": 4, "power": {"compute": "3 W"}}
