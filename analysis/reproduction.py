@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import fill
 
 from analysis.standing_out import standing_out
-from simfl.papers.claims import Claim, median, paired, seeds_of, values
+from simfl.papers.claims import Claim, Verdict, median, paired, seeds_of, values
 from simfl.papers.item import Item, Paper, items, papers
 from simfl.papers.measures import Measure, Record, read
 from simfl.report import formats
@@ -131,7 +131,7 @@ def verdict(item: Item, found: Sequence[Record]) -> str:
         claim.told(item.column(found, claim.measure), item.by_seed(found, claim.measure))
         for claim in claims
     ]
-    sure = not any("chance" in words for words in told)
+    sure = not {Verdict.BY_CHANCE, Verdict.NOT_COMPARABLE} & {*told}
     return "**reproduced**" if sure and not _missing(item, found) else "partly"
 
 

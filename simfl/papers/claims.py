@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 
 from simfl.papers.measures import Record
@@ -19,6 +20,17 @@ class Term:
     row: str
     times: float = 1.0
     plus: float = 0.0
+
+
+class Verdict(StrEnum):
+    """What became of a claim, in words; what chance may have ordered so does not hold."""
+
+    NOT_MEASURED = "not measured"
+    FAILS = "DOES NOT HOLD"
+    BY_CHANCE = "so ordered, not told from chance"
+    NOT_COMPARABLE = "so ordered, not comparable seed by seed"
+    ONE_SEED = "so ordered, one seed"
+    HOLDS = "holds"
 
 
 @dataclass(frozen=True)
@@ -71,8 +83,8 @@ class Claim:
         sides = [[t.times * numbers[t.row] + t.plus for t in group] for group in self.groups]
         return all(max(below) < min(above) for below, above in pairwise(sides))
 
-    def told(self, records: Sequence[Record], by_seed: Sequence[Record] | None = None) -> str:
-        """Return the verdict in words; what chance may have ordered so does not hold.
+    def told(self, records: Sequence[Record], by_seed: Sequence[Record] | None = None) -> Verdict:
+        """Return the verdict: of an ordering that of its least certain step.
 
         Args:
             records: what the claim is about.
@@ -80,11 +92,9 @@ class Claim:
         """
         held = self.holds(records)
         if not held:
-            return "not measured" if held is None else "DOES NOT HOLD"
-        steps = [_beyond_chance(below, above, by_seed or records) for below, above in self.steps()]
-        if all(steps):
-            return "holds"
-        return "so ordered, one seed" if None in steps else "so ordered, not told from chance"
+            return Verdict.NOT_MEASURED if held is None else Verdict.FAILS
+        steps = [_of_step(below, above, by_seed or records) for below, above in self.steps()]
+        return min(steps, key=list(Verdict).index)
 
     def steps(self) -> list[tuple[Term, Term]]:
         """Return each row of a group with each row of the next one."""
@@ -96,15 +106,19 @@ class Claim:
         ]
 
 
-def _beyond_chance(below: Term, above: Term, records: Sequence[Record]) -> bool | None:
-    """Return whether the paired interval is on the claim's side; None: too few seeds for one."""
+def _of_step(below: Term, above: Term, records: Sequence[Record]) -> Verdict:
+    """Return whether the paired interval of two rows that are so ordered is on the claim's side."""
+    if len(_by_seed(records, below.row).keys() & _by_seed(records, above.row).keys()) < 2:
+        return Verdict.ONE_SEED
     numbers = paired(records, below.row, above.row)
     if numbers is None or numbers.interval is None:
-        return None
+        return Verdict.NOT_COMPARABLE
     if isinstance(numbers, Ratio):  # says nothing of constants, as a difference of factors
-        return below.plus == above.plus and numbers.interval.low > below.times / above.times
-    plain = below.times == above.times == 1
-    return plain and numbers.interval.low > below.plus - above.plus
+        sure = below.plus == above.plus and numbers.interval.low > below.times / above.times
+    else:
+        plain = below.times == above.times == 1
+        sure = plain and numbers.interval.low > below.plus - above.plus
+    return Verdict.HOLDS if sure else Verdict.BY_CHANCE
 
 
 def _term(part: str, text: str) -> Term:

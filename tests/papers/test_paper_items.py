@@ -115,6 +115,16 @@ def test_what_chance_may_have_ordered_does_not_hold(claim: str, told: str) -> No
     assert one == "so ordered, one seed"
 
 
+def test_orderings_of_which_no_ratio_is_known_are_told_as_such() -> None:
+    """They were told as those of one seed, and an item with them counted as reproduced."""
+    last: list[float | None] = [500.0] * 5
+    found = rows(a=last, b=[None] * 5)
+    assert Claim.parse("a < b").told(found) == "so ordered, not comparable seed by seed"
+    unsure = rows(a=[10, 10, 30, 10, 10], b=last, c=[None] * 5, d=[20, 20, 20, 20, 20])
+    assert Claim.parse("a < b < c").told(unsure) == "so ordered, not comparable seed by seed"
+    assert Claim.parse("a < d < b < c").told(unsure) == "so ordered, not told from chance"
+
+
 def test_claims_are_judged_on_the_seeds_that_all_rows_have() -> None:
     found = rows(a=[10, 10, 90, 90, 90], b=[20, 20])
     assert Claim.parse("a < b").holds(found)
@@ -272,6 +282,16 @@ def test_the_verdict_on_an_item(fast: int, seeds: int, word: str) -> None:
     ]
     found = [Record(**{**vars(r), "column": "rounds to 70%"}) for r in found]
     assert verdict(ITEM, found) == word
+
+
+def test_an_item_whose_rows_can_not_be_compared_seed_by_seed_is_not_reproduced() -> None:
+    found = [
+        record(row, seed, value, 10)
+        for row, value in (("slow", None), ("fast", 10))
+        for seed in range(2)
+    ]
+    found = [Record(**{**vars(r), "column": "rounds to 70%"}) for r in found]
+    assert verdict(ITEM, found) == "partly"
 
 
 def test_an_item_of_which_one_row_was_run_is_begun() -> None:
