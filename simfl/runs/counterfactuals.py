@@ -21,6 +21,7 @@ from simfl.runs.job import jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.progress import Progress
+from simfl.runs.results.grouping import only_longer
 from simfl.runs.results.result import RunResult
 from simfl.runs.run import run_jobs
 from simfl.scenario import Document
@@ -112,7 +113,7 @@ class _Clock:
 
     def unchanged(self) -> tuple[str, float]:
         """Return why the clock alone says nothing of this run, if so, and what it loses."""
-        if self._run.provenance.get("forks"):
+        if not all(map(only_longer, self._run.provenance.get("forks", []))):
             return "it is a fork: its rules were others before", math.nan
         try:
             again, lost = self._ends(self._document, UNCHANGED)

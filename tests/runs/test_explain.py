@@ -1,6 +1,7 @@
 """What would have shortened a run: its clock again, with one thing changed."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,18 @@ def test_what_would_change_a_selector_that_looks_at_losses_is_left_out(tmp_path:
     assert "use uniform" not in words
     assert words.count("power_of_choice") == 1
     assert "left out" not in words
+
+
+def test_a_run_that_was_only_made_longer_is_explained_as_one_that_was_longer(
+    tmp_path: Path,
+) -> None:
+    """It was refused: its rules had been others before."""
+    longer = resume(fork(made(tmp_path / "run").folder, math.inf, ["rounds.stop.rounds=6"]))
+    at_once = made(tmp_path / "at once", rounds={"clients": 4, "stop": {"rounds": 6}})
+    told, expected = explain(longer), explain(at_once)
+    assert known(told) == known(expected) != {}
+    twice = resume(fork(longer.folder, math.inf, ["rounds.clients=3", "rounds.stop.rounds=8"]))
+    assert set(why_not(explain(twice)).values()) == {"it is a fork: its rules were others before"}
 
 
 def test_numbers_of_a_file_are_left_out(tmp_path: Path) -> None:
