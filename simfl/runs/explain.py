@@ -111,8 +111,11 @@ def explain(
         watch: is told how far that is.
 
     Raises:
-        InputError: there is no such round, or a file of the run is damaged.
+        InputError: there is no such round, its clock alone is to run again, or a file of the run is
+            damaged.
     """
+    if round_ is not None and what_if:
+        raise InputError("--what-if runs the clock of a whole run again; leave out --round")
     anatomy = Anatomy.of(run)
     if round_ is not None:
         return _of_round(run, anatomy, round_)

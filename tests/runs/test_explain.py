@@ -384,6 +384,8 @@ class TestCommand:
         assert told in capsys.readouterr().err
         assert main(["explain", str(result.folder), "--round", "9"]) == 2
         assert "has no round 9; its rounds: 1 to 4" in capsys.readouterr().err
+        assert main(["explain", str(result.folder), "--round", "1", "--what-if"]) == 2
+        assert "--what-if runs the clock of a whole run again" in capsys.readouterr().err
         assert main(["explain", str(result.folder), "--no-what-if"]) == 0
         assert "not computed: not asked for" in capsys.readouterr().out
 
