@@ -1,14 +1,18 @@
 """`simfl check`: sound folders pass, and whatever is doctored breaks the law that it is about."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from simfl import Options, Scenario, run
+from simfl import Options, Scenario, load, run
 from simfl.cli import main
 from simfl.errors import InputError
 from simfl.runs.check import check
+from simfl.runs.folder.folder import event_lines
+from simfl.runs.folder.tables import read_table
 from simfl.runs.laws import LAWS
 from tests.runs.doctored import FORGED, in_log, put
 from tests.tiny import TINY
@@ -141,6 +145,41 @@ def test_an_unfinished_run(busy: Path, share: float, logged: float) -> None:
     assert [finding for finding in findings if finding.violation] == []
     skipped = [finding.law for finding in findings if finding.skipped]
     assert skipped == [law.name for law in LAWS if law.finished]
+
+
+def test_a_run_that_ends_while_it_is_read(busy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log was read before it ended, its summary afterwards: the laws of both were broken."""
+    log, summary = busy / "events.jsonl", busy / "summary.json"
+    whole, told = log.read_text(), summary.read_text()
+    log.write_text(whole[: len(whole) // 2])
+    summary.unlink()
+
+    def meanwhile(folder: Path) -> Iterator[str]:
+        yield from event_lines(folder)
+        log.write_text(whole)
+        summary.write_text(told)
+
+    monkeypatch.setattr("simfl.runs.folder.records.event_lines", meanwhile)
+    assert [finding for finding in check(busy) if finding.violation] == []
+
+
+def test_a_table_of_a_run_that_ends_while_it_is_read(
+    busy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary, table = busy / "summary.json", busy / "rounds.csv"
+    told, whole = summary.read_text(), table.read_text()
+    table.write_text("".join(whole.splitlines(keepends=True)[:2]))
+    summary.unlink()
+
+    def meanwhile(path: Path, row: type) -> pd.DataFrame:
+        read = read_table(path, row)
+        table.write_text(whole)
+        summary.write_text(told)
+        return read
+
+    monkeypatch.setattr("simfl.runs.folder.files.read_table", meanwhile)
+    run = load(busy)
+    assert (run.n_rounds, run.finished) == (1, False)
 
 
 def test_an_unfinished_run_whose_clock_runs_back(busy: Path) -> None:

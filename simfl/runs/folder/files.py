@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _participations(summary: dict[str, Any]) -> int | None:
-    counts = summary.get("participations")
-    return sum(counts.values()) if isinstance(counts, dict) else None
-
-
 @dataclass(frozen=True)
 class RunFiles:
     """The files of a run, finished or not.
@@ -104,8 +99,7 @@ class RunFiles:
         Where a run ended between two evaluations its last model was judged then: the last row has
         that evaluation, which the file, written round by round, has not.
         """
-        rounds = read_table(self.folder / ROUNDS, RoundRow)
-        self._require_all(ROUNDS, len(rounds), lambda summary: summary.get("rounds"))
+        rounds = self._table(ROUNDS, RoundRow, lambda summary: summary.get("rounds"))
         last = self._evaluation_of_last(rounds)
         for name in last.keys() - {"round"}:
             rounds.loc[rounds.index[-1], name] = math.nan if last[name] is None else last[name]
@@ -124,21 +118,27 @@ class RunFiles:
     @cached_property
     def client_rows(self) -> "pd.DataFrame":
         """A row per participation; the columns are those of `simfl.core.rows.ClientRow`."""
-        clients = read_table(self.folder / CLIENTS, ClientRow)
-        if self.log != "none":
-            self._require_all(CLIENTS, len(clients), _participations)
-        return clients
+        return self._table(CLIENTS, ClientRow, self._participations)
 
-    def _require_all(
-        self, file: str, rows: int, of: Callable[[dict[str, Any]], int | None]
-    ) -> None:
-        """Refuse a table of a finished run that has not as many rows as the summary tells of."""
+    def _participations(self, summary: dict[str, Any]) -> int | None:
+        counts = summary.get("participations")
+        return sum(counts.values()) if isinstance(counts, dict) and self.log != "none" else None
+
+    def _table(
+        self, file: str, row: type, of: Callable[[dict[str, Any]], int | None]
+    ) -> "pd.DataFrame":
+        """Return a table; of a finished run one with as many rows as the summary tells of.
+
+        Whether it has finished is asked first, as it may end while the table is read.
+        """
         told = of(self.summary) if self.finished else None
-        if told is not None and rows != told:
+        table = read_table(self.folder / file, row)
+        if told is not None and len(table) != told:
             raise InputError(
-                f"{self.folder / file} is damaged: it has {rows:,} rows, and by {SUMMARY} there "
-                f"are {told:,}; `simfl check {self.folder}` says more"
+                f"{self.folder / file} is damaged: it has {len(table):,} rows, and by {SUMMARY} "
+                f"there are {told:,}; `simfl check {self.folder}` says more"
             )
+        return table
 
     def read(self) -> Self:
         """Read every file now, so that a damaged one is told before anything is written."""

@@ -66,6 +66,8 @@ class Records:
         Raises:
             ValueError, RunError, OSError, RecursionError: one of its files is damaged.
         """
+        # First, as it may end while the others are read.
+        summary = read_json(folder / SUMMARY) if is_finished(folder) else None
         scenario, lines = (folder / SCENARIO).read_bytes(), list(event_lines(folder))
         data, _ = read_yaml(scenario.decode(), SCENARIO)
         provenance = read_provenance(folder)
@@ -75,7 +77,7 @@ class Records:
             events=_events(lines),
             rounds=_table(folder / ROUNDS),
             clients=_table(folder / CLIENTS),
-            summary=read_json(folder / SUMMARY) if is_finished(folder) else None,
+            summary=summary,
             provenance=provenance,
             scenario=data,
             scenario_bytes=scenario,
