@@ -310,6 +310,21 @@ def test_the_same_seed_in_two_places_is_not_two_seeds(tmp_path: Path) -> None:
     }
 
 
+def test_folders_that_links_lead_to_are_looked_into_and_each_run_is_found_once(
+    tmp_path: Path,
+) -> None:
+    """Runs that lie on another disk were left out without a word."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    own = made_run(here / "study", "v", 0, reaches(1, 2)).folder
+    other = made_run(there, "w", 0, reaches(1, 2)).folder
+    (here / "a latest").symlink_to(own)
+    (here / "linked").symlink_to(there)
+    (there / "up").symlink_to(here)  # in a circle
+    (here / "gone").symlink_to(tmp_path / "nowhere")
+    assert [run.folder for run in _runs(here)] == [here / "linked" / "w" / "seed-0", own]
+    assert [run.folder for run in _runs(there)] == [other, there / "up" / "study" / "v" / "seed-0"]
+
+
 def test_seeds_of_different_experiments_are_not_one_variant(tmp_path: Path) -> None:
     for seed, clients in enumerate([5, 5, 10]):
         rounds = {"clients": clients, "stop": {"rounds": 4}}

@@ -1,7 +1,7 @@
 """Finding runs below folders."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def _as_seen(folder: Path) -> Path:
 
 
 def run_folders(path: Path) -> list[Path]:
-    """Return `path` if it is a run's folder, else those below it.
+    """Return `path` if it is a run's folder, else those below it, each once.
 
     The runs of a study come in the order in which its variants are written, and by seed.
 
@@ -90,11 +90,23 @@ def run_folders(path: Path) -> list[Path]:
     """
     if is_run(path):
         return [path]
-    tops = os.walk(path, onerror=_refuse)
-    below = [Path(top) for top, _, files in tops if PROVENANCE in files]
+    below = [Path(top) for top, files in _walk(path) if PROVENANCE in files]
     for folder in below:
         refuse_torn(folder)
     return sorted(below, key=study_order)
+
+
+def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield each folder in and below `path` once, and its files; links to folders are followed."""
+    seen = set[str]()
+    for top, folders, files in os.walk(path, onerror=_refuse, followlinks=True):
+        place = os.path.realpath(top)
+        if place in seen:
+            folders.clear()
+            continue
+        seen.add(place)
+        folders.sort(key=lambda name: os.path.islink(os.path.join(top, name)))  # links come last
+        yield top, files
 
 
 def _refuse(error: OSError) -> None:
