@@ -59,6 +59,22 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
         assert str(os.getpid()) in (tmp_path / LOCK).read_text()
 
 
+def test_what_others_are_writing_is_not_removed_and_what_the_dead_began_is(tmp_path: Path) -> None:
+    """A report that was being written of a run was gone once the run was resumed."""
+    [result] = run(Scenario.from_dict(TINY), tmp_path, Options(time_only=True))
+    (result.folder / "summary.json").unlink()
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    with subprocess.Popen(["sleep", "60"]) as living:
+        names = [f".report.html.{process.pid}.partial" for process in (living, dead)]
+        names += [f".summary.json.{os.getpid()}.partial", ".a.partial", ".a.b.partial"]
+        for name in names:
+            (result.folder / name).touch()
+        resume(result.folder)
+        living.kill()
+    assert [path.name for path in result.folder.glob(".*")] == names[:1]
+
+
 def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (

@@ -1,6 +1,7 @@
 """A run's folder: written as the run goes on, readable after ``kill -9`` at any moment."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
@@ -87,9 +88,26 @@ def read_provenance(folder: Path) -> dict[str, Any]:
 
 
 def remove_halves(folder: Path) -> None:
-    """Remove what processes that were killed had begun to write into a run's folder."""
+    """Remove what processes that were killed had begun to write into a run's folder.
+
+    What is being written by another that lives on this machine, such as its report, stays.
+    """
     for half in folder.glob(".*.partial"):
-        half.unlink(missing_ok=True)
+        if not _lives(half.name.split(".")[-2]):
+            half.unlink(missing_ok=True)
+
+
+def _lives(pid: str) -> bool:
+    """Whether a process other than this one has a number, if it is one."""
+    if not pid.isdigit() or int(pid) == os.getpid():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
 
 
 def usual_place(variant: str, seed: int) -> Path:
