@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from simfl.errors import InputError
 from simfl.papers.item import Item
 from simfl.papers.measures import Record, records
 from simfl.runs.job import jobs
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.results.find import run_folders
+from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.run import run_jobs
 from simfl.scenario.parts.experiment import parse_seeds
@@ -40,11 +42,27 @@ def repeat(
 
 
 def collect(item: Item, out: Path, seeds: Sequence[int] | None) -> list[Record]:
-    """Return what the finished runs of `item` in `out` have, in the order of its rows."""
+    """Return what the finished runs of `item` in `out` have, in the order of its rows.
+
+    Raises:
+        InputError: seeds of a row are of different scenarios.
+    """
     rows = list(item.printed)
     runs = [run for run in map(RunResult, run_folders(out)) if _wanted(run, rows, seeds)]
     runs.sort(key=lambda run: (rows.index(run.variant), run.seed))
+    _require_alike(runs)
     return records(item.id, item.reading, item.measures, runs)
+
+
+def _require_alike(runs: Sequence[RunResult]) -> None:
+    """Refuse runs that are told apart by more than variant and seed: they would be no row's."""
+    apart = [group for group in by_variant(runs).items() if group[0] != group[1][0].variant]
+    if apart:
+        name, odd = min(apart, key=lambda group: len(group[1]))
+        raise InputError(
+            f"{odd[0].folder} is of another scenario than other runs beside it: it is {name!r}; "
+            "move it away"
+        )
 
 
 def _wanted(run: RunResult, rows: Sequence[str], seeds: Sequence[int] | None) -> bool:

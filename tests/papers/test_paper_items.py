@@ -270,6 +270,17 @@ def test_what_finished_runs_have_is_collected_row_by_row(tmp_path: Path) -> None
     assert collect(ITEM, tmp_path / "begun", None) == []
 
 
+def test_seeds_of_different_scenarios_are_not_collected(tmp_path: Path) -> None:
+    """They were rows of their own, which no table has."""
+    for seed in (0, 1, 2):
+        made_run(tmp_path, "slow", seed, reaches(9, 10))
+        made_run(tmp_path, "fast", seed, reaches(2, 10), training={"epochs": 2 + (seed == 1)})
+    told = rf"{tmp_path}/fast/seed-1 is of another scenario .*: it is 'fast \(training.epochs 3\)'"
+    with pytest.raises(InputError, match=told):
+        collect(ITEM, tmp_path, None)
+    assert len(collect(ITEM, tmp_path, [0, 2])) == 4
+
+
 @pytest.mark.parametrize(
     ("fast", "seeds", "word"),
     [(2, 2, "**reproduced**"), (9, 2, "**not** reproduced"), (2, 1, "partly"), (2, 0, "not run")],
