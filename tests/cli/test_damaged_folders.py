@@ -66,6 +66,18 @@ def test_what_is_cut_short_or_gone_is_told_with_what_to_do(
     assert "--overwrite" in err
 
 
+def test_energy_that_is_said_to_be_known_but_is_not_there_is_told(
+    run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was an internal error."""
+    provenance = run_tiny().folder / "provenance.json"
+    text = provenance.read_text()
+    provenance.write_text(text.replace('"powered": false', '"powered": true'))
+    for command in ("compare", "report"):
+        assert main([command, str(provenance.parent)]) == 2
+        assert f"which {provenance} says is known" in capsys.readouterr().err
+
+
 def test_a_run_without_its_scenario_is_neither_left_out_nor_replaced(
     run_tiny: RunTiny, capsys: pytest.CaptureFixture[str]
 ) -> None:

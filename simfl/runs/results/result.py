@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from simfl.core.rows import MOVED, RoundRow, header
 from simfl.core.types import Floats, Ids
 from simfl.core.units import parse_share
+from simfl.errors import InputError
 from simfl.runs.folder.files import RunFiles
+from simfl.runs.folder.folder import PROVENANCE, SUMMARY
 from simfl.runs.folder.measures import RoundTimes, gini, normalised_times, terminal_accuracy
 
 
@@ -241,8 +243,14 @@ class RunResult(RunFiles):
     def _total(self, *columns: str) -> float:
         """Return what `columns` come to at the end (of the last whole round, as `end_s`)."""
         if self.finished:
-            told: float = sum(self.summary["totals"][name] for name in columns)
-            return told
+            totals = self.summary["totals"]
+            for name in columns:
+                if not isinstance(totals[name], int | float):
+                    raise InputError(
+                        f"{self.folder / SUMMARY} has no {name}, which {self.folder / PROVENANCE} "
+                        "says is known: one of them is damaged"
+                    )
+            return float(sum(totals[name] for name in columns))
         return math.fsum(self.round_rows[list(columns)].fillna(0).to_numpy().ravel())
 
     @cached_property
