@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from simfl.coordinators.base import MODEL
-from simfl.errors import InputError, RunError
+from simfl.errors import InputError, RunError, ScenarioError
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import (
     CLIENTS,
@@ -73,7 +73,10 @@ def verify(folder: Path, options: Options | None = None) -> Difference | None:
         # A run of which nothing is recorded but what it should be, to be resumed.
         for path in (folder / SCENARIO, folder / PROVENANCE, *folder.glob("past-*.yaml")):
             shutil.copy(path, top)
-        resume(Path(top), options)
+        try:
+            resume(Path(top), options)
+        except ScenarioError as error:  # such as of a trace that is not there any more
+            raise ScenarioError(str(error).replace(top, str(folder))) from error
         return _first_difference(folder, Path(top))
 
 

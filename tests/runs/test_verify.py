@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from simfl import Options
+from simfl import Options, Scenario, run
 from simfl.cli import main
 from simfl.errors import InputError, RunError, ScenarioError
 from simfl.runs.verify import Difference, verify
-from tests.tiny import RunTiny
+from tests.tiny import TINY, RunTiny
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -81,3 +81,16 @@ def test_what_is_wrong_is_told_of_the_folder_not_of_its_copy(run_tiny: RunTiny) 
     scenario.write_text(scenario.read_text().replace("name: uniform", "name: 'nowhere.py:Mine'"))
     with pytest.raises(ScenarioError, match=rf"^{re.escape(str(scenario))}:\d+:\d+: selection: "):
         verify(scenario.parent)
+
+
+def test_a_trace_that_is_missing_is_told_of_the_folder_too(tmp_path: Path) -> None:
+    """Its copy was named, which was gone by then."""
+    trace = tmp_path / "sessions.csv"
+    trace.write_text("device,start_s,end_s\na,0,90000\n")
+    fleet = {**TINY["fleet"], "availability": {"name": "trace", "file": trace.name, "shift": False}}
+    scenario = Scenario.from_dict(TINY | {"fleet": fleet}, folder=tmp_path)
+    [result] = run(scenario, tmp_path / "o", Options(time_only=True))
+    trace.unlink()
+    written = re.escape(str(result.folder / "scenario.yaml"))
+    with pytest.raises(ScenarioError, match=rf"^{written}:\d+:\d+: fleet\[0\].availability: can't"):
+        verify(result.folder)
