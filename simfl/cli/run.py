@@ -141,10 +141,9 @@ def _tell(results: "Sequence[RunResult]", top: Path, quiet: bool, as_json: bool)
 
 def _tell_short_rounds(results: "Sequence[RunResult]") -> None:
     """Say in a line per variant how often fewer clients took part than were asked for."""
-    groups: dict[str, list[tuple[int, int]]] = {}
-    for result in results:
-        groups.setdefault(result.variant, []).append((result.short_rounds, result.n_rounds))
-    for variant, counted in groups.items():
-        short, rounds = (sum(numbers) for numbers in zip(*counted, strict=True))
+    from simfl.runs.results.grouping import by_variant
+
+    for variant, own in by_variant(results).items():
+        short, rounds = sum(run.short_rounds for run in own), sum(run.n_rounds for run in own)
         if short:
             typer.echo(f"{variant}: {short} of {rounds} rounds had fewer clients than asked for.")

@@ -131,3 +131,21 @@ def test_runs_that_were_moved_or_are_named_from_inside_lack_nothing(
     Path("seed-1").rename("elsewhere/mine")
     assert main(["resume", "elsewhere"]) == 0
     assert "Never begun" not in capsys.readouterr().out
+
+
+def test_short_rounds_are_told_of_each_study_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of two studies whose variants share a name were counted together."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(SCENARIO.replace("clients: 5", "clients: 5, min_clients: 1"))
+    rare = "fleet.availability={name: on_off, on: 30 s, off: 10 min}"
+    command = ["run", "s.yaml", "-q", "--time-only", "--no-report", "--set", rare]
+    assert main([*command, "--out", "o"]) == 0
+    assert main([*command, "--out", "p", "--set", "rounds.clients=9"]) == 0
+    assert main(["resume", "o", "p", "--no-report"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "fewer clients" in line]
+    assert [line.partition(": ")[0] for line in told] == [
+        f"default (rounds.clients {clients})" for clients in (5, 9)
+    ]
+    assert all(" of 8 rounds" in line for line in told)
