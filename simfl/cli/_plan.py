@@ -1,5 +1,6 @@
 """What `simfl run --dry-run` says."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -7,40 +8,64 @@ import typer
 
 from simfl.report import formats
 from simfl.runs.estimate import Estimate, estimate
+from simfl.runs.folder.folder import is_finished
 from simfl.runs.many import planned
+from simfl.runs.run import is_kept
 from simfl.scenario.checks import refuse
 
 if TYPE_CHECKING:
     from simfl.runs.job import Job
     from simfl.runs.options import Options
 
+REUSED = "finished and reused"
 
-def show_plan(jobs: "Sequence[Job]", options: "Options") -> None:
-    """Print a line for each variant, and what all of them take.
+
+def show_plan(jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on: bool) -> None:
+    """Print a line for each variant, and what is left to do of all of them takes.
+
+    Args:
+        jobs: what is to be done.
+        options: how.
+        overwrite: replace what is in the run folders.
+        go_on: resume interrupted runs.
 
     Raises:
-        ScenarioError: they can't be run.
+        InputError: they can't be run.
     """
     refuse({job.variant: job.scenario for job in jobs}, trains=not options.time_only)
-    estimates = [estimate(job.scenario, options.time_only) for job in jobs]
-    groups: dict[str, list[Estimate]] = {}
-    for job, cost in zip(jobs, estimates, strict=True):
-        groups.setdefault(job.variant, []).append(cost)
+    how = (options.time_only, options.log, options.compress_log)
+    groups: dict[str, list[tuple[str, Estimate]]] = {}
+    for job in jobs:
+        kept = is_kept(job, options, overwrite, go_on, tell_reuse=False)
+        fate = (REUSED if is_finished(job.folder) else "gone on with") if kept else ""
+        groups.setdefault(job.variant, []).append((fate, estimate(job.scenario, *how)))
     width = max(map(len, groups))
-    for variant, costs in groups.items():
-        seeds = formats.plural(len(costs), "seed")
-        typer.echo(f"{variant:{width}}  {seeds}, {costs[0].rounds:,} rounds each; {_cost(costs)}")
+    for variant, runs in groups.items():
+        typer.echo(f"{variant:{width}}  {_told(runs)}")
+    estimates = [cost for runs in groups.values() for fate, cost in runs if fate != REUSED]
+    if not estimates:
+        typer.echo(f"{formats.plural(len(jobs), 'run')}: nothing is left to do")
+        return
     processes, _ = planned(estimates, options)
     host_s = max(
         sum(cost.host_s for cost in estimates) / processes, max(c.host_s for c in estimates)
     )
-    runs = formats.plural(len(jobs), "run")
+    left = formats.plural(len(estimates), "run")
     memory = formats.size(formats.two_digits(max(cost.memory_bytes for cost in estimates)))
     typer.echo(
-        f"{runs}, {processes} at a time: {formats.roughly(host_s)} on this machine "
+        f"{left}, {processes} at a time: {formats.roughly(host_s)} on this machine "
         f"(starting and pages not counted), {_disk(estimates)} on disk, {memory} of memory each; "
         "it may be several times more or less"
     )
+
+
+def _told(runs: "Sequence[tuple[str, Estimate]]") -> str:
+    """Return what the seeds of a variant are, what becomes of those there, what the others take."""
+    fates = Counter(fate for fate, _ in runs if fate)
+    parts = [formats.plural(len(runs), "seed"), f"{runs[0][1].rounds:,} rounds each"]
+    parts += [f"{count} {fate}" for fate, count in fates.items()]
+    left = [cost for fate, cost in runs if fate != REUSED]
+    return f"{', '.join(parts)}{f'; {_cost(left)}' if left else ''}"
 
 
 def _cost(costs: Sequence[Estimate]) -> str:

@@ -74,7 +74,7 @@ def run_command(
     with shared.importing(allow_code):
         todo = jobs_of(document, out, chosen, variants)
         if dry_run:
-            show_plan(todo, how)
+            show_plan(todo, how, overwrite, go_on)
             return
         with shared.progress(quiet or as_json, "the same command with --resume goes on") as board:
             results = run_jobs(todo, how, overwrite, go_on=go_on, watch=board)

@@ -13,8 +13,12 @@ COMPILED_FLOPS, COMPILED_STEP_S = 5e10, 3e-6
 """The same where the compiled kernel does: W1 and W3 of `benchmarks/results`, rounded down."""
 PARTICIPATION_S = 3e-4
 """Host seconds that the clock, the log and the rest take of a participation."""
-LOGGED_BYTES = 1500
-"""Bytes on disk of a participation: its events and its row."""
+LOGGED_BYTES = {"full": (1350, 700), "rounds": (0, 700), "none": (0, 0)}
+"""Bytes of events of a participation and of a round, by what is logged."""
+ROW_BYTES, ROUND_ROW_BYTES = 150, 200
+"""Bytes of a participation's row, and of a round's."""
+PACKED = 1 / 4
+"""Share of its bytes that a compressed log has, or less."""
 ROUNDS = 100
 """Rounds of a run that ends by something else."""
 SAMPLES, SAMPLES_EACH = 60_000, 600
@@ -44,11 +48,20 @@ class Estimate:
     disk_bytes: float
 
 
-def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
-    """Return what a run of `scenario` will take."""
+def estimate(
+    scenario: Scenario, time_only: bool = False, log: str = "full", compress_log: bool = False
+) -> Estimate:
+    """Return what a run of `scenario` will take.
+
+    Args:
+        scenario: what is run.
+        time_only: whether nothing is trained.
+        log: what is recorded, see `Options`.
+        compress_log: whether that is compressed.
+    """
     rounds = scenario.rounds.stop.rounds or ROUNDS
     times = rounds * scenario.rounds.clients
-    clock_s, disk = times * PARTICIPATION_S, float(times * LOGGED_BYTES)
+    clock_s, disk = times * PARTICIPATION_S, _recorded(rounds, times, log, compress_log)
     process = PROCESS_BYTES + DEVICE_BYTES * scenario.devices
     if time_only:
         return Estimate(rounds, clock_s, process, disk)
@@ -71,3 +84,18 @@ def estimate(scenario: Scenario, time_only: bool = False) -> Estimate:
         process + held,
         disk + facts.parameters * 4.0,
     )
+
+
+def _recorded(rounds: int, times: int, log: str, compress_log: bool) -> float:
+    """Return the bytes of a run's event log and tables.
+
+    Args:
+        rounds: how many it has.
+        times: its participations.
+        log: what is recorded.
+        compress_log: whether that is compressed.
+    """
+    of_time, of_round = LOGGED_BYTES[log]
+    events = times * of_time + rounds * of_round
+    rows = rounds * ROUND_ROW_BYTES + (0 if log == "none" else times * ROW_BYTES)
+    return rows + (PACKED * events if compress_log else events)

@@ -72,7 +72,7 @@ def run_jobs(
     options = options or Options()
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
     options.torch_device()  # one that is not there is refused, whatever is left to do
-    kept = [_is_kept(job, options, overwrite, go_on, tell_reuse) for job in todo]
+    kept = [is_kept(job, options, overwrite, go_on, tell_reuse) for job in todo]
     _do_all(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
 
@@ -179,7 +179,12 @@ def _blaming_owners() -> Iterator[None]:
         raise
 
 
-def _is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse: bool) -> bool:
+def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse: bool) -> bool:
+    """Return whether the run in a job's folder is kept, finished or to be resumed; see `run_jobs`.
+
+    Raises:
+        InputError: what the folder holds would be lost, or another process works on it.
+    """
     if overwrite:
         refuse_foreign(job.folder)
         return False

@@ -219,6 +219,30 @@ class TestSweeps:
         assert not Path("o").exists()
         run(file, "--dry-run", "--set", "selection=power_of_choice", code=2)
 
+    def test_a_dry_run_tells_what_is_there_already(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A study that was finished was told as work."""
+        file.write_text(SCENARIO + VARIANTS)
+        command = ("--out", "o", "--seeds", "0-1")
+        run(file, "-q", *command, "--variant", "waits")
+        Path("o/waits/seed-1/summary.json").unlink()
+        before = contents(Path("o"))
+        capsys.readouterr()
+        run(file, *command, "--dry-run", code=2)
+        assert "seed-1 holds an unfinished run" in capsys.readouterr().err
+        run(file, *command, "--dry-run", "--resume")
+        lines = capsys.readouterr().out.splitlines()
+        assert "  2 seeds, 3 rounds each, 1 finished and reused, 1 gone on with; le" in lines[0]
+        assert "  2 seeds, 3 rounds each; less than 1 s" in lines[1]
+        assert lines[2].startswith("3 runs, ")
+        run(file, *command, "--dry-run", "--overwrite")
+        assert "4 runs, " in capsys.readouterr().out
+        assert contents(Path("o")) == before
+        run(file, *command, "-q", "--resume")
+        run(file, *command, "--dry-run")
+        assert capsys.readouterr().out.splitlines()[-1] == "4 runs: nothing is left to do"
+
 
 class TestOverwriting:
     def test_the_same_scenario_is_run_again(self, file: Path) -> None:

@@ -269,6 +269,23 @@ def test_estimates_grow_with_the_work() -> None:
     assert small.rounds == 4
 
 
+def test_a_shorter_log_takes_less_of_the_disk(tmp_path: Path) -> None:
+    """`--dry-run` told of the full one, however it was to be written."""
+    plan, sizes = scenario({}), list[float]()
+    for options in (
+        Options(time_only=True),
+        Options(time_only=True, compress_log=True),
+        Options(time_only=True, log="rounds"),
+        Options(time_only=True, log="none"),
+    ):
+        [result] = run(plan, tmp_path / str(len(sizes)), options)
+        files = [*result.folder.glob("events.*"), *result.folder.glob("*.csv")]
+        told = estimate(plan, True, options.log, options.compress_log).disk_bytes
+        assert 1 / 4 < told / sum(file.stat().st_size for file in files) < 4, options
+        sizes.append(told)
+    assert sizes == sorted(sizes, reverse=True)
+
+
 def test_what_the_compiled_kernel_trains_is_estimated_by_its_rates() -> None:
     """FedProx costs nothing beside; a loss that the kernel does not know is PyTorch's to train."""
     two = {"data.dataset.classes": 2, "training.epochs": 100}
