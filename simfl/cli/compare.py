@@ -43,6 +43,7 @@ def compare_command(
     """Compare finished runs over seeds.
 
     With a baseline, seed by seed, with 95% intervals.
+    Runs that have not finished are left out, and named.
     """
     from simfl.core.units import parse_share
     from simfl.errors import InputError, nearest
@@ -59,9 +60,12 @@ def compare_command(
     if ideal is not None and baseline is None:
         raise InputError("--ideal needs a --baseline")
     runs = find_runs(folders)
-    for run in runs:
-        _ = run.summary  # one that has not finished is told
-    comparison = compare(runs, wanted, baseline, ideal)
+    finished = [run for run in runs if run.finished]
+    if not finished:
+        _ = runs[0].summary  # which tells how to go on
+    if left := [str(run.folder) for run in runs if not run.finished]:
+        typer.echo(f"note: left out, for it has not finished: {', '.join(left)}", err=True)
+    comparison = compare(finished, wanted, baseline, ideal)
     if columns is not None:
         with shared.naming("--columns"):
             comparison = comparison.only([name.strip() for name in columns.split(",")])

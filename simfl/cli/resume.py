@@ -7,7 +7,7 @@ import typer
 
 from simfl.cli import _options as shared
 from simfl.cli.app import app
-from simfl.cli.run import show
+from simfl.cli.run import showing
 
 
 @app.command("resume")
@@ -33,10 +33,11 @@ def resume_command(
 
     how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)
     run_folders = [run.folder for run in find_runs(folders)]
+    top = folders[0] if len(folders) == 1 else Path()
     progress = shared.progress(quiet or as_json, "the same command goes on")
-    with shared.importing(allow_code), progress as board:
+    shown = showing(run_folders, top, report, quiet, as_json)
+    with shared.importing(allow_code), shown, progress as board:
         results = resume_all(run_folders, how, board)
-    show(results, folders[0] if len(folders) == 1 else Path(), report, quiet, as_json)
     missing = unbegun(results) if len(results) > 1 or run_folders != list(folders) else []
     if missing and not (quiet or as_json):
         typer.echo(_never_begun(missing))

@@ -1,5 +1,7 @@
 """`simfl run`: simulate a scenario."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -76,10 +78,11 @@ def run_command(
         if dry_run:
             show_plan(todo, how, overwrite, go_on)
             return
-        with shared.progress(quiet or as_json, "the same command with --resume goes on") as board:
-            results = run_jobs(todo, how, overwrite, go_on=go_on, watch=board)
-    # Run folders are TOP/VARIANT/seed-N.
-    show(results, results[0].folder.parents[1], report, quiet, as_json)
+        folders = [job.folder for job in todo]
+        top = folders[0].parents[1]  # run folders are TOP/VARIANT/seed-N
+        progress = shared.progress(quiet or as_json, "the same command with --resume goes on")
+        with showing(folders, top, report, quiet, as_json), progress as board:
+            run_jobs(todo, how, overwrite, go_on=go_on, watch=board)
 
 
 def _there(file: Path) -> None:
@@ -97,7 +100,31 @@ def _there(file: Path) -> None:
         )
 
 
-def show(
+@contextmanager
+def showing(
+    folders: "Sequence[Path]", top: Path, report: bool, quiet: bool, as_json: bool
+) -> Iterator[None]:
+    """Show what came of the runs that the body makes in `folders`; see `_show`.
+
+    If some of them fail: what came of the others, before that is told.
+    """
+    from simfl.errors import InputError, SimflError
+    from simfl.runs.results.result import RunResult
+
+    runs = [RunResult(folder) for folder in folders]
+    try:
+        yield
+    except InputError:  # nothing was run
+        raise
+    except Exception:
+        if finished := [run for run in runs if run.finished]:
+            with suppress(SimflError):
+                _show(finished, top, report, quiet, as_json)
+        raise
+    _show(runs, top, report, quiet, as_json)
+
+
+def _show(
     results: "Sequence[RunResult]", top: Path, report: bool, quiet: bool, as_json: bool
 ) -> None:
     """Print what came of some runs; write pages and timelines too if a `report` is wanted."""

@@ -128,6 +128,32 @@ class TestOutput:
         assert set(contents(Path("o/default/seed-0"))) >= FILES | {"model.pt"}
 
 
+class TestSomeFail:
+    SELECTOR = "selection: {name: 'tests.runs.faulty:FaultySelector', fault: raises}"
+    HALF = f"variants: {{sound: {{}}, faulty: {{{SELECTOR}}}}}\nseeds: 0-1\n"
+
+    def test_the_others_are_shown_before_that_is_told(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file.write_text(SCENARIO + self.HALF)
+        run(file, "--out", "o", "--allow-code", code=1)
+        out, err = capsys.readouterr()
+        folders = [f"  {Path('o') / 'sound' / f'seed-{seed}'}" for seed in (0, 1)]
+        assert [line for line in out.splitlines() if "seed-" in line] == folders
+        assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'}"
+        assert Path("o/report.html").exists()
+        assert "error: faulty seed 0: selector" in err
+        run(file, "--out", "o", "--allow-code", "--resume", "--json", code=1)
+        shown = json.loads(capsys.readouterr().out)
+        assert [one["folder"] for one in shown] == ["o/sound/seed-0", "o/sound/seed-1"]
+
+    def test_all_of_them(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file.write_text(SCENARIO + self.SELECTOR)
+        run(file, "--out", "o", "--allow-code", code=1)
+        assert capsys.readouterr().out == ""
+        assert not Path("o/default/seed-0/report.html").exists()
+
+
 class TestWhatIsRun:
     def test_set_changes_the_scenario(self, file: Path) -> None:
         run(file, "-q", "--out", "o", "--set", "rounds.clients=7", "--set", "name=other")
