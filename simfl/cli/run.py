@@ -128,15 +128,38 @@ def _show(
     results: "Sequence[RunResult]", top: Path, report: bool, quiet: bool, as_json: bool
 ) -> None:
     """Print what came of some runs; write pages and timelines too if a `report` is wanted."""
-    page = None
+    page = ""
     if report:  # first: whoever reads what is printed may leave
-        from simfl.report import write_reports
-
         with shared.afterwards(f"the runs are done, `simfl report {quote(str(top))}` tells"):
-            page = write_reports(results, top)
+            page = _write(results, top)
     _tell(results, top, quiet, as_json)
-    if page is not None and not (quiet or as_json):
+    if page and not (quiet or as_json):
         typer.echo(f"\nReport: {page}")
+
+
+def _write(results: "Sequence[RunResult]", top: Path) -> str:
+    """Write the pages of some runs, and that of their study if they are in `top`; tell where."""
+    from simfl.report import write_reports
+
+    in_study = all(run.folder.parents[1:2] == (top,) for run in results)
+    compared = _study(results, top) if in_study else results
+    page = write_reports(results, top, compared)
+    among = f" (all {len(compared)} runs there)" if len(compared) > len(results) else ""
+    return f"{page}{among}"
+
+
+def _study(results: "Sequence[RunResult]", top: Path) -> "list[RunResult]":
+    """Return some runs and all others of their study, but for those that can't be read."""
+    from simfl.errors import InputError
+    from simfl.runs.results.find import runs_of_study
+
+    own, runs = {run.folder: run for run in results}, list["RunResult"]()
+    for run in runs_of_study(top):
+        try:
+            runs.append(own.get(run.folder) or run.read())
+        except InputError as error:
+            typer.echo(f"note: left out of the report: {error}", err=True)
+    return runs
 
 
 def _tell(results: "Sequence[RunResult]", top: Path, quiet: bool, as_json: bool) -> None:

@@ -30,12 +30,15 @@ def write_report(results: "Sequence[RunResult]", path: str | Path) -> Path:
     return Path(path)
 
 
-def write_reports(results: "Sequence[RunResult]", top: Path) -> Path:
+def write_reports(
+    results: "Sequence[RunResult]", top: Path, compared: "Sequence[RunResult] | None" = None
+) -> Path:
     """Write every run's page and timeline into its folder, and a page that compares them.
 
     Args:
         results: at least one.
-        top: the folder of the comparison, if there are several.
+        top: the folder of the comparison, if it is of several.
+        compared: what it is of, whose own pages are left alone (None: of `results`).
 
     Returns:
         The page to open first.
@@ -49,12 +52,13 @@ def write_reports(results: "Sequence[RunResult]", top: Path) -> Path:
     from simfl.runs.folder.folder import REPORT
 
     runs = _read(results)
+    together = runs if compared is None else _read(compared)
     for run in runs:
         write_trace(run)
         write_page([run], run.folder / REPORT)
-    if len(runs) == 1:
-        return runs[0].folder / REPORT
-    write_page(runs, top / REPORT)
+    if len(together) == 1:
+        return together[0].folder / REPORT
+    write_page(together, top / REPORT)
     return top / REPORT
 
 

@@ -140,8 +140,8 @@ class TestSomeFail:
         out, err = capsys.readouterr()
         folders = [f"  {Path('o') / 'sound' / f'seed-{seed}'}" for seed in (0, 1)]
         assert [line for line in out.splitlines() if "seed-" in line] == folders
-        assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'}"
-        assert Path("o/report.html").exists()
+        assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'} (all 4 runs there)"
+        assert "faulty seed 1 (round 1 of 3)" in Path("o/report.html").read_text()
         assert "error: faulty seed 0: selector" in err
         run(file, "--out", "o", "--allow-code", "--resume", "--json", code=1)
         shown = json.loads(capsys.readouterr().out)
@@ -152,6 +152,40 @@ class TestSomeFail:
         run(file, "--out", "o", "--allow-code", code=1)
         assert capsys.readouterr().out == ""
         assert not Path("o/default/seed-0/report.html").exists()
+
+
+class TestReportOfAStudy:
+    def test_is_of_all_runs_there(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        file.write_text(SCENARIO + VARIANTS)
+        page = Path("o/report.html")
+        fork = ["fork", "o/waits/seed-1", "--at", "1s", "--set", "rounds.clients=4"]
+        for words, n in (
+            (["--seeds", "0-1"], 4),
+            ([], 4),
+            (["--seed", "2", "--variant", "drops"], 5),
+            (fork, 6),
+        ):
+            if words is fork:
+                assert main(words) == 0
+            else:
+                run(file, "--out", "o", *words)
+            told = f" (all {n} runs there)" if words != ["--seeds", "0-1"] else ""
+            assert capsys.readouterr().out.splitlines()[-1] == f"Report: {page}{told}"
+            written = page.read_text()
+            assert main(["report", "o"]) == 0
+            capsys.readouterr()
+            assert page.read_text() == written
+
+    def test_does_without_what_can_not_be_read(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        run(file, "-q", "--out", "o", "--seeds", "0-2")
+        summary = Path("o/default/seed-2/summary.json")
+        summary.write_text("{")
+        run(file, "--out", "o")
+        out, err = capsys.readouterr()
+        assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'} (all 2 runs there)"
+        assert f"note: left out of the report: {summary} is damaged" in err
 
 
 class TestWhatIsRun:

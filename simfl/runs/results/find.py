@@ -44,6 +44,12 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
     return [RunResult(folder) for folder in {path.resolve(): path for path in folders}.values()]
 
 
+def runs_of_study(top: Path) -> list[RunResult]:
+    """Return the runs in `top`/VARIANT/seed-N, whoever made them, as `run_folders` orders them."""
+    folders = [file.parent for file in top.glob(f"*/*/{PROVENANCE}")]
+    return [RunResult(folder) for folder in sorted(folders, key=study_order) if is_run(folder)]
+
+
 def unbegun(runs: Iterable[RunResult]) -> list[Path]:
     """Return the folders of runs that were asked for together with `runs` and never begun.
 
