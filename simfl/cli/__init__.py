@@ -16,10 +16,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     import os
     import sys
 
+    from simfl.cli._encoding import print_anywhere
     from simfl.cli._signals import Interruptions
     from simfl.core.blas import limit_threads
 
     limit_threads()
+    print_anywhere()
     interruptions = Interruptions()
     try:
         here = os.getcwd()

@@ -336,6 +336,26 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     assert done.stderr == b""
 
 
+def test_characters_that_the_output_lacks_have_others_in_their_place(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(
+        "{data: {dataset: synthetic}, model: logistic_regression, "
+        "fleet: [{name: slow, count: 3}, {name: fast, count: 3}]}"
+    )
+    words = [sys.executable, "-c", RUN, "fleet", str(tmp_path / "s.yaml")]
+    told = {
+        encoding: subprocess.run(
+            words,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            check=True,
+            capture_output=True,
+            encoding=encoding,
+        ).stdout
+        for encoding in ("utf-8", "cp1252")
+    }
+    assert "───" in told["utf-8"]
+    assert told["cp1252"] == told["utf-8"].replace("─", "-")
+
+
 def test_a_command_that_there_is_none_of_is_told_in_sentences(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
