@@ -41,6 +41,9 @@ from simfl.scenario.parts.part import FolderName
 
 _LOG = logging.getLogger(__name__)
 
+_ITS_OWN = ("host_s", "cautions", "failed")
+"""What the provenance of a run says of it alone, and not of its forks."""
+
 
 def fork(
     folder: Path,
@@ -212,7 +215,7 @@ def _origins(
 ) -> dict[str, Any]:
     """Return the provenance of a fork called `name`, from that of the run that it comes from."""
     return {
-        **{key: value for key, value in provenance.items() if key not in ("host_s", "cautions")},
+        **{key: value for key, value in provenance.items() if key not in _ITS_OWN},
         "variant": name,
         "log_compressed": False,
         "forks": [*provenance["forks"], origin],

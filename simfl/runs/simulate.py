@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.core.files import write_output
 from simfl.core.garbage import few_collections
-from simfl.errors import RunError
+from simfl.errors import RunError, SimflError
 from simfl.runs.folder import checkpoint as checkpoints
 from simfl.runs.folder.eventlog import decode
 from simfl.runs.folder.folder import (
@@ -68,7 +68,7 @@ def simulate(
     summary = Summary(scenario.evaluation.targets, scenario.devices, powered=powered)
     rules = [builder, *(later for _, later in forks)]
     parts = [part for stage in rules for _, part in components(stage.scenario)]
-    with _telling_how_to_go_on(folder, timeline), telling_of_hidden_chance(parts):
+    with _noting_failure(folder, timeline, summary), telling_of_hidden_chance(parts):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
             timeline.listen(summary.listen, summary.kinds)
@@ -93,10 +93,20 @@ def simulate(
 
 
 @contextmanager
-def _telling_how_to_go_on(folder: Path, timeline: Timeline) -> Iterator[None]:
+def _noting_failure(folder: Path, timeline: Timeline, summary: Summary) -> Iterator[None]:
+    """Note in the provenance that the run fails, if it does, and tell how to go on."""
+    provenance = read_provenance(folder)
+    if provenance.pop("failed", None):  # before: it is tried again
+        write_json(folder / PROVENANCE, provenance)
     try:
         yield
-    except RunError as error:
+    except Exception as error:
+        told = f"{error}" if isinstance(error, SimflError) else f"{type(error).__name__}: {error}"
+        failed = {"round": summary.rounds + 1, "error": told}
+        with suppress(SimflError):  # the disk may be full
+            write_json(folder / PROVENANCE, {**provenance, "failed": failed})
+        if not isinstance(error, RunError):
+            raise
         raise type(error)(
             f"{error}\nit was at {timeline.now:g} s of virtual time; once that is mended, "
             f"`{resuming(folder)}` goes on from the last checkpoint"

@@ -141,7 +141,7 @@ class TestSomeFail:
         folders = [f"  {Path('o') / 'sound' / f'seed-{seed}'}" for seed in (0, 1)]
         assert [line for line in out.splitlines() if "seed-" in line] == folders
         assert out.splitlines()[-1] == f"Report: {Path('o') / 'report.html'} (all 4 runs there)"
-        assert "faulty seed 1 (round 1 of 3)" in Path("o/report.html").read_text()
+        assert "faulty seed 1 in round 2: selector" in Path("o/report.html").read_text()
         assert "error: faulty seed 0: selector" in err
         run(file, "--out", "o", "--allow-code", "--resume", "--json", code=1)
         shown = json.loads(capsys.readouterr().out)

@@ -247,6 +247,17 @@ def test_an_interrupted_run_has_a_page(broken_off: RunResult, tmp_path: Path) ->
     assert "goes on where it stopped" not in page
 
 
+def test_a_run_that_failed_says_by_what(broken_off: RunResult, tmp_path: Path) -> None:
+    path = broken_off.folder / "provenance.json"
+    failed = {"round": 3, "error": "ValueError: <no>"}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "failed": failed}))
+    run = RunResult(broken_off.folder)
+    page = write_report([run], tmp_path / "page.html").read_text(encoding="utf-8")
+    told = f"<b>Failed:</b> {run.variant} seed {run.seed} in round 3: ValueError: &lt;no&gt;; once"
+    assert told in page
+    assert "Not finished" not in page
+
+
 def test_what_was_not_recorded_is_not_promised(tmp_path: Path) -> None:
     """The digest of an empty log stood there, and files with nothing in them."""
     runs = simfl.run(
@@ -265,6 +276,7 @@ def test_a_run_that_has_hardly_begun_has_a_page(broken_off: RunResult, tmp_path:
     (broken_off.folder / "events.jsonl").write_text("")
     words = check(write_report([broken_off], tmp_path / "page.html")).words
     assert "No round has ended yet." in words
+    assert "Who was heard how often" not in words
     write_reports([broken_off], broken_off.folder)
 
 

@@ -1,6 +1,7 @@
 """`simfl watch`: what is there is shown, over the loopback, and nothing else to anybody."""
 
 import http.client
+import json
 import os
 import platform
 import re
@@ -164,6 +165,10 @@ def test_pages_change_as_their_runs_grow(ask: Browser, top: Path) -> None:
     with locked(folder):
         assert "1 running" in ask("/")[1]
         assert "Not finished" in ask("/runs/made/fast/seed-0")[1]
+    provenance = json.loads((folder / "provenance.json").read_text())
+    provenance["failed"] = {"round": 3, "error": "ValueError: no"}
+    (folder / "provenance.json").write_text(json.dumps(provenance))
+    assert "failed in round 3: ValueError: no" in ask("/")[1]
 
 
 @pytest.mark.parametrize("host", ["", "a-container"])

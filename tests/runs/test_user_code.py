@@ -1,5 +1,6 @@
 """User code that raises or returns nonsense: told by name, round and time; and it can be mended."""
 
+import re
 import signal
 import threading
 from dataclasses import replace
@@ -150,9 +151,11 @@ def test_the_fault_is_told_and_once_mended_the_run_goes_on(
     folder = tmp_path / "cut/default/seed-0"
     assert f"of virtual time; once that is mended, `simfl resume {folder}`" in str(told.value)
     assert (load(folder).folder / "events.jsonl").exists()
+    assert re.search(rf"in round \d: .*'{MODULE}:{name}'.*{words}", load(folder).failure, re.DOTALL)
     monkeypatch.setattr(faulty.Mended, "yes", True)
     [whole] = run(faulty_one, tmp_path / "whole")
     again = resume(folder)
+    assert "failed" not in again.provenance
     for file in ENDED:
         assert (again.folder / file).read_bytes() == (whole.folder / file).read_bytes()
 

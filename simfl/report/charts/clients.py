@@ -30,9 +30,12 @@ LONG = 4.0
 
 
 def participation(groups: Groups) -> Drawing | None:
-    """Return how often each device's update counted: by device for one run, else sorted."""
+    """Return how often each device's update counted: by device for one run, else sorted.
+
+    None: nobody was asked.
+    """
     runs = [run for _, _, run in styled_runs(groups) if run.devices]
-    if not runs:
+    if not any(len(run.client_rows) for run in runs):
         return None
     if len(runs) == 1 and runs[0].devices <= COLUMNS:
         return _participation_by_device(runs[0])

@@ -187,4 +187,6 @@ def _judged(run: RunResult) -> str:
 def _state(run: RunResult) -> str:
     if run.finished:
         return "finished"
-    return "running" if is_locked(run.folder) else "stopped; simfl resume goes on"
+    if is_locked(run.folder):
+        return "running"
+    return f"failed {run.failure}" if run.failure else "stopped; simfl resume goes on"

@@ -30,6 +30,7 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
     sentences = {
         "Time only": _time_only(groups),
         "Oracle selector": _oracle(groups),
+        "Failed": _failed(groups),
         "Not finished": _not_finished(groups),
         "Diverged": diverged(groups),
         "Never counted": unheard(groups),
@@ -65,10 +66,19 @@ def _oracle(groups: Groups) -> list[str]:
     ]
 
 
+def _failed(groups: Groups) -> list[str]:
+    failed = [f"{r.variant} seed {r.seed} {r.failure}" for r in all_runs(groups) if r.failure]
+    if not failed:
+        return []
+    more = f"; and {formats.plural(len(failed) - NAMED, 'more run')}" if len(failed) > NAMED else ""
+    told = "; ".join(failed[:NAMED])
+    return [f"{told}{more}; once that is mended, `simfl resume` goes on."]
+
+
 def _not_finished(groups: Groups) -> list[str]:
     running, stopped = list[str](), list[str]()
     for run in all_runs(groups):
-        if not run.finished:
+        if not (run.finished or run.failure):
             where = running if is_locked(run.folder) else stopped
             name = f"{run.variant} seed {run.seed}"
             where.append(f"{name} (round {run.n_rounds:,}{_of_planned(run)})")

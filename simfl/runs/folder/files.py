@@ -77,9 +77,8 @@ class RunFiles:
             InputError: the run has not finished.
         """
         if not self.finished:
-            raise InputError(
-                f"{self.folder} has not finished; go on with `{resuming(self.folder)}`"
-            )
+            state = f"failed {self.failure}" if self.failure else "has not finished"
+            raise InputError(f"{self.folder} {state}; go on with `{resuming(self.folder)}`")
         return read_json(self.folder / SUMMARY)
 
     @cached_property
@@ -150,6 +149,14 @@ class RunFiles:
     def finished(self) -> bool:
         """Whether it ended."""
         return is_finished(self.folder)
+
+    @property
+    def failure(self) -> str:
+        """In which round it failed, and by what ("": it did not, or goes on)."""
+        failed = self.provenance.get("failed")
+        if self.finished or not isinstance(failed, dict):
+            return ""
+        return f"in round {failed.get('round')}: {failed.get('error')}"
 
     @property
     def name(self) -> str:
