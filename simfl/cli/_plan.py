@@ -36,7 +36,7 @@ def show_plan(jobs: "Sequence[Job]", options: "Options", overwrite: bool, go_on:
     how = (options.time_only, options.log, options.compress_log)
     groups: dict[str, list[tuple[str, Estimate]]] = {}
     for job in jobs:
-        kept = is_kept(job, options, overwrite, go_on, tell_reuse=False)
+        kept = is_kept(job, options, overwrite, go_on)
         fate = (REUSED if is_finished(job.folder) else "gone on with") if kept else ""
         groups.setdefault(job.variant, []).append((fate, estimate(job.scenario, *how)))
     width = max(map(len, groups))

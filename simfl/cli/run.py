@@ -82,7 +82,7 @@ def run_command(
         top = folders[0].parents[1]  # run folders are TOP/VARIANT/seed-N
         progress = shared.progress(quiet or as_json, "the same command with --resume goes on")
         with showing(folders, top, report, quiet, as_json), progress as board:
-            run_jobs(todo, how, overwrite, go_on=go_on, watch=board)
+            run_jobs(todo, how, overwrite, go_on=go_on, watch=board, tell_reuse=not quiet)
 
 
 def _there(file: Path) -> None:

@@ -72,7 +72,9 @@ def run_jobs(
     options = options or Options()
     refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
     options.torch_device()  # one that is not there is refused, whatever is left to do
-    kept = [is_kept(job, options, overwrite, go_on, tell_reuse) for job in todo]
+    kept = [is_kept(job, options, overwrite, go_on) for job in todo]
+    if tell_reuse:
+        _tell_reuse(todo, kept, options.torch_device())
     _do_all(todo, kept, options, watch, listen, overwrite)
     return [RunResult(job.folder) for job in todo]
 
@@ -179,7 +181,7 @@ def _blaming_owners() -> Iterator[None]:
         raise
 
 
-def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse: bool) -> bool:
+def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
     """Return whether the run in a job's folder is kept, finished or to be resumed; see `run_jobs`.
 
     Raises:
@@ -188,22 +190,22 @@ def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool, tell_reuse
     if overwrite:
         refuse_foreign(job.folder)
         return False
-    kept = keeps(job, options.time_only, go_on)
-    if kept and tell_reuse and is_finished(job.folder):
-        _LOG.warning(
-            "%s holds this very run, finished%s: its results are reused; --overwrite computes them "
-            "again",
-            job.folder,
-            _computed_on(job.folder, options.torch_device()),
-        )
-    return kept
+    return keeps(job, options.time_only, go_on)
 
 
-def _computed_on(folder: Path, device: str) -> str:
-    """Return where a run was computed, if that is another kind of device: not the same bits."""
-    recorded = str(read_provenance(folder)["device"])
-    alike = recorded.partition(":")[0] == device.partition(":")[0]
-    return "" if alike else f", computed on {recorded}"
+def _tell_reuse(todo: Sequence[Job], kept: Sequence[bool], device: str) -> None:
+    """Tell in a line how many finished runs are reused, and if another kind of device made some."""
+    pairs = zip(todo, kept, strict=True)
+    reused = [job.folder for job, keep in pairs if keep and is_finished(job.folder)]
+    if not reused:
+        return
+    devices = sorted({str(read_provenance(folder)["device"]) for folder in reused})
+    alike = {name.partition(":")[0] for name in devices} == {device.partition(":")[0]}
+    _LOG.warning(
+        "%s there already, finished%s: the results are reused; --overwrite computes them again",
+        "this very run is" if len(todo) == 1 else f"{len(reused)} of {len(todo)} runs are",
+        "" if alike else f", computed on {' and '.join(devices)}",  # not the same bits
+    )
 
 
 def run_one(

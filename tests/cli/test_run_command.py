@@ -305,6 +305,16 @@ class TestSweeps:
 
 
 class TestOverwriting:
+    def test_what_is_reused_is_told_in_a_line(
+        self, file: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        run(file, "-q", "--out", "o", "--seeds", "0-1")
+        run(file, "-q", "--out", "o", "--seeds", "0-1")
+        assert (caplog.messages, capsys.readouterr()) == ([], ("", ""))
+        run(file, "--out", "o", "--seeds", "0-2")
+        [told] = caplog.messages
+        assert told.startswith("2 of 3 runs are there already, finished: the results are reused; ")
+
     def test_the_same_scenario_is_run_again(self, file: Path) -> None:
         run(file, "-q", "--out", "o")
         before = contents(Path("o"))

@@ -96,7 +96,7 @@ def test_results_of_other_contents_are_not_reused(
     """A selector was changed and run again: the old results came back, as "this very run"."""
     run(scenario, tmp_path / "o", CLOCK)
     run(scenario, tmp_path / "o", CLOCK)
-    assert "holds this very run" in caplog.text
+    assert "this very run is there already" in caplog.text
     [file] = tmp_path.glob(what)
     file.write_text(file.read_text() + "\n")
     with pytest.raises(InputError, match=rf"{file.name}: other contents there than now\ngive --ov"):

@@ -253,7 +253,7 @@ def test_a_finished_run_is_reused_and_told_of(
     began = first.provenance["started"], (first.folder / "model.pt").stat().st_mtime_ns
     [again] = run(Scenario.from_dict(TINY), tmp_path)
     assert (again.provenance["started"], (again.folder / "model.pt").stat().st_mtime_ns) == began
-    assert "its results are reused; --overwrite computes them again" in caplog.text
+    assert "the results are reused; --overwrite computes them again" in caplog.text
     [anew] = run(Scenario.from_dict(TINY), tmp_path, overwrite=True)
     assert (anew.folder / "model.pt").stat().st_mtime_ns != began[1]
 
@@ -267,7 +267,7 @@ def test_what_another_kind_of_device_computed_is_told(
     file = first.folder / "provenance.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "device": "cuda:0"}))
     run(Scenario.from_dict(TINY), tmp_path)
-    assert "this very run, finished, computed on cuda:0: its results are reused" in caplog.text
+    assert "already, finished, computed on cuda:0: the results are reused" in caplog.text
 
 
 def test_a_run_older_than_an_option_is_reused_while_that_is_at_its_default(
@@ -278,7 +278,7 @@ def test_a_run_older_than_an_option_is_reused_while_that_is_at_its_default(
     before = [line for line in file.read_text().splitlines(keepends=True) if "metrics:" not in line]
     file.write_text("".join(before))
     run(Scenario.from_dict(TINY), tmp_path)
-    assert "its results are reused" in caplog.text
+    assert "the results are reused" in caplog.text
     assert file.read_text() == "".join(before)
     with pytest.raises(
         InputError, match=r"evaluation\.metrics\[0\]\.name: nothing there, .*macro_f1"
