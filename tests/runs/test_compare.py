@@ -19,11 +19,13 @@ from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
 from simfl.report.page.words import headline
 from simfl.report.width import PIPED
+from simfl.runs.forks import fork
 from simfl.runs.options import Options
 from simfl.runs.results.compare import Cell, Column, Comparison, Metric, compare
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import Figure, Ratio
+from simfl.runs.run import resume
 from simfl.scenario import Scenario
 from tests.made_runs import made_run, reaches
 from tests.tiny import TINY
@@ -491,6 +493,17 @@ def test_variants_stay_in_the_order_in_which_the_scenario_has_them(tmp_path: Pat
     run(scenario, tmp_path, Options(time_only=True), variants=["bee"])
     found = [(one.variant, one.seed) for one in _runs(tmp_path)]
     assert found == [(name, seed) for name in ("zebra", "ant", "bee") for seed in (2, 10)]
+
+
+def test_a_fork_follows_its_run_and_a_baseline_comes_first(tmp_path: Path) -> None:
+    """A fork whose name sorts before its run's took the run's place, and its colour."""
+    scenario = Scenario.from_dict({**TINY, "variants": {"sync": {}, "other": {}}})
+    [sync, _] = run(scenario, tmp_path, Options(time_only=True))
+    forked = resume(fork(sync.folder, 0.5, ["rounds.clients=3"], "b"))
+    resume(fork(forked.folder, 1.0, ["rounds.clients=2"], "a"))
+    runs = _runs(tmp_path)
+    assert [one.variant for one in runs] == ["sync", "b", "a", "other"]
+    assert list(compare(runs, baseline="other").groups) == ["other", "sync", "b", "a"]
 
 
 def test_rounding_is_no_deviation() -> None:

@@ -239,7 +239,7 @@ def compare(
     baseline: str | None = None,
     ideal: str | None = None,
 ) -> Comparison:
-    """Return what runs reached and spent, a row per variant.
+    """Return what runs reached and spent, a row per variant, the baseline first.
 
     Args:
         results: runs, finished or not.
@@ -256,6 +256,8 @@ def compare(
     for name in filter(None, (baseline, ideal)):
         if name not in groups:
             raise InputError(f"no variant {name!r} was run{nearest(name, groups)}")
+    if baseline is not None:  # first
+        groups = {baseline: groups[baseline], **groups}
     if targets is None:
         accuracies = all_targets(results)
     else:

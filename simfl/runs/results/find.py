@@ -122,11 +122,15 @@ def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename} can't be read: {error.strerror}")
 
 
-def study_order(folder: Path) -> tuple[Path, int, Path, int, Path]:
-    """Return what run folders are sorted by: study, place of the variant in it, seed."""
+def study_order(folder: Path) -> tuple[Path, int, int, Path, int, Path]:
+    """Return what run folders are sorted by: study, place of the variant in it, seed.
+
+    A fork has the place of the run that it comes from, and follows it.
+    """
     try:
         written = read_json(folder / PROVENANCE)
     except InputError:  # told when it is asked for
         written = {}
     place, seed = (n if isinstance(n := written.get(k), int) else 0 for k in ("place", "seed"))
-    return folder.parent.parent, place, folder.parent, seed, folder
+    forks = len(f) if isinstance(f := written.get("forks"), list) else 0
+    return folder.parent.parent, place, forks, folder.parent, seed, folder
