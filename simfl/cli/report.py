@@ -34,7 +34,24 @@ def report_command(
     runs = find_runs(folders)
     if out is None:
         top = folders[0] if len(folders) == 1 else Path()
+        _refuse_tuning(top)
         typer.echo(f"Report: {write_reports(runs, top)}")
         return
     require_place(out, "--out", (".html", ".htm"))
     typer.echo(f"Report: {write_report(runs, out)}")
+
+
+def _refuse_tuning(top: Path) -> None:
+    """Refuse to write a page beside that of a tuning: its runs were cut off when they had lost.
+
+    Raises:
+        InputError: `top` is the folder of one.
+    """
+    from simfl.errors import InputError
+    from simfl.runs.results.trials import PAGE, TRIALS
+
+    if (top / TRIALS).exists() and (top / PAGE).exists():
+        raise InputError(
+            f"{top} is the folder of a tuning, whose report is {top / PAGE}; name one of its "
+            "trials, or give --out"
+        )

@@ -143,13 +143,11 @@ def _tell_last(tuning: "Tuning") -> None:
 
 def _tell(tuning: "Tuning") -> None:
     """Print what came of it, and how to have it again."""
-    from simfl.report.page.tuning import answer
-    from simfl.scenario.language.place import as_written
+    from simfl.report.page.tuning import answer, settings
 
     typer.echo(" ".join(answer(tuning)))
-    if (best := tuning.best) is not None:
-        for path, value in best.parameters.items():
-            typer.echo(f"  --set {f'{path}={as_written(value)}'!r}")
+    for setting in settings(tuning):
+        typer.echo(f"  {setting}")
     refused = [trial for trial in tuning.trials if trial.state == "refused"]
     if refused:
         typer.echo(f"{refused[0].name} was refused: {refused[0].why.splitlines()[0]}")

@@ -22,7 +22,7 @@ from simfl.core.files import write_output
 from simfl.errors import InputError
 from simfl.runs.folder.lock import locked
 from simfl.runs.options import Options
-from simfl.runs.results.trials import Trial, Tuning
+from simfl.runs.results.trials import TRIALS, Trial, Tuning
 from simfl.runs.trying import Study
 from simfl.scenario import Document
 from simfl.scenario.parts.tune import Range
@@ -30,8 +30,6 @@ from simfl.scenario.parts.tune import Range
 if TYPE_CHECKING:
     from optuna.study import Study as Asking
     from optuna.trial import Trial as Asked
-
-TRIALS = "trials.csv"
 
 STALE = 10
 """Choices asked for in a row that were tried before; then one that was not is taken instead."""

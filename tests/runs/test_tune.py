@@ -17,11 +17,11 @@ import pytest
 from simfl import run
 from simfl.cli import main
 from simfl.errors import InputError, ScenarioError
-from simfl.report.page.tuning import answer, over_limits, page
+from simfl.report.page.tuning import answer, over_limits, page, write_page
 from simfl.runs.options import Options
 from simfl.runs.results.find import find_runs
-from simfl.runs.results.trials import Tuning
-from simfl.runs.tune import TRIALS, tune
+from simfl.runs.results.trials import PAGE, TRIALS, Tuning
+from simfl.runs.tune import tune
 from simfl.scenario import Document, Scenario
 from simfl.scenario.parts.tune import Range, parse_objective
 from tests.tiny import TINY
@@ -419,6 +419,23 @@ def test_objectives_name_a_measure_and_perhaps_a_target() -> None:
         parse_objective("loss to 80%")
 
 
+def test_the_page_says_what_to_set_and_no_other_page_is_written_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page of all trials, many of them cut off, called another the best."""
+    spec = {**CLOCK, "parameters": {"rounds.clients": [2, 3]}, "trials": 2}
+    tuning = timed(tmp_path, spec)
+    best = tuning.best
+    assert best is not None
+    told = f"<code>--set &#39;rounds.clients={best.parameters['rounds.clients']}&#39;</code>"
+    assert told in write_page(tuning).read_text(encoding="utf-8")
+    assert main(["report", str(tmp_path)]) == 2
+    assert f"whose report is {tmp_path / PAGE}; name one" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("report.html"))
+    assert main(["report", str(tmp_path / best.name)]) == 0
+    assert main(["report", str(tmp_path), "--out", str(tmp_path / "all.html")]) == 0
+
+
 class TestCommand:
     @pytest.mark.slow
     def test_options_say_what_to_look_for(
@@ -441,7 +458,7 @@ class TestCommand:
         rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / TRIALS).read_text())))
         assert [row["trial"] for row in rows] == [trial["name"] for trial in told["trials"]]
         assert float(rows[0]["time"]) == told["trials"][0]["value"]
-        html = (tmp_path / "out" / "tuning.html").read_text()
+        html = (tmp_path / "out" / PAGE).read_text()
         assert all(f">{row['trial']}<" in html for row in rows)
 
     @pytest.mark.parametrize(

@@ -17,11 +17,10 @@ from simfl.report.comparison import TEXT
 from simfl.report.page.page import asset, render
 from simfl.report.page.tables import Cell, Table, leading_number, magnitude
 from simfl.report.svg import Plot
-from simfl.runs.results.trials import METRICS, Trial, Tuning
+from simfl.runs.results.trials import METRICS, PAGE, Trial, Tuning
 from simfl.scenario.language.place import as_written
 from simfl.scenario.parts.tune import Range
 
-PAGE = "tuning.html"
 NAMED = 3
 """Trials that a sentence names beside the best."""
 STATES: Mapping[str, tuple[str, str]] = {
@@ -49,6 +48,7 @@ def page(tuning: Tuning) -> str:
         "tuning.html",
         title=f"{tuning.name}: {tuning.spec.objective}",
         answer=answer(tuning),
+        settings=settings(tuning),
         drawings=drawings,
         island=curves.island(drawings),
         trials=_table(tuning),
@@ -79,6 +79,12 @@ def answer(tuning: Tuning) -> list[str]:
     level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
     alike = f"; {formats.listed(level, NAMED)} came to as much" if level else ""
     return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}.", tried]
+
+
+def settings(tuning: Tuning) -> list[str]:
+    """Return the options of a command that have what was best (none: nothing was)."""
+    chosen = {} if tuning.best is None else tuning.best.parameters
+    return [f"--set {f'{path}={as_written(value)}'!r}" for path, value in chosen.items()]
 
 
 def value_text(tuning: Tuning, trial: Trial) -> str:

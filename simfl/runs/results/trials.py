@@ -11,6 +11,8 @@ from typing import Any, Literal
 from simfl.runs.results.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
 from simfl.scenario.parts.tune import Tune
 
+TRIALS, PAGE = "trials.csv", "tuning.html"
+"""The files in the folder of a tuning that are about all its trials."""
 State = Literal["done", "given up", "never", "over a limit", "refused"]
 """given up: it is no better than the best so far; never: most seeds never got there, nor had any
 trial before; refused: it can't be run."""
