@@ -20,13 +20,16 @@ from simfl.runs.progress import Progress
 PLAIN_EVERY_S = 10.0
 SURE = 0.02
 """Share of the work after which it is told how long the rest may take."""
+TEXT, SHORTEST = 62, 16
+"""Columns that numbers take, and those that names are cut to before numbers are."""
 MOST_SHOWN = 12
 """Bars of finished runs stay while there are no more runs than that."""
 
 
 def text_of(progress: Progress, rounds: int | None) -> str:
     """Return a line on a run that is to have so many rounds (None: not known)."""
-    if not progress.host_s:
+    begun = progress.time_s or progress.round or progress.waits_for or progress.ended
+    if not (progress.host_s and begun):  # one that is resumed is not at its start
         return "preparing"
     planned = f"/{rounds}" if rounds else ""
     quality = ""
@@ -38,7 +41,7 @@ def text_of(progress: Progress, rounds: int | None) -> str:
     waits = f"; {progress.waits_for}" if progress.waits_for else ""
     return (
         f"{formats.duration(progress.time_s)} virtual  round {progress.round}{planned}{quality}  "
-        f"{progress.host_s:.1f} s host ({ratio:,.0f}x){waits}"
+        f"{progress.host_s:.1f} s host ({f'{ratio:,.0f}' if ratio >= 1 else '<1'}x){waits}"
     )
 
 
@@ -84,7 +87,8 @@ class Board(Watch):
     def show(self, number: int, progress: Progress, text: str) -> None:
         """Show how far a run is."""
         now = time.perf_counter()
-        if progress.ended or (progress.host_s and now - self._said >= PLAIN_EVERY_S):
+        due = progress.host_s and now - self._said >= PLAIN_EVERY_S
+        if progress.ended or (due and self._shares[number] < 1.0):  # its last line comes at once
             self._said = now
             overall = f"  ({self.overall()})" if len(self._jobs) > 1 else ""
             self.say(f"{self._jobs[number].title}: {text}{overall}")
@@ -103,7 +107,7 @@ class Table(Board):
     def begin(self, jobs: Sequence[Job], processes: int) -> None:
         super().begin(jobs, processes)
         longest = max((len(job.title) for job in jobs), default=0)
-        self._room = min(longest, max(self._bars.console.width // 2, 1))
+        self._room = min(longest, max(self._bars.console.width - TEXT, SHORTEST))
         self._titles.min_width = self._room
         self._texts.max_width = max(self._bars.console.width - self._room - 2, 1)
         if len(jobs) > 1:

@@ -67,8 +67,33 @@ def test_a_terminal_that_can_not_go_back_gets_lines(
     with shown.display(quiet=False) as board:
         assert board is not None
         board.begin([Job("v", Scenario.from_dict(TINY), tmp_path)], processes=1)
-        board.tell(0, Progress(253.0, 4, 0.964, 0.1))
+        board.tell(0, Progress(253.0, 3, 0.964, 0.1))
     assert "v seed 0: 4 min 13 s virtual" in capsys.readouterr().err
+
+
+def test_a_name_is_cut_before_numbers_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _, last = shown_of("a_much_longer_name_than_others", 84, monkeypatch, tmp_path)
+    for seed, numbers in enumerate(("accuracy 96.4%  0.1 s host (2,530x)", "accuracy 50.0%")):
+        assert any(f" seed {seed} " in line and numbers in line for line in last)
+
+
+def test_a_run_that_is_resumed_does_not_seem_to_begin_anew() -> None:
+    assert shown.text_of(Progress(host_s=2.0), 200) == "preparing"
+    assert "round 0/200" in shown.text_of(Progress(host_s=2.0, waits_for="training"), 200)
+
+
+def test_a_clock_slower_than_the_hosts_is_not_told_as_standing() -> None:
+    assert shown.text_of(Progress(0.4, 2, None, 1.0), 12).endswith("1.0 s host (<1x)")
+
+
+def test_a_run_of_one_report_has_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = shown.Board()
+    board.begin([Job("v", Scenario.from_dict(TINY), tmp_path)], processes=1)
+    for ended in (False, True):
+        board.tell(0, Progress(253.0, TINY["rounds"]["stop"]["rounds"], 0.9, 0.1, ended=ended))
+    assert capsys.readouterr().err.count("v seed 0: ") == 1
 
 
 def test_without_an_accuracy_the_loss_is_told() -> None:
