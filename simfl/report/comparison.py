@@ -244,7 +244,8 @@ def legend(comparison: Comparison) -> list[str]:
     if Column(NORMALISED) in comparison.columns:
         lines.append(
             "Last arrival / deadline: time to the last arrival of a round by its deadline (0 where "
-            "nobody arrived), in the mean of all rounds that have one; polls before it count, too."
+            "nobody arrived), in the mean of all rounds that have one; a period is one, and "
+            "polls before it count, too."
         )
     lines += _legend_of_improvement(comparison)
     baseline = str(comparison.baseline)

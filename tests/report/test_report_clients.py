@@ -66,6 +66,28 @@ def test_no_bar_is_on_both_sides_of_the_deadline(tmp_path: Path, longest: float)
     assert late == (0.25 if longest > 1 else 0)
 
 
+def test_times_are_told_in_deadlines_only_where_everybody_has_one(tmp_path: Path) -> None:
+    """Those without took the others', and a period was a deadline."""
+    semi = made_run(tmp_path, "semi", 0, [0.1] * 4, rounds={"policy": {"name": "semi_synchronous"}})
+    semi.round_rows["deadline_s"] = 20.0
+    sync = made_run(tmp_path, "sync", 0, [0.1] * 4)
+    for groups, label, mark in (
+        ({"semi": [semi]}, "time / period", "period"),
+        ({"sync": [sync], "semi": [semi]}, "time (s)", "period of semi"),
+    ):
+        drawing = client_times(groups)
+        assert drawing is not None
+        assert f">{label}</text>" in drawing.svg
+        assert f">{mark}</text>" in drawing.svg
+        assert ("0.50 periods of 20.0 s" in drawing.about) == (len(groups) == 1)
+    timed = made_run(tmp_path, "timed", 0, [0.1] * 4)
+    timed.round_rows["deadline_s"] = 20.0  # as long, but no period
+    drawing = client_times({"timed": [timed], "semi": [semi]})
+    assert drawing is not None
+    assert ">time (s)</text>" in drawing.svg
+    assert "upright" not in drawing.svg
+
+
 def test_a_staleness_stands_in_the_middle_of_its_column(tmp_path: Path) -> None:
     """The column of 1 stood between the ticks of 1 and 2."""
     made = made_run(tmp_path, "v", 0, [0.1] * 4)

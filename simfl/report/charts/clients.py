@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts.base import (
     COLOURS,
     COLUMNS,
+    ROW,
     Drawing,
     Groups,
     Rows,
@@ -85,19 +87,57 @@ def _participation_by_device(run: RunResult) -> Drawing:
     return Drawing("Who was heard how often", about, str(plot), entries, table=table)
 
 
-def yardstick_s(groups: Groups) -> float:
-    """Return the one deadline that the runs share (those without take the others'), else NaN."""
-    deadlines_s = {
-        run.deadline_s for _, _, run in styled_runs(groups) if math.isfinite(run.deadline_s)
-    }
-    return deadlines_s.pop() if len(deadlines_s) == 1 else math.nan
+@dataclass(frozen=True)
+class Yardstick:
+    """The one deadline, or period, of all runs that have any.
+
+    Attributes:
+        length_s: how long it is (NaN: there is none, or several).
+        kind: what it is called.
+        whose: variants that have it.
+        common: whether all have it, so that times can be told in it.
+    """
+
+    length_s: float
+    kind: str
+    whose: Sequence[str]
+    common: bool
+
+    @classmethod
+    def of(cls, groups: Groups) -> "Yardstick":
+        """Return what the rounds of `groups` share."""
+        found = {
+            name: {(run.deadline_s, _kind(run)) for run in runs if run.n_rounds}
+            for name, runs in groups.items()
+        }
+        have = {name: {one for one in own if one[0] > 0} for name, own in found.items()}
+        all_of_them = {one for own in have.values() for one in own}
+        if len(all_of_them) != 1:
+            return cls(math.nan, "", (), False)
+        [(length_s, kind)] = all_of_them
+        return cls(length_s, kind, [n for n in have if have[n]], found == have)
+
+    def __bool__(self) -> bool:
+        return math.isfinite(self.length_s)
+
+    def __str__(self) -> str:
+        if self.common:
+            return self.kind
+        names = [formats.shortened(name, ROW) for name in self.whose]
+        return f"{self.kind} of {formats.listed(names, 2)}"
+
+
+def _kind(run: RunResult) -> str:
+    """Return what a policy calls the time that its rounds have."""
+    policy = run.scenario.get("rounds", {}).get("policy")
+    name = policy.get("name") if isinstance(policy, Mapping) else policy
+    return "period" if name == "semi_synchronous" else "deadline"
 
 
 def client_times(groups: Groups) -> Drawing | None:
-    """Return how long updates took, by the deadline where there is one (FedCore, Figure 5)."""
-    deadline_s = yardstick_s(groups)
-    timed = math.isfinite(deadline_s)
-    per = deadline_s if timed else 1.0
+    """Return how long updates took, by the deadline where all have one (FedCore, Figure 5)."""
+    yardstick = Yardstick.of(groups)
+    per = yardstick.length_s if yardstick.common else 1.0
     times = {
         name: np.concatenate([run.durations_s for run in runs]) / per
         for name, runs in groups.items()
@@ -106,9 +146,9 @@ def client_times(groups: Groups) -> Drawing | None:
     every = every[np.isfinite(every)]
     if not len(every) or every.max() <= 0:
         return None
-    longest = float(every.max())
-    x = _time_axis(every, timed)
-    edges = _edges_at_one(x) if timed else _edges(x)
+    longest, mark = float(every.max()), yardstick.length_s / per
+    x = _time_axis(every, yardstick)
+    edges = _edges_at(mark, x) if yardstick else _edges(x)
     ends = edges[0], edges[-1]
     shares = {name: _shares(np.clip(taken, *ends), edges) for name, taken in times.items()}
     plot = Plot("time from selection to arrival", x, _share_axis("participations", shares))
@@ -121,9 +161,10 @@ def client_times(groups: Groups) -> Drawing | None:
         plot.outline(edges.tolist(), share.tolist(), f"{area} {colour(index)}", words)
         entries.append((colour(index), words))
     about = f"From selection to arrival; the longest took {formats.duration(longest * per)}"
-    if timed:
-        plot.upright(1.0, "deadline")
-        about += f", {longest:.2f} deadlines of {formats.duration(deadline_s)}"
+    if yardstick:
+        plot.upright(mark, str(yardstick))
+    if yardstick.common:
+        about += f", {longest:.2f} {yardstick.kind}s of {formats.duration(per)}"
     about += "; logarithmic scale." if x.log else "."
     table = _histogram(shares, edges * per, "s")
     return Drawing("How long clients took", about, str(plot), entries, table=table)
@@ -140,30 +181,32 @@ def _share(share: float) -> str:
     return ">99%" if 0.995 <= share < 1 else formats.percent(share, 0)
 
 
-def _time_axis(times: Floats, timed: bool) -> Axis:
-    if not timed:
-        return scale("time", times, TIME_UNITS)
+def _time_axis(times: Floats, yardstick: Yardstick) -> Axis:
+    if not yardstick.common:
+        marks = [yardstick.length_s] if yardstick else []
+        return scale("time", np.append(times, marks), TIME_UNITS)
+    label = f"time / {yardstick.kind}"
     if times.max() > LONG:
-        return logarithmic("time / deadline", float(times[times > 0].min()), float(times.max()))
-    return linear("time / deadline", 0.0, max(float(times.max()), 1.0) * 1.02)
+        return logarithmic(label, float(times[times > 0].min()), float(times.max()))
+    return linear(label, 0.0, max(float(times.max()), 1.0) * 1.02)
 
 
 def _edges(x: Axis) -> Floats:
     return np.geomspace(x.low, x.high, BINS + 1) if x.log else np.linspace(0, x.high, BINS + 1)
 
 
-def _edges_at_one(x: Axis) -> Floats:
-    """Return edges about as far apart as `_edges`, one of them at the deadline.
+def _edges_at(mark: float, x: Axis) -> Floats:
+    """Return edges about as far apart as `_edges`, one of them at the deadline, `mark`.
 
     It is just after it: who is there at the very deadline is there in time.
     """
     if x.log:
         step = math.log(x.high / x.low) / BINS
-        first, last = math.floor(math.log(x.low) / step), math.ceil(math.log(x.high) / step)
-        edges = np.exp(step * np.arange(first, last + 1))
+        first, last = (math.log(end / mark) / step for end in (x.low, x.high))
+        edges = mark * np.exp(step * np.arange(math.floor(first), math.ceil(last) + 1))
     else:
-        per_deadline = round(BINS / x.high)
-        edges = np.arange(math.ceil(x.high * per_deadline) + 1) / per_deadline
+        below = round(BINS * mark / x.high)
+        edges = mark * np.arange(math.ceil(x.high / mark * below) + 1) / below
     return np.asarray(edges * (1 + 1e-9), dtype=np.float64)
 
 
