@@ -392,6 +392,31 @@ def test_sentences(ranked: list[Standing], text: str) -> None:
     assert " ".join(words.race(ranked, 0.7)) == text
 
 
+def test_two_seeds_are_said_to_be_too_few(tmp_path: Path) -> None:
+    """What took three times as long was "not distinguishable", as if the two were alike."""
+    ranked = [standing("a", 50, 60), standing("b", 100, 260, first=(50, 60))]
+    first, _, behind, _ = words.race(ranked, 0.7)
+    assert first == "2 seeds are too few to tell a and b apart in the time they took to reach 70%."
+    assert behind.startswith("b took 3 min (2.94× as long [")
+    for name, lasts in {"a": (9, 16), "b": (20, 90)}.items():
+        for seed, round_s in enumerate(lasts):
+            made_run(tmp_path, name, seed, [0.5] * 4, round_s=round_s)
+    first, behind, _ = pace(by_variant(find_runs([tmp_path])))
+    assert first.startswith("2 seeds are too few to tell a and b apart in how long a round takes: ")
+    assert behind.startswith("b takes 55.0 s (3.54× as long [")
+
+
+def test_of_many_variants_sentences_name_the_best(tmp_path: Path) -> None:
+    """Eighteen long names were eight lines."""
+    for index in range(9):
+        for seed in range(3):
+            accuracies = reaches(10 + index + seed * (index % 2), 60)
+            made_run(tmp_path, f"v{index}", seed, accuracies)
+    told = words.headline(by_variant(find_runs([tmp_path])))
+    assert set(re.findall(r"v\d", " ".join(told))) == {"v0", "v1"}
+    assert "; the table has 7 others." in " ".join(told)
+
+
 def test_a_seed_that_has_not_ended_is_not_said_to_have_failed() -> None:
     some = Figure.of([10.0, 20.0, None], open=1)
     [told] = words.race([Standing("a", some, some, some)], 0.7)
@@ -405,7 +430,7 @@ def test_the_best_accuracy_is_no_lucky_seeds(tmp_path: Path) -> None:
             made_run(tmp_path, name, seed, [accuracy, 0.1], targets=())
     groups = by_variant(find_runs([tmp_path]))
     assert words.headline(groups) == [
-        "The best accuracy was 80.0% (steady, mean of 2 seeds); lucky is not distinguishable "
+        "The best accuracy was 80.0% (steady, mean of 2 seeds); 2 seeds are too few to tell lucky "
         "from it."
     ]
     both = {"a": groups["steady"], "b": groups["steady"]}

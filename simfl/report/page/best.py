@@ -1,17 +1,31 @@
 """Whose models are the best, in words."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import TEXT
 from simfl.runs.results.statistics import paired_difference
 
-FEW = 4
-"""Variants that a sentence names; the table below it has all."""
+FEW, MANY = 4, 6
+"""Variants that a sentence names, where there are no more than so many; the table has all."""
+ENOUGH = 3
+"""So many seeds can tell two variants apart: the interval of two holds almost anything."""
 
 BySeed = Mapping[int, float]
+
+
+def named(names: Sequence[str], variants: int) -> str:
+    """Return some of so many variants: of many the first, and how many there are besides."""
+    return formats.listed(list(names), FEW if variants <= MANY else 1)
+
+
+def not_told_apart(names: str, seeds: int, what: str) -> str:
+    """Say that chance may be why variants differ in `what`, or that nobody can know."""
+    if seeds < ENOUGH:
+        return f"{seeds} seeds are too few to tell {names} apart in {what}"
+    return f"{names} are not distinguishable in {what}"
 
 
 def best_accuracy(groups: Groups) -> str:
@@ -53,19 +67,26 @@ def _best(
     most = choose(list(means.values()))
     names = [name for name, mean in means.items() if mean == most]
     seeds = {len(values[name]) for name in names}
-    about = [formats.listed(names, FEW)] if len(values) > 1 else []
+    about = [named(names, len(values))] if len(values) > 1 else []
     if seeds == {1} and len(values) > 1:
         about.append("one seed")
     elif len(seeds) == 1 and seeds != {1}:
         about.append(f"mean of {min(seeds)} seeds")
     told = text(most) + (f" ({', '.join(about)})" if about else "")
     leads = {
-        name: paired_difference(values[names[0]], values[name]).interval
+        name: paired_difference(values[names[0]], values[name])
         for name in means
         if name not in names
     }
-    level = [name for name, lead in leads.items() if lead and lead.low <= 0 <= lead.high]
+    level = [
+        name
+        for name, lead in leads.items()
+        if lead.interval and lead.interval.low <= 0 <= lead.interval.high
+    ]
     if level:
-        are = "is" if len(level) == 1 else "are"
-        told += f"; {formats.listed(level, FEW)} {are} not distinguishable from it"
+        are, others = "is" if len(level) == 1 else "are", named(level, len(values))
+        shared = max(leads[name].seeds for name in level)
+        if shared < ENOUGH:
+            return f"{told}; {shared} seeds are too few to tell {others} from it"
+        told += f"; {others} {are} not distinguishable from it"
     return told

@@ -9,7 +9,7 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.comparison import as_long
 from simfl.report.measures import DURATION
-from simfl.report.page.best import FEW
+from simfl.report.page.best import ENOUGH, named, not_told_apart
 from simfl.runs.results.compare import PER_ROUND, TIME, figure, times
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import paired_ratio
@@ -31,12 +31,12 @@ def pace(groups: Groups) -> list[str]:
         return [_alone(*begun.values())]
     means = {name: figure(runs, PER_ROUND[TIME], None).mean for name, runs in begun.items()}
     ranked = sorted(means, key=lambda name: means[name])
-    named: dict[str, list[str]] = {}  # by what is told: nobody is ahead by less than that
+    by_length: dict[str, list[str]] = {}  # by what is told: nobody is ahead by less than that
     for name in ranked:
-        named.setdefault(formats.duration(means[name]), []).append(name)
-    (least, fastest), *others = named.items()
+        by_length.setdefault(formats.duration(means[name]), []).append(name)
+    (least, fastest), *others = by_length.items()
     if not others:
-        return [f"A round takes {least} in the mean, with {formats.listed(fastest, FEW)}."]
+        return [f"A round takes {least} in the mean, with {named(fastest, len(begun))}."]
     first, most, slowest = times(begun[ranked[0]], PER_ROUND[TIME], None), *others[-1]
     ratios = {
         name: paired_ratio(times(begun[name], PER_ROUND[TIME], None), first)
@@ -48,20 +48,21 @@ def pace(groups: Groups) -> list[str]:
         for name, ratio in ratios.items()
         if ratio is not None and ratio.interval is not None and not ratio.distinguishable
     ]
+    shared = max((ratio.seeds for name in level if (ratio := ratios[name])), default=0)
     if level:
-        names = formats.listed([*fastest, *level], FEW)
+        names = named([*fastest, *level], len(begun))
         least += f" to {formats.duration(means[level[-1]])}"
-        sentences = [f"{names} are not distinguishable in how long a round takes: {least}."]
+        sentences = [f"{not_told_apart(names, shared, 'how long a round takes')}: {least}."]
     else:
         has = "has" if len(fastest) == 1 else "have"
-        names = formats.listed(fastest, FEW)
+        names = named(fastest, len(begun))
         sentences = [f"{names} {has} the shortest rounds: {least} in the mean."]
-    if slowest[0] in level:
+    if slowest[0] in level and shared >= ENOUGH:
         return sentences
     takes = "takes" if len(slowest) == 1 else "take"
     ratio = ratios[slowest[0]]
     told = "" if ratio is None else f" ({as_long(ratio)})"
-    sentences.append(f"{formats.listed(slowest, FEW)} {takes} {most}{told}.")
+    sentences.append(f"{named(slowest, len(begun))} {takes} {most}{told}.")
     if ratio is not None:
         sentences.append(ONE_SEED if ratio.interval is None else SEED_BY_SEED)
     return sentences

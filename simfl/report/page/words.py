@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import as_long
-from simfl.report.page.best import FEW, best_accuracy, least_error
+from simfl.report.page.best import (
+    ENOUGH,
+    FEW,
+    MANY,
+    best_accuracy,
+    least_error,
+    named,
+    not_told_apart,
+)
 from simfl.report.page.pace import ONE_SEED, SEED_BY_SEED, pace
 from simfl.runs.results.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.results.several import all_targets, have_accuracy
@@ -116,24 +124,24 @@ def _is_first_by_other_seeds(standing: Standing, first: Standing) -> bool:
 
 def race(ranked: Sequence[Standing], target: float) -> list[str]:
     """Say who got there when; who can't be told from the first is not said to be behind it."""
-    first, text = ranked[0], target_text(target)
+    first, text, count = ranked[0], target_text(target), len(ranked)
     if math.isinf(first.time_s.middle):
         missing, seeds = first.time_s.missing, first.time_s.seeds
         ties = [s.name for s in ranked if (s.time_s.missing, s.time_s.seeds) == (missing, seeds)]
-        leader = f"{formats.listed(ties, FEW)} did" if len(ranked) > 1 else "It was"
+        leader = f"{named(ties, count)} did" if count > 1 else "It was"
         each = " each" if len(ties) > 1 else ""
         reached = f"{seeds - missing} of {seeds}{each}"
         yet = " yet" if any(standing.time_s.open for standing in ranked) else ""
         return [f"{text} was not{yet} reached with most seeds; {leader} with {reached}."]
-    if len(ranked) == 1:
+    if count == 1:
         return [f"Reached {text} after {_costs(first)}."]
     sentences, behind = _in_front(ranked, text)
-    sentences += _behind(behind, first)
+    sentences += _behind(behind, first, count)
     absent = [standing for standing in ranked if standing.never]
     if never := [standing.name for standing in absent if not standing.time_s.open]:
-        sentences.append(f"{formats.listed(never, FEW)} never did.")
+        sentences.append(f"{named(never, count)} never did.")
     if not_yet := [standing.name for standing in absent if standing.time_s.open]:
-        sentences.append(f"Not yet there: {formats.listed(not_yet, FEW)}.")
+        sentences.append(f"Not yet there: {named(not_yet, count)}.")
     return sentences
 
 
@@ -155,16 +163,17 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
     if ahead or level_there:
         how = [f"{first.name} reached {text} first on the whole, after {costs}"]
         if ahead:
-            how.append(f"seed by seed {formats.listed(ahead, FEW)} took less")
+            how.append(f"seed by seed {named(ahead, len(ranked))} took less")
         if level_there:
-            names = formats.listed(level_there, FEW)
+            names = named(level_there, len(ranked))
             how.append(f"on the one seed that both have, {names} took no longer")
         return [f"{'; '.join(how)}."], others
     level = [s for s in compared if s.ratio and not s.ratio.distinguishable]
     if level:
-        return [_not_told_apart(first, level, text), f"{first.name} took {costs}."], others
+        told = _not_told_apart(first, level, text, len(ranked))
+        return [told, f"{first.name} took {costs}."], others
     if ties := [standing for standing in others if _is_tie(standing, first)]:
-        names = formats.listed([first.name, *(standing.name for standing in ties)], FEW)
+        names = named([first.name, *(standing.name for standing in ties)], len(ranked))
         before = "" if len(ties) == len(ranked) - 1 else ", before all others"
         behind = [standing for standing in others if standing not in ties]
         alike = all((tie.rounds, tie.bytes) == (first.rounds, first.bytes) for tie in ties)
@@ -173,26 +182,31 @@ def _in_front(ranked: Sequence[Standing], text: str) -> tuple[list[str], list[St
     return [f"{first.name} reached {text} first: after {costs}."], others
 
 
-def _not_told_apart(first: Standing, level: Sequence[Standing], text: str) -> str:
+def _not_told_apart(first: Standing, level: Sequence[Standing], text: str, count: int) -> str:
     """Say whose times can't be told from the first's; who got there less surely is no equal."""
+    shared = max(standing.shared for standing in level)
     as_surely = [standing.name for standing in level if standing.absence <= first.absence]
     if as_surely:
-        names = formats.listed([first.name, *as_surely], FEW)
-        return f"{names} are not distinguishable in the time they took to reach {text}."
+        names = named([first.name, *as_surely], count)
+        return f"{not_told_apart(names, shared, f'the time they took to reach {text}')}."
     seeds = f"{first.time_s.seeds - first.time_s.missing} of {first.time_s.seeds} seeds"
-    names = formats.listed([standing.name for standing in level], FEW)
+    names = named([standing.name for standing in level], count)
+    if shared < ENOUGH:
+        return f"{first.name} reached {text} with {seeds}; {names} with fewer: too few to compare."
     return (
         f"{first.name} reached {text} with {seeds}; {names}, not distinguishable from it in time, "
         "with fewer."
     )
 
 
-def _behind(standings: Sequence[Standing], first: Standing) -> list[str]:
-    """Say what those took who were not first, and what their intervals mean."""
+def _behind(standings: Sequence[Standing], first: Standing, count: int) -> list[str]:
+    """Say what those of so many took who were not first, and what their intervals mean."""
     if not standings:
         return []
     taken = [_time_taken(standing, first.time_s.seeds) for standing in standings]
     sentences = [f"{formats.listed(taken, FEW)}."]
+    if count > MANY and len(taken) > 1:
+        sentences = [f"{taken[0]}; the table has {formats.plural(len(taken) - 1, 'other')}."]
     compared = [standing for standing in standings if standing.ratio is not None]
     single = [s.name for s in compared if s.ratio is not None and s.ratio.interval is None]
     if single and len(single) == len(compared):
@@ -200,10 +214,10 @@ def _behind(standings: Sequence[Standing], first: Standing) -> list[str]:
     elif compared:
         sentences.append(SEED_BY_SEED)
         if single:
-            names = formats.listed([first.name, *single], FEW)
+            names = named([first.name, *single], count)
             sentences.append(f"{names} have one seed in common: chance may be why they differ.")
     if apart := [standing.name for standing in standings if not standing.shared]:
-        names = formats.listed(apart, FEW)
+        names = named(apart, count)
         sentences.append(f"{first.name} has no seed in common with {names}: chance may be why.")
     return sentences
 
