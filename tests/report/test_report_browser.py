@@ -227,6 +227,38 @@ def test_values_are_told_as_the_axes_are(tmp_path: Path) -> None:
     assert found["focused"]
 
 
+def test_a_stretch_of_x_has_the_height_that_it_needs(tmp_path: Path) -> None:
+    """Near its end a curve between 96% and 97% was a flat line, below 0% to 100% of nothing."""
+    accuracies = [0.1, *(0.96 + n / 2000 for n in range(20))]
+    play = """const f = simfl.figures[0], svg = () => f.plot.querySelector("svg");
+    const up = () => [...svg().querySelectorAll("text.tick.end")].map(t => t.textContent)
+      .filter(t => t.endsWith("%")).map(parseFloat);
+    const whole = up(); svg().dispatchEvent(new KeyboardEvent("keydown", {key: "+"}));
+    return [whole, up()];"""
+    page = write_report([made_run(tmp_path, "v", 0, accuracies)], tmp_path / "written.html")
+    whole, near = read(page, play, tmp_path)
+    assert whole[0] == 0
+    assert len(near) >= 3
+    assert 95 < near[0] < near[-1] < 98
+
+
+def test_losses_of_orders_of_magnitude_come_on_a_logarithmic_scale(tmp_path: Path) -> None:
+    """Of a loss of 1,000 that fell to 2 all but the first rounds lay on the axis."""
+    made = made_run(tmp_path, "v", 0, [0.5] * 4, targets=())
+    made.round_rows["accuracy"] = float("nan")
+    made.round_rows["loss"] = [1000.0, 40.0, 8.0, 2.0]
+    play = """const f = simfl.figures[0], box = f.node.querySelector("[data-switch=logy]");
+    const up = html => [...html.matchAll(/class="tick end"[^>]*>([^<]*)/g)].map(m => m[1]);
+    const set = box.checked, still = up(f.still), redrawn = up(simfl.redraw(f));
+    box.click();
+    return {set, still, redrawn, linear: up(f.plot.innerHTML)};"""
+    found = read(write_report([made], tmp_path / "written.html"), play, tmp_path)
+    assert found["set"]
+    assert found["still"] == found["redrawn"] != found["linear"]
+    assert {"10", "100", "1,000"} <= set(found["still"])
+    assert "0" in found["linear"]
+
+
 def test_saved_pictures_say_what_they_are_in_dark_ink_on_white(page: Path, tmp_path: Path) -> None:
     """Title and legend were left out, labels lay on lines, and dark screens made them dark."""
     play = """const ink = () => getComputedStyle(document.body).color;

@@ -19,7 +19,7 @@ from simfl.core.types import Floats, Ids
 from simfl.report import forked, formats
 from simfl.report.axes import Axis, linear, logarithmic
 from simfl.report.charts.base import Drawing, Groups, all_runs, colour, legend
-from simfl.report.measures import TIME, Measure, on_grid
+from simfl.report.measures import LOSS, TIME, Measure, on_grid
 from simfl.report.svg import HEIGHT, WIDE, WIDTH, Plot
 from simfl.runs.results.result import RunResult
 
@@ -33,6 +33,8 @@ PICTURES = 24
 """At most so many pictures; what they have in common is drawn once."""
 SMALL = (370, 210)
 """Width and height of such a picture."""
+STEEP = 100.0
+"""Losses that span more than such a ratio come on a logarithmic scale."""
 
 
 def curves(
@@ -112,15 +114,17 @@ def extent(
     top *= room if top > 0 else 1 / room
     top = min(1.0, top) if measure.kind == "share" else top
     positive = values[values > 0]
+    low = float(values.min())
     return {
         "key": measure.key,
         "column": measure.column,
         "label": measure.label,
         "units": measure.units,
         "kind": measure.kind,
-        "low": min(0.0, room * float(values.min())),
+        "low": min(0.0, room * low),
         "high": top,
         "positive": float(positive.min()) if len(positive) else 1.0,
+        "log": measure is LOSS and low > 0 and float(values.max()) > STEEP * low,
     }
 
 
@@ -207,7 +211,7 @@ def _picture(data: dict[str, Any], size: tuple[int, int], focus: int | None) -> 
     width, height = size
     x_data, y_data = data["xs"][0], data["ys"][0]
     x = axis(x_data, max(2, round(width / 95)))
-    y = axis(y_data, 6 if height > 250 else 4)
+    y = axis(y_data, 6 if height > 250 else 4, y_data["log"])
     title = f"{y_data['label']} by {x_data['label']}"
     series = data["series"]
     if focus is not None:

@@ -55,11 +55,13 @@ function plain(v) {
   const power = Math.floor(Math.log10(v) + 1e-9);
   return `${(v / 10 ** power).toFixed(0)}e${power}`;
 }
-function logarithmic(a, low, high) {
+function logarithmic(a, low, high, outward = false) {
   const [symbol, per] = unitOf(a.units, Math.sqrt(low * high));
   const first = Math.floor(Math.log10(low / per) + 1e-9), last = Math.ceil(Math.log10(high / per) - 1e-9);
   const marks = last - first <= 2 ? [1, 2, 5] : [1], every = Math.max(1, Math.floor((last - first) / 6));
-  const ticks = [];
+  const ticks = [], rounded = [];
+  for (let d = first; d <= last; d++) for (const m of [1, 2, 5]) rounded.push(m * 10 ** d * per);
+  if (outward) [low, high] = [Math.max(...rounded.filter(v => v <= low)), Math.min(...rounded.filter(v => v >= high))];
   for (let d = first; d <= last; d += every) for (const m of marks) {
     const v = m * 10 ** d;
     if (v * per >= low * 0.999 && v * per <= high * 1.001)
@@ -69,8 +71,8 @@ function logarithmic(a, low, high) {
   return {label: symbol ? `${a.label} (${symbol})` : a.label, low, high, ticks, log: true, unit: [symbol, per],
     place: v => v > 0 ? Math.log(v / low) / Math.log(high / low) : NaN};
 }
-function axis(a, steps, log, range) {
-  if (log) return logarithmic(a, range ? Math.max(range[0], a.positive) : a.positive, range ? range[1] : a.high);
+function axis(a, steps, log, range, outward) {
+  if (log) return logarithmic(a, range ? Math.max(range[0], a.positive) : a.positive, range ? range[1] : a.high, outward && !range);
   return linear(a, range ? range[0] : a.low, range ? range[1] : a.high, steps);
 }
 // A value for people, in the unit that suits it, or in a given one: numbers beside each other share theirs.
@@ -92,12 +94,30 @@ function lines(chart, state, one) {
     ...mean.tails.map(tail => ({...tail, thin: true, tail: true}))];
   return one.runs.map(run => ({x: run[x], y: run[y], seed: run.seed, thin: one.runs.length > 1}));
 }
+// From the least to the most that is seen in a stretch of x, its ends between two points too; null: nothing is.
+function seen(chart, state, [from, to], log) {
+  let low = Infinity, high = -Infinity;
+  const see = v => { if (v !== null && (v > 0 || !log)) { low = Math.min(low, v); high = Math.max(high, v); } };
+  for (const one of chart.series.filter((_, i) => !state.hidden.has(i))) for (const line of lines(chart, state, one))
+    for (const ys of line.low ? [line.low, line.high] : [line.y]) {
+      const points = line.x.map((v, k) => [v, ys[k]]).filter(p => p[0] !== null && p[1] !== null);
+      points.forEach(([v, y], k) => {
+        if (v >= from && v <= to) see(y);
+        const [before, was] = k ? points[k - 1] : [v, y];
+        for (const end of [from, to]) if (before < end && end < v) see(was + (y - was) * (end - before) / (v - before));
+      });
+    }
+  const {kind, low: least} = chart.ys[state.y], room = log ? 0 : 0.05 * (high - low) || 0.05 * Math.abs(high);
+  if (low > high) return null;
+  return [least < 0 ? low - room : Math.max(0, low - room), log ? high * 1.05 : kind === "share" ? Math.min(1, high + room) : high + room];
+}
 let clips = 0;
 // Of several pictures, each about its `focus`, the `first` keeps what lies behind all of them.
 function picture(chart, state, width, height, focus, first) {
   const xa = chart.xs[state.x], ya = chart.ys[state.y];
   const x = axis(xa, Math.max(2, Math.round(width / 95)), state.logx, state.zoom);
-  const y = axis(ya, height > 250 ? 6 : 4, state.logy, null);
+  const logy = state.logy !== ya.log;  // logy: other than it comes
+  const y = axis(ya, height > 250 ? 6 : 4, logy, state.zoom && seen(chart, state, state.zoom, logy), true);
   const right = width - RIGHT, bottom = height - BOTTOM;
   const left = Math.max(LEFT, Math.ceil(SIDE + TICK * Math.max(0, ...y.ticks.map(t => t[1].length))));
   const px = v => left + x.place(v) * (right - left), py = v => bottom - y.place(v) * (bottom - TOP);
@@ -121,7 +141,7 @@ function picture(chart, state, width, height, focus, first) {
     const early = x.place(v) < 0.8;
     out += `<path class="mark" d="M${num(px(v))},${TOP}V${bottom}"></path>` + text(px(v) + (early ? 4 : -4), TOP + 10, "fork", `note${early ? "" : " end"} upright`);
   }
-  const clip = `clip${++clips}`, cut = state.zoom || state.logx || state.logy;
+  const clip = `clip${++clips}`, cut = state.zoom || x.log || y.log;
   if (cut) out += `<clipPath id="${clip}"><rect x="${left}" y="${TOP}" width="${right - left}" height="${bottom - TOP}"/></clipPath><g clip-path="url(#${clip})">`;
   const drawn = new Map();  // lines, and how often: the next lies on them, and they show between its dashes
   const curve = (one, css) => {
@@ -419,13 +439,18 @@ function pick(figure, bar, label, options, key) {
   if (options.length < 2) return;
   const box = el("select", {"aria-label": label, "data-axis": key});
   options.forEach((o, i) => box.appendChild(el("option", {value: i}, o.label)));
-  box.addEventListener("change", () => { figure.state[key] = Number(box.value); figure.state.zoom = null; draw(figure); });
+  box.addEventListener("change", () => {
+    Object.assign(figure.state, {[key]: Number(box.value), zoom: null}, key === "y" ? {logy: false} : {});
+    bar.querySelector("[data-switch=logy]").checked = figure.state.logy !== figure.chart.ys[figure.state.y].log;
+    draw(figure);
+  });
   const wrap = el("label", {}, label + " ");
   wrap.appendChild(box); bar.appendChild(wrap);
 }
 function tick(figure, bar, label, key) {
-  const box = el("input", {type: "checkbox", "data-switch": key});
-  box.addEventListener("change", () => { figure.state[key] = box.checked; figure.state.zoom = null; draw(figure); });
+  const box = el("input", {type: "checkbox", "data-switch": key}), comes = () => key === "logy" && figure.chart.ys[figure.state.y].log;
+  box.checked = comes();
+  box.addEventListener("change", () => { figure.state[key] = box.checked !== comes(); figure.state.zoom = null; draw(figure); });
   const wrap = el("label");
   wrap.append(box, " " + label); bar.appendChild(wrap);
 }
