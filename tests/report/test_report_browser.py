@@ -259,6 +259,22 @@ def test_losses_of_orders_of_magnitude_come_on_a_logarithmic_scale(tmp_path: Pat
     assert "0" in found["linear"]
 
 
+def test_lines_that_ended_are_told_last(tmp_path: Path) -> None:
+    """What had ended long before stood first, and every row said the round of the headline."""
+    short = made_run(tmp_path, "short", 0, [0.9] * 5)
+    long = made_run(tmp_path, "long", 0, [0.5] * 20)
+    play = """const f = simfl.figures[0], by = f.node.querySelector("[data-axis=x]");
+    by.value = 1; by.dispatchEvent(new Event("change"));
+    const svg = f.plot.querySelector("svg"), tip = document.querySelector(".tip");
+    const press = n => { for (let i = 0; i < n; i++)
+      svg.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+      return [...tip.querySelectorAll("li")].map(e => e.textContent); };
+    return [press(5), press(40)];"""
+    early, late = read(write_report([short, long], tmp_path / "written.html"), play, tmp_path)
+    assert early == ["short: 90.0%", "long: 50.0%"]
+    assert late == ["long: 50.0%", "short: 90.0% ended at 5"]
+
+
 def test_saved_pictures_say_what_they_are_in_dark_ink_on_white(page: Path, tmp_path: Path) -> None:
     """Title and legend were left out, labels lay on lines, and dark screens made them dark."""
     play = """const ink = () => getComputedStyle(document.body).color;

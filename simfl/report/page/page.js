@@ -219,11 +219,14 @@ function values(figure, p, v) {
       if (k < 0 || (line.tail && v < line.x[0])) continue;
       const name = one.name + (line.seed !== undefined && one.runs.length > 1 ? `, seed ${line.seed}` : "");
       const band = line.low ? ` (${up(line.low[k])} to ${up(line.high[k])})` : "";
-      rows.push([line.y[k], `<li><i class="key ${one.css}"></i>${esc(name)}: <b>${up(line.y[k])}</b>${band} <span>at ${across(line.x[k])}</span></li>`]);
+      const there = across(line.x[k]), end = Math.max(...line.x.filter((x, n) => x !== null && line.y[n] !== null));
+      const ended = line.x[k] === end && end < v && there !== across(v);
+      const where = there === across(v) ? "" : ` <span>${ended ? "ended " : ""}at ${there}</span>`;
+      rows.push([ended, line.y[k], `<li><i class="key ${one.css}"></i>${esc(name)}: <b>${up(line.y[k])}</b>${band}${where}</li>`]);
     }
   });
-  rows.sort((a, b) => b[0] - a[0]);
-  return `<b>${esc(xa.label)} ${across(v)}</b><ul>${rows.slice(0, TOLD).map(r => r[1]).join("")}</ul>${rows.length > TOLD ? `<span>and ${rows.length - TOLD} below them</span>` : ""}`;
+  rows.sort((a, b) => a[0] - b[0] || b[1] - a[1]);  // lines that ended before come last
+  return `<b>${esc(xa.label)} ${across(v)}</b><ul>${rows.slice(0, TOLD).map(r => r[2]).join("")}</ul>${rows.length > TOLD ? `<span>and ${rows.length - TOLD} below them</span>` : ""}`;
 }
 // `tell` returns what is said of a value (null: the shapes say it themselves); `zoom` is given a range, or null.
 function listen(svg, p, tell, zoom) {
