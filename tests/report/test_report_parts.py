@@ -19,7 +19,8 @@ from simfl.report import formats, measures
 from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.charts import curves
 from simfl.report.charts.anatomy import CSS as ANATOMY_CSS
-from simfl.report.charts.base import by_name
+from simfl.report.charts.anatomy import anatomy
+from simfl.report.charts.base import COLUMNS, by_name
 from simfl.report.charts.costs import BYTE_CSS, ENERGY_CSS, bytes_by_purpose
 from simfl.report.comparison_forms import as_table
 from simfl.report.page import words
@@ -287,6 +288,21 @@ def test_pages_of_sweeps_grow_with_their_variants(tmp_path: Path) -> None:
         assert len({css for css, _ in drawing.legend}) == count  # the script hides by them
         sizes[count] = len(drawing.svg)
     assert sizes[80] < 1.5 * sizes[40]
+
+
+def test_bars_of_means_fill_the_anatomy(tmp_path: Path) -> None:
+    """The one long round set the scale of bars that are means of two."""
+    made = made_run(tmp_path, "v", 0, [0.5] * 2 * COLUMNS)
+    lasts_s = np.tile([1.0, 19.0], COLUMNS)
+    ends_s = np.cumsum(lasts_s)
+    made.round_rows["start_s"], made.round_rows["end_s"] = ends_s - lasts_s, ends_s
+    for column, share in (("selected", 0), ("download_end", 0.2), ("compute_end", 0.7)):
+        made.client_rows[f"{column}_s"] = ends_s - (1 - share) * lasts_s
+    made.client_rows["upload_end_s"] = made.round_rows["last_arrival_s"] = ends_s
+    drawing = anatomy({"v": [made]})
+    assert drawing is not None
+    assert drawing.about.endswith(" Each bar is the mean of 2 rounds.")
+    assert re.findall(r'<text class="tick end"[^>]*>(\d+)<', drawing.svg)[-1] == "10"
 
 
 def standing(name: str, *times: float | None, first: tuple[float, ...] = ()) -> Standing:

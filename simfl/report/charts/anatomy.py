@@ -55,11 +55,12 @@ def _by_round(run: RunResult) -> Drawing:
     rounds = run.column("round")
     width = -(-len(rounds) // COLUMNS)
     x = linear("round", float(rounds[0]) - 0.5, float(rounds[-1]) + 0.5, whole=True)
-    y = linear("duration", 0.0, float(phases.sum(axis=1).max()), units=TIME_UNITS)
+    firsts = np.arange(0, len(rounds), width)
+    by_bar = np.array([phases[first : first + width].mean(axis=0) for first in firsts])
+    y = linear("duration", 0.0, 1.05 * float(by_bar.sum(axis=1).max()), units=TIME_UNITS)
     plot = Plot("anatomy of each round", x, y)
     table: list[Sequence[str | float]] = [("from_round", "to_round", "phase", "time_s")]
-    for first in range(0, len(rounds), width):
-        means = phases[first : first + width].mean(axis=0)
+    for first, means in zip(firsts.tolist(), by_bar, strict=True):
         low, base = float(rounds[first]) - 0.42, 0.0
         last = min(first + width, len(rounds)) - 1
         counted = bool(run.column("arrived")[first])
@@ -77,7 +78,7 @@ def _by_round(run: RunResult) -> Drawing:
             )
             base += float(seconds)
     about = f"{ABOUT} {_critical(anatomy)}"
-    about += f" Means over {width} rounds." if width > 1 else ""
+    about += f" Each bar is the mean of {width} rounds." if width > 1 else ""
     legend = [(CSS[i], PHASES[i]) for i in np.flatnonzero(phases.sum(axis=0))]
     return Drawing("Anatomy of each round", about, str(plot), legend, table=table)
 

@@ -59,7 +59,7 @@ def _outcomes_by_round(run: RunResult) -> Drawing:
             plot.box(begin - 0.42, end + 0.42, base[index], base[index] + height, f"o-{name}", tip)
         base += counts[name]
     about = "By the round in which they were selected." + (
-        f" Means over {width} rounds." if width > 1 else ""
+        f" Each bar is the mean of {width} rounds." if width > 1 else ""
     )
     entries = [(f"o-{name}", f"{name} ({run.outcomes[name]:,})") for name in shown]
     return Drawing("What became of those selected", about, str(plot), entries, table=table)
