@@ -35,7 +35,7 @@ def best_accuracy(groups: Groups) -> str:
             name: {run.seed: run.best_accuracy for run in runs if len(run.evaluated)}
             for name, runs in groups.items()
         },
-        formats.percent,
+        TEXT["share"],
         max,
     )
 

@@ -8,7 +8,8 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.axes import UNITS
 from simfl.report.charts.base import Groups, all_runs
-from simfl.report.comparison import cell_text, name_of
+from simfl.report.comparison import cell_text
+from simfl.report.page.results import head_of
 from simfl.report.page.tables import Cell, Table, in_two, magnitude
 from simfl.runs.results.compare import (
     BYTES,
@@ -85,7 +86,7 @@ def _columns(comparison: Comparison) -> list[Column]:
 
 
 def _head(column: Column) -> str:
-    name = name_of(column)
+    name = head_of(column)
     return name if column.target is None else f"{name} to {target_text(column.target)}"
 
 

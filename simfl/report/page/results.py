@@ -60,8 +60,13 @@ def _table(comparison: Comparison, groups: Groups, seeded: bool) -> Table:
         for index, (name, runs) in enumerate(groups.items())
     ]
     heads = ["variant", *(["seeds"] if seeded else [])]
-    heads += [name_of(column) for column in comparison.columns]
+    heads += map(head_of, comparison.columns)
     return Table(heads, rows, above=list(above.items()))
+
+
+def head_of(column: Column) -> str:
+    """Return what a column is called beside words about the best of all rounds."""
+    return "last accuracy" if column.metric is ACCURACY and not column.target else name_of(column)
 
 
 def _heading_above(column: Column) -> str:

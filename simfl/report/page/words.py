@@ -99,7 +99,7 @@ def headline(groups: Groups) -> list[str]:
     if missed or not met:
         none = formats.listed(missed, last="or") if missed else ""
         never = f"{_nobody(groups)} {none}; the " if missed else "The "
-        sentences.append(f"{never}best accuracy was {best_accuracy(groups)}.")
+        sentences.append(f"{never}best accuracy of any round was {best_accuracy(groups)}.")
     return sentences
 
 
