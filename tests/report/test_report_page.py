@@ -407,6 +407,16 @@ def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path:
     assert "2 of 3 rounds had fewer clients than asked; updates of 2 of 2 devices counted" in words
 
 
+def test_only_warnings_look_like_warnings(tmp_path: Path) -> None:
+    """That late clients need not be trained was as yellow as a run that diverged."""
+    made = made_run(tmp_path, "v", 0, [0.1] * 4)
+    made.summary["trainings"]["dropped"] = 1
+    made.round_rows["loss"] = float("inf")
+    page = write_report([made], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<li><b>Never trained:</b>" in page
+    assert '<li class="warns"><b>Diverged:</b>' in page
+
+
 def test_notes_say_how_many_in_plain_words(tmp_path: Path) -> None:
     runs = [made_run(tmp_path, f"v{n}", 0, [0.1]) for n in range(5)]
     for run in runs:

@@ -23,6 +23,8 @@ NAMED = 3
 """Variants, or runs, named in a note."""
 WASTEFUL = 0.01
 """Share of bytes wasted that is worth a note."""
+USUAL = ("Time only", "Energy in part", "Wasted", "Never trained")
+"""Headings of what is as it should be; all others are warnings."""
 
 
 def notes(groups: Groups) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from simfl.report.charts.base import Drawing, Groups, all_runs, with_clients
 from simfl.report.page.devices import Devices
 from simfl.report.page.factors import factors
 from simfl.report.page.fleet_groups import by_group
-from simfl.report.page.notes import notes
+from simfl.report.page.notes import USUAL, notes
 from simfl.report.page.origins import origins
 from simfl.report.page.results import results
 from simfl.report.page.tables import Cell, Table, mean_cell, name_cell
@@ -82,7 +82,7 @@ def page(runs: Sequence[RunResult], more: Mapping[str, str] | None = None) -> st
         ],
         facts=_facts(runs, groups),
         answer=headline(groups),
-        notes=notes(groups),
+        notes=[(head, text, head not in USUAL) for head, text in notes(groups)],
         results=tables,
         reading=reading,
         first=first,
