@@ -17,6 +17,7 @@ from simfl.cli import main
 from simfl.report import formats, write_report, write_reports
 from simfl.report.charts.anatomy import anatomy
 from simfl.report.page.notes import notes
+from simfl.report.page.page import SLOWEST
 from simfl.runs.folder.lock import locked
 from simfl.runs.options import Options
 from simfl.runs.results.anatomy import PHASES, Anatomy
@@ -405,6 +406,17 @@ def test_short_rounds_are_told_with_how_many_devices_a_result_rests_on(tmp_path:
         writer.writerows(table)
     words = " ".join(check(write_report([RunResult(run.folder)], path)).words)
     assert "2 of 3 rounds had fewer clients than asked; updates of 2 of 2 devices counted" in words
+
+
+def test_a_table_of_some_devices_says_of_how_many(
+    compared: list[RunResult], tmp_path: Path
+) -> None:
+    """Twelve rows stood there as if they were all."""
+    asked = len(np.unique(compared[0].part("client")))
+    assert asked > SLOWEST
+    page = write_report(compared[:1], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"Below are the {SLOWEST} that cost most of {asked}: " in page
+    assert ">rounds it was last in</th>" in page
 
 
 def test_only_warnings_look_like_warnings(tmp_path: Path) -> None:

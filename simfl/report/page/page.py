@@ -254,9 +254,11 @@ def _slowest(run: RunResult) -> list[tuple[str, Table]]:
         ]
         for at in devices.worst(SLOWEST)
     ]
-    heads = ["device", "group", "samples", "asked", "heard", *names, "last of its round"]
+    heads = ["device", "group", "samples", "asked", "heard", *names, "rounds it was last in"]
+    few = f"the {len(rows)} that cost most of {len(devices.ids):,}"
+    shown = few if len(rows) < len(devices.ids) else "those that cost most first"
     caption = (
-        f"{devices} Below are those that cost most: never heard first, then the slowest; a dash "
-        "means that no update of theirs ever arrived."
+        f"{devices} Below are {shown}: never heard first, then the slowest; a dash means that no "
+        "update of theirs ever arrived. Last in a round: no update that counted came later."
     )
     return [(caption, Table([*heads, "mean time"], rows, ["group"]))]
