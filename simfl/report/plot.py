@@ -34,6 +34,7 @@ from simfl.runs.results.statistics import ANY, Range, mean_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 XS: Mapping[str, Measure] = {"time": TIME, "rounds": ROUNDS, "bytes": BYTES, "energy": ENERGY}
 YS: Mapping[str, Measure] = {
@@ -47,6 +48,10 @@ WIDTHS = {"column": 85.0, "page": 175.0, "slide": 250.0}
 """Millimetres: a column and the page of most journals, and a slide."""
 SMALLEST, LARGEST = 10, 2000
 """Millimetres of a picture's side."""
+SHORTEST = 8
+"""Letters of a name that are left of it."""
+ENOUGH = 3
+"""Of fewer seeds an interval is no band: of two it holds almost anything."""
 SHAPE = 0.68
 """Height by width."""
 COLOURS = ("#245acc", "#e07020", "#28996a", "#aa115c", "#8a6708", "#2496ee", "#712f87", "#74728e")
@@ -92,9 +97,9 @@ def plot(
         x: one of `XS`.
         y: one of `YS`, or a metric of the scenario's (None: the first that there is of accuracy,
             loss and, where nothing was trained, rounds, or how long these took).
-        band: around the mean: the 95% interval of the mean (Student's t, from 30 seeds on BCa
-            bootstrap), the sample standard deviation, from the lowest to the highest seed; or
-            `runs`: each seed a line of its own, without a mean.
+        band: around the mean: from three seeds on the 95% interval of the mean (Student's t, from
+            30 on BCa bootstrap), the sample standard deviation, from the lowest to the highest
+            seed; or `runs`: each seed a line of its own, without a mean.
         width_mm: of the figure.
         height_mm: of the figure (None: as suits the width).
         style: one of `STYLES`, or one of matplotlib's own.
@@ -196,7 +201,7 @@ def _lines(
         return
     grid, values = lines
     axes.plot(grid, values.mean(axis=0), label=name, **look)
-    if band != "none":
+    if band != "none" and (band != "ci" or len(runs) >= ENOUGH):
         possible = (0.0, 1.0) if y.kind == "share" else ANY if values.min() < 0 else (0.0, np.inf)
         low, high = np.clip(_band(values, band, possible), *possible)
         axes.fill_between(grid, low, high, color=look["color"], alpha=0.18, linewidth=0)
@@ -259,12 +264,24 @@ def _name(figure: "Figure", axes: "Axes", *, grows: bool) -> None:
     ):
         return
     legend.remove()
-    columns = max(1, int(figure.bbox.width / box.width))
-    lines, names = axes.get_legend_handles_labels()
-    below = figure.legend(lines, names, loc="outside lower center", ncols=columns)
+    below = _below(figure, axes, max(1, int(figure.bbox.width / box.width)))
     if grows:
-        _has_room(figure)  # not yet, perhaps
         figure.set_figheight(figure.get_figheight() + below.get_window_extent().height / figure.dpi)
+
+
+def _below(figure: "Figure", axes: "Axes", columns: int) -> "Legend":
+    """Name the lines below their axes, with as many letters of each name as have room."""
+    lines, names = axes.get_legend_handles_labels()
+    most = max(map(len, names))
+    while True:
+        shown = [formats.shortened(name, most) for name in names]
+        legend = figure.legend(lines, shown, loc="outside lower center", ncols=columns)
+        _has_room(figure)  # not yet, perhaps
+        width = legend.get_window_extent().width
+        if width <= figure.bbox.width or most <= SHORTEST:
+            return legend
+        legend.remove()
+        most = max(SHORTEST, min(most - 1, int(most * figure.bbox.width / width)))
 
 
 def _has_room(figure: "Figure") -> bool:

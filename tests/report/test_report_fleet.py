@@ -45,6 +45,22 @@ def facts(**changes: Any) -> FleetFacts:
     return survey(builder(scenario(**changes), None))
 
 
+@pytest.mark.parametrize("count", [2, 18])
+def test_names_of_groups_leave_the_charts_room(count: int) -> None:
+    """Of long names no chart was left, and matplotlib warned of that in the terminal."""
+    name = "smartphones-of-the-oldest-generation-in-the-countryside-{}"
+    device = {"count": 30 // count, "compute": "50 samples/s", "uplink": "100 kbit/s"}
+    figure = picture(facts(fleet=[{"name": name.format(n), **device} for n in range(count)]))
+    figure.draw_without_rendering()
+    charts = figure.axes
+    assert all(axes.get_window_extent().width > figure.bbox.width / 4 for axes in charts)
+    legends = [*figure.legends, *(legend for a in charts if (legend := a.get_legend()))]
+    assert len(figure.legends) == (count > 8)
+    for legend in legends:
+        box = legend.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
 def test_one_devices_round_in_closed_form() -> None:
     found = facts()
     bits = 8 * PARAMETERS_BYTES

@@ -156,6 +156,23 @@ def test_long_names_stand_below_the_axes(tmp_path: Path) -> None:
     assert plot(runs, height_mm=60).get_figheight() == pytest.approx(60 / 25.4)
 
 
+def test_names_too_long_for_the_picture_are_shortened(tmp_path: Path) -> None:
+    """They were cut at both of its sides."""
+    name = "learning-rate-schedule=cosine_warmup=5_clients-per-round={}_lr=0.01_and-more"
+    figure = plot([made_run(tmp_path, name.format(n), 0, [0.1, 0.2]) for n in range(8)])
+    figure.draw_without_rendering()
+    [legend] = figure.legends
+    assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figure.bbox.width
+    assert all("…" in text.get_text() for text in legend.get_texts())
+
+
+def test_two_seeds_have_no_interval_to_draw(runs: list[RunResult]) -> None:
+    """Their bands covered the whole chart."""
+    assert len(plot(runs).axes[0].collections) == 1
+    assert not plot(runs[:2]).axes[0].collections
+    assert len(plot(runs[:2], band="range").axes[0].collections) == 1
+
+
 @pytest.mark.parametrize(("width_mm", "style"), [(85.0, "paper"), (175, "paper"), (250, "slide")])
 def test_ticks_are_as_many_as_the_letters_leave_room_for(
     runs: list[RunResult], width_mm: float, style: str

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 SHOWN = 2000
 """Devices of a group that are drawn as dots."""
+LETTERS = 28
+"""Of a group's name."""
+ROOM = 8
+"""More groups than this are named below the charts, which grow with them."""
 COLOURS = {"download": "#0a5f96", "compute": "#ad6010", "upload": "#12a572"}
 
 
@@ -24,12 +28,19 @@ def picture(facts: FleetFacts) -> "Figure":
     """Return a matplotlib figure with four charts."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 7.5), layout="constrained")
-    charts = figure.subplots(2, 2).flat
+    more = max(0, len(facts.members) - ROOM)
+    figure = Figure(figsize=(11, 7.5 + 0.25 * more), layout="constrained")
+    charts = list(figure.subplots(2, 2).flat)
     for axes, draw in zip(charts, (_speed, _times, _phases, _week), strict=True):
         axes.set_prop_cycle(color=GROUPS)
         draw(axes, facts)
         finish(axes)
+    if more:
+        for axes in (charts[0], charts[1], charts[3]):
+            axes.get_legend().remove()
+        # Those of the times: a deadline is among them.
+        lines, names = charts[1].get_legend_handles_labels()
+        figure.legend(lines, names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
 
 
@@ -47,7 +58,7 @@ def _speed(axes: "Axes", facts: FleetFacts) -> None:
     up = np.where(np.isfinite(uplink), uplink, np.nan) if limited else facts.columns["samples"]
     for name, devices in facts.members.items():
         sample = devices[:: max(1, len(devices) // SHOWN)]
-        axes.plot(facts.columns["compute"][sample], up[sample], ".", alpha=0.6, label=name)
+        axes.plot(facts.columns["compute"][sample], up[sample], ".", alpha=0.6, label=_short(name))
     axes.set(title="Devices", xlabel="compute (samples/s)")
     axes.set_ylabel("uplink (Mbit/s)" if limited else "samples held")
     axes.set(xscale="log", yscale="log")
@@ -59,9 +70,8 @@ def _times(axes: "Axes", facts: FleetFacts) -> None:
     for name, devices in facts.members.items():
         taken = np.sort(facts.columns["round"][devices][facts.columns["samples"][devices] > 0])
         if len(taken):
-            axes.step(
-                taken, 100 * np.arange(1, len(taken) + 1) / len(taken), where="post", label=name
-            )
+            share = 100 * np.arange(1, len(taken) + 1) / len(taken)
+            axes.step(taken, share, where="post", label=_short(name))
     if math.isfinite(facts.deadline_s):
         axes.axvline(facts.deadline_s, color="0.4", linestyle="--", label="deadline")
     axes.set(
@@ -73,12 +83,13 @@ def _times(axes: "Axes", facts: FleetFacts) -> None:
 
 def _phases(axes: "Axes", facts: FleetFacts) -> None:
     groups = facts.groups[: len(facts.members)]
-    names = [group.name for group in groups]
+    places = range(len(groups))  # by number: names that were shortened may be the same
     left = np.zeros(len(groups))
     for phase in PHASES:
         lengths = np.nan_to_num([group.phases[phase] for group in groups])
-        axes.barh(names, lengths, left=left, color=COLOURS[phase], label=phase)
+        axes.barh(places, lengths, left=left, color=COLOURS[phase], label=phase)
         left += lengths
+    axes.set_yticks(places, [_short(group.name) for group in groups])
     axes.invert_yaxis()
     axes.set(title="Where the time goes", xlabel="mean time (s)")
 
@@ -89,8 +100,12 @@ def _week(axes: "Axes", facts: FleetFacts) -> None:
     for place, name in enumerate(facts.members):
         below = sum(np.array_equal(line, lines[place]) for line in lines[:place])
         look = (0, (6, 6 * below)) if below else "-"  # it lies on others, which show between
-        axes.plot(days, 100 * lines[place], linewidth=1, linestyle=look, label=name)
+        axes.plot(days, 100 * lines[place], linewidth=1, linestyle=look, label=_short(name))
     axes.set(title="Availability over a week", xlabel="day", ylabel="% online", ylim=(-2, 102))
+
+
+def _short(name: str) -> str:
+    return formats.shortened(name, LETTERS)
 
 
 def _plain_ticks(axis: "Axis") -> None:
