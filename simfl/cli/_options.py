@@ -202,16 +202,20 @@ def interruptible(goes_on: str) -> Iterator[None]:
 
 @contextmanager
 def afterwards(done: str) -> Iterator[None]:
-    """Say what is `done` already if the body is interrupted, can't write or lacks memory."""
+    """Say what is `done` already if the body is interrupted, can't write or lacks memory.
+
+    Raises:
+        RunError: the latter two; no input is wrong where a place can't be written to afterwards.
+    """
     from simfl.core.memory import is_out_of_memory, is_short_of_memory
-    from simfl.errors import RunError
+    from simfl.errors import RunError, SimflError
 
     with interruptible(done):
         try:
             yield
         except Exception as error:
             short = is_out_of_memory(error) or is_short_of_memory(error)
-            if not (short or isinstance(error, RunError)):
+            if not (short or isinstance(error, SimflError)):
                 raise
             why = f"too little memory ({error!r})" if short else error
             raise RunError(f"{why}; {done}") from error

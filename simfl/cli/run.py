@@ -127,12 +127,23 @@ def showing(
 def _show(
     results: "Sequence[RunResult]", top: Path, report: bool, quiet: bool, as_json: bool
 ) -> None:
-    """Print what came of some runs; write pages and timelines too if a `report` is wanted."""
-    page = ""
+    """Print what came of some runs; write pages and timelines too if a `report` is wanted.
+
+    Raises:
+        RunError: the pages can't be written; what came of the runs is printed all the same.
+    """
+    from simfl.errors import RunError
+
+    page, failure = "", None
     if report:  # first: whoever reads what is printed may leave
-        with shared.afterwards(f"the runs are done, `simfl report {quote(str(top))}` tells"):
-            page = _write(results, top)
+        try:
+            with shared.afterwards(f"the runs are done, `simfl report {quote(str(top))}` tells"):
+                page = _write(results, top)
+        except RunError as error:
+            failure = error
     _tell(results, top, quiet, as_json)
+    if failure is not None:
+        raise failure
     if page and not (quiet or as_json):
         typer.echo(f"\nReport: {page}")
 
@@ -174,9 +185,9 @@ def _tell(results: "Sequence[RunResult]", top: Path, quiet: bool, as_json: bool)
         typer.echo(json.dumps(told, indent=2))
     elif not quiet:
         typer.echo(render(compare(results), "table").rstrip())
-        saved = sum(result.summary["trainings"]["dropped"] for result in results)
-        issued = sum(result.summary["trainings"]["issued"] for result in results)
-        if saved and not all(result.time_only for result in results):
+        trainings = [result.summary["trainings"] for result in results if not result.time_only]
+        saved, issued = (sum(t[key] for t in trainings) for key in ("dropped", "issued"))
+        if saved:
             typer.echo(f"\n{saved:,} of {issued:,} trainings were dropped and never computed.")
         _tell_short_rounds(results)
         if any(result.oracle for result in results):

@@ -61,6 +61,17 @@ class TestOutput:
         assert "virtual" not in out
         assert "never computed" not in out  # nothing was
 
+    def test_results_are_shown_though_their_page_can_not_be_written(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """No input is wrong, and nothing needs to be run again."""
+        file.write_text(SCENARIO + VARIANTS)
+        (Path("o") / "report.html").mkdir(parents=True)
+        assert main(["run", str(file), "--out", "o"]) == 1
+        out, err = capsys.readouterr()
+        assert {"waits", "drops"} <= set(out.split())
+        assert "the runs are done, `simfl report o` tells" in err
+
     def test_many_folders_do_not_push_the_table_away(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

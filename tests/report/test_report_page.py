@@ -25,7 +25,7 @@ from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.scenario import Scenario
 from tests.made_runs import made_run
-from tests.tiny import TINY
+from tests.tiny import TINY, RunTiny
 
 STUDY_BYTES = 8_000_000
 """A page of 9 variants, 3 seeds and 100 rounds is smaller; `benchmarks/opening.py` opens it."""
@@ -440,6 +440,17 @@ def test_notes_say_how_many_in_plain_words(tmp_path: Path) -> None:
     assert "25.0% of v0's bytes; 25.0% of v1's bytes; 25.0% of v2's bytes" in told
     assert "5 of 20 trainings were never computed, as their updates came to nothing" in told
     assert "in 1 of 1 round." in anatomy({"v": runs[:1]}).about  # type: ignore[union-attr]
+
+
+def test_of_what_nothing_was_trained_is_named(run_tiny: RunTiny) -> None:
+    """Beside accuracies of others it was said of all, and its orders counted as trained."""
+    late = {"rounds.policy": {"name": "synchronous", "deadline": "1 s"}}
+    trained, timed = run_tiny(late), run_tiny(late, Options(time_only=True))
+    told = dict(notes({"a": [trained], "b": [timed]}))
+    assert told["Time only"].startswith("nothing was trained with b, so")
+    counts = trained.summary["trainings"]
+    assert f"{counts['dropped']} of {counts['issued']} trainings" in told["Never trained"]
+    assert dict(notes({"b": [timed]}))["Time only"].startswith("nothing was trained, so")
 
 
 def test_the_page_of_a_study_is_small(tmp_path: Path) -> None:

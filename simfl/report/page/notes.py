@@ -52,9 +52,13 @@ def notes(groups: Groups) -> list[tuple[str, str]]:
 
 
 def _time_only(groups: Groups) -> list[str]:
-    if not any(run.time_only for run in all_runs(groups)):
+    names = [name for name, runs in groups.items() if any(run.time_only for run in runs)]
+    if not names:
         return []
-    return ["nothing was trained, so there is no accuracy; only times, bytes and energy count."]
+    who = f" with {formats.listed(names)}" if len(names) < len(groups) else ""
+    return [
+        f"nothing was trained{who}, so there is no accuracy; only times, bytes and energy count."
+    ]
 
 
 def _oracle(groups: Groups) -> list[str]:
@@ -147,10 +151,10 @@ def _wasted(groups: Groups) -> list[str]:
 
 
 def _never_trained(groups: Groups) -> list[str]:
-    runs = all_runs(groups)
-    trainings = [run.summary["trainings"] for run in runs if run.finished]
+    trained = [run for run in all_runs(groups) if run.finished and not run.time_only]
+    trainings = [run.summary["trainings"] for run in trained]
     issued, dropped = (sum(counts[key] for counts in trainings) for key in ("issued", "dropped"))
-    if not dropped or all(run.time_only for run in runs):
+    if not dropped:
         return []
     return [
         f"{dropped:,} of {formats.plural(issued, 'training')} were never computed, as their "
