@@ -102,7 +102,8 @@ def _close(name: str, known: Mapping[str, str], cutoff: float) -> str | None:
     """Return what of `known` (in small letters: as it is written) `name` probably stands for.
 
     That is what only differs in its case, what alone begins so or is how it begins, an abbreviation
-    by first letters (or what it abbreviates), or else what is spelt most alike.
+    by first letters (or what it abbreviates), what alone ends in it as a word, or else what is
+    spelt most alike.
     """
     begin = [
         full
@@ -110,8 +111,9 @@ def _close(name: str, known: Mapping[str, str], cutoff: float) -> str | None:
         if min(len(name), len(full)) > 2 and (full.startswith(name) or name.startswith(full))
     ]
     short = [full for full in known if _initials(full) == name or _initials(name) == full]
+    end = [full for full in known if name and full.endswith(f"_{name}")]
     alike = get_close_matches(name, known, n=1, cutoff=cutoff)
-    for candidates in ([name] if name in known else [], begin, short):
+    for candidates in ([name] if name in known else [], begin, short, end):
         if len(candidates) == 1:
             return known[candidates[0]]
     return known[alike[0]] if alike else None

@@ -22,6 +22,7 @@ KEYS = ("accuracy", "batch_size", "bytes", "clients", "rounds", "time")
         ("clients_per_round", KEYS, "clients"),
         ("batchsize", KEYS, "batch_size"),
         ("ort", ("afl", "oort"), "oort"),
+        ("f1", ("accuracy", "loss", "macro_f1"), "macro_f1"),
     ],
 )
 def test_what_was_probably_meant(name: str, known: tuple[str, ...], meant: str) -> None:

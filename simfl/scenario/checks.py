@@ -237,7 +237,8 @@ def _of_groups(scenario: Experiment) -> Iterator[Objection]:
         if (twin := first.setdefault(group.name, index)) != index:
             yield (
                 ("fleet", index, "name"),
-                f"another group, fleet[{twin}], is called {group.name!r} too",
+                f"another group, fleet[{twin}], is called {group.name!r} too; each has a name of "
+                "its own",
             )
         if group.cell is not None and group.cell not in cells:
             hint = nearest(group.cell, cells) or "; it has no cells"

@@ -132,7 +132,7 @@ _EXPECTED = {
     "the name of a file": ("path_type",),
     "a mapping": ("model_type", "model_attributes_type", "dict_type"),
     "a list": ("tuple_type", "list_type", "set_type"),
-    "letters from a to z, digits and any of ' ._+=()-', a letter or digit first": (
+    "letters from A to Z or a to z, digits and any of ' ._+=()-', a letter or digit first": (
         "string_pattern_mismatch",
     ),
 }

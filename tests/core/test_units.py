@@ -108,6 +108,8 @@ def test_values_in_base_units(text: str, dimension: Dimension, value: float) -> 
         ("4 Ah", replace(ENERGY, positive=True), "4 Ah x 3.85 V"),  # as the capacity of a battery
         ("3m", replace(DURATION, positive=True), "'m' may mean minutes"),
         ("2 horus", DURATION, "did you mean 'hours'?"),
+        ("100 msec", DURATION, "did you mean 'ms'?"),
+        ("3 usecs", DURATION, "did you mean 'us'?"),
         ("2 jouls", ENERGY, "did you mean 'joules'?"),
         ("5 kw", POWER, "did you mean 'kW'?"),
         ("3 GFLOPs", FLOP_RATE, "did you mean 'GFLOPs/s'?"),

@@ -16,7 +16,7 @@ from tests.tiny import TINY
         ("com1.x", "'com1' is a device on Windows"),
         ("trailing. ", "'trailing. ' ends in a space"),
         ("trailing.", "'trailing.' ends in a dot"),
-        ("größe", "expected letters from a to z, digits and any of"),
+        ("größe", "expected letters from A to Z or a to z, digits and any of"),
         ("x" * 101, "expected at most 100 characters, got 101"),
     ],
 )

@@ -203,6 +203,7 @@ def _near_miss(unit: str, dimension: Dimension) -> str:
     """Say which unit may be meant by one that is written out, or misspelt."""
     words = re.sub("kilo|mega|giga|tera", lambda word: _PREFIXES[word[0]], unit.lower())
     words = re.sub("bytes?", "B", words)
+    words = re.sub(r"^([mnuµμ])secs?$", r"\1s", words)
     if words != unit.lower() and factor_of(words, dimension) is not None:
         return f"; unknown unit {unit!r}, did you mean {words!r}?"
     known = {name.lower(): name for name in (*dimension.units, *spelt_out(dimension))}
