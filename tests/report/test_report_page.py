@@ -29,7 +29,7 @@ from tests.tiny import TINY, RunTiny
 
 STUDY_BYTES = 8_000_000
 """A page of 9 variants, 3 seeds and 100 rounds is smaller; `benchmarks/opening.py` opens it."""
-VOID = {"meta", "br", "img", "link", "input", "hr"}
+VOID = {"meta", "br", "img", "link", "input", "hr", "wbr"}
 
 
 class Checker(HTMLParser):
@@ -229,6 +229,7 @@ def test_long_names_of_variants_are_broken_into_lines(tmp_path: Path) -> None:
     long = "a-name-that-says-all-that-was-changed"
     runs = [made_run(tmp_path / "runs", name, 0, [0.5]) for name in ("short", long)]
     page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    page = re.sub("<wbr>|</?span[^>]*>", "", page)
     heads = re.findall(r'<th scope="row"([^>]*)>(?:<i[^>]*></i>)?(short|' + long + ")<", page)
     assert {("", "short"), (' class="long"', long)} == set(heads)
     assert len(heads) == 2 * 3  # results, clients, runs
@@ -417,6 +418,19 @@ def test_a_table_of_some_devices_says_of_how_many(
     page = write_report(compared[:1], tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"Below are the {SLOWEST} that cost most of {asked}: " in page
     assert ">rounds it was last in</th>" in page
+
+
+def test_names_break_after_their_marks(compared: list[RunResult], tmp_path: Path) -> None:
+    """On a phone they broke within words, and from their colours."""
+    name = "lr=0.1_clients-per-round=5"
+    runs = [made_run(tmp_path, n, 0, [0.1, 0.2]) for n in (name, "b")]
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    told = (
+        '<span class="whole"><i class="key c0"></i>lr=</span>'
+        "<wbr>0.1_<wbr>clients-<wbr>per-<wbr>round=<wbr>5"
+    )
+    assert f'<th scope="row">{told}</th>' in page
+    assert f'<li data-css="c0">{told}</li>' in page
 
 
 def test_only_warnings_look_like_warnings(tmp_path: Path) -> None:

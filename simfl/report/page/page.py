@@ -40,6 +40,10 @@ SLOWEST = 12
 """Devices in the table of those that cost most."""
 
 
+WORD = 12
+"""Letters that stay beside their colour."""
+
+
 @dataclass(frozen=True)
 class Section:
     """A part of a page: its charts, and tables with what is said before each."""
@@ -109,6 +113,7 @@ def _templates() -> "Environment":
     loader = PackageLoader(__package__)
     templates = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     templates.filters["with_code"] = _with_code
+    templates.filters["with_breaks"] = _with_breaks
     return templates
 
 
@@ -117,6 +122,16 @@ def _with_code(text: str) -> "Markup":
     from markupsafe import Markup, escape
 
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _with_breaks(text: str, key: str = "") -> "Markup":
+    """Return a name, escaped, that lines break only after its marks, and not after its colour."""
+    from markupsafe import Markup, escape
+
+    first, *others = re.findall(r"[^_=/-]*[_=/-]+|[^_=/-]+", text) or [""]
+    css = ' class="whole"' if len(first) <= WORD else ""
+    head = Markup('<span{}><i class="key {}"></i>{}</span>').format(Markup(css), key, first)
+    return Markup("<wbr>").join([head if key else escape(first), *map(escape, others)])
 
 
 def asset(name: str) -> str:
