@@ -80,7 +80,9 @@ def test_well_formed_and_self_contained(compared: list[RunResult], tmp_path: Pat
     for results in (compared, compared[:1]):
         path = write_report(results, tmp_path / "page.html")
         checker = check(path)
-        assert checker.addresses == ["data:,"]  # an icon, so that no browser asks for one
+        icon, *others = checker.addresses
+        assert icon == "data:,"  # so that no browser asks for one
+        assert all(other.startswith("#") for other in others)
         assert not checker.tags & {"img", "iframe", "object", "embed"}
         text = path.read_text(encoding="utf-8")
         text = text.replace('"http://www.w3.org/2000/svg"', "").replace("url(#${clip})", "")
@@ -431,6 +433,15 @@ def test_names_break_after_their_marks(compared: list[RunResult], tmp_path: Path
     )
     assert f'<th scope="row">{told}</th>' in page
     assert f'<li data-css="c0">{told}</li>' in page
+
+
+def test_contents_lead_to_what_there_is(compared: list[RunResult], tmp_path: Path) -> None:
+    """From the top of a long page to its costs the Tab key stopped at every table and chart."""
+    page = write_report(compared, tmp_path / "page.html").read_text(encoding="utf-8")
+    [contents] = re.findall(r"<nav.*?</nav>", page, re.DOTALL)
+    links = dict(re.findall(r'<a href="#(\w+)">([^<]*)', contents))
+    assert list(links.values()) == ["Learning", "Rounds", "Clients", "Costs", "How it was made"]
+    assert all(page.count(f' id="{place}"') == 1 for place in links)
 
 
 def test_only_warnings_look_like_warnings(tmp_path: Path) -> None:

@@ -298,7 +298,7 @@ function listen(svg, p, tell, zoom) {
     } else if (e.key === "+" || e.key === "-") {
       const middle = key === null ? (LEFT + edge()) / 2 : key, half = (edge() - LEFT) * 0.3;
       leave(); zoom(e.key === "+" ? [toValue(middle - half), toValue(middle + half)] : null);
-    } else if (e.key === "Escape") { leave(); }
+    } else if (e.key === "Escape") { leave(); zoom(null); }
   });
 }
 
