@@ -126,6 +126,14 @@ def test_legends_name_what_is_drawn(tmp_path: Path) -> None:
     assert drawing.legend == [("o-arrived", "counted")]
 
 
+def test_what_became_of_those_selected_says_of_whom(tmp_path: Path) -> None:
+    """Of several runs its bars had no caption."""
+    groups = {name: [made_run(tmp_path, name, 0, [0.1] * 4)] for name in "ab"}
+    drawing = outcomes(groups)
+    assert drawing is not None
+    assert drawing.about == "Of all participations; only what arrived counted."
+
+
 def test_clients_are_counted_in_whole_numbers(tmp_path: Path) -> None:
     """One client a round stood at 1.0, above 0.8 and 0.6 of a client."""
     drawing = outcomes({"v": [made_run(tmp_path, "v", 0, [0.1] * 4)]})

@@ -28,7 +28,8 @@ def outcomes(groups: Groups) -> Drawing | None:
     x = linear("share of participations", 0.0, 1.0, share=True)
     tips = {name: [formats.percent(part) for part in bar] for name, bar in shares.items()}
     css = [f"o-{name}" for name in shown]
-    return bars("What became of those selected", "", x, shares, tips, shown, css, "share")
+    about = "Of all participations; only what arrived counted."
+    return bars("What became of those selected", about, x, shares, tips, shown, css, "share")
 
 
 def _outcomes_by_round(run: RunResult) -> Drawing:

@@ -196,7 +196,8 @@ def _sections(groups: Groups) -> list[Section]:
     skew = curves.curves(
         "gemd",
         "Label skew of cohorts (GEMD)",
-        "Distance of the labels that a round learns from to everybody's, 0 to 2.",
+        "Group earth mover's distance, from 0 to 2: of the labels that a round learns from to "
+        "everybody's.",
         groups,
         [measures.ROUNDS, measures.TIME],
         [measures.GEMD],
