@@ -537,13 +537,14 @@ def test_a_report_that_is_no_page(here: Path, capsys: pytest.CaptureFixture[str]
     "words",
     [
         ["export", "runs", "--out", "RUN"],
+        ["export", "runs", "--out", "RUN/exported"],
         ["plot", "runs", "--out", "RUN/acc.svg"],
         ["fleet", "s.yaml", "--out", "RUN/fleet.png"],
         ["report", "runs", "--out", "RUN/page.html"],
         ["schema", "--out", "RUN/scenario.yaml"],
         ["new", "RUN/scenario.yaml"],
     ],
-    ids=lambda words: words[0],
+    ids=" ".join,
 )
 def test_nothing_else_is_written_into_the_folder_of_a_run(
     words: list[str], torn: bool, here: Path, capsys: pytest.CaptureFixture[str]

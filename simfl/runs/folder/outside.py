@@ -29,10 +29,11 @@ def require_place(path: Path, option: str, endings: Sequence[str] = ()) -> None:
 
 
 def refuse_inside(folder: Path, option: str) -> None:
-    """Refuse a run's folder, torn ones too: nothing but the run goes there.
+    """Refuse a folder that is a run's, torn or not, or in one: nothing but the run goes there.
 
     Raises:
-        InputError: it is one.
+        InputError: it is.
     """
-    if (folder / PROVENANCE).exists():
-        raise InputError(f"{option}: {folder} is the folder of a run; give another")
+    for place in (folder, *folder.parents):
+        if (place / PROVENANCE).exists():
+            raise InputError(f"{option}: {place} is the folder of a run; give another")
