@@ -28,6 +28,7 @@ def report_command(
     the folder that was named, or here if several were.
     """
     from simfl.report import write_report, write_reports
+    from simfl.runs.folder.folder import REPORT
     from simfl.runs.folder.outside import require_place
     from simfl.runs.results.find import find_runs
 
@@ -37,7 +38,8 @@ def report_command(
         _refuse_tuning(top)
         typer.echo(f"Report: {write_reports(runs, top)}")
         return
-    require_place(out, "--out", (".html", ".htm"))
+    if out not in {run.folder / REPORT for run in runs}:  # where simfl itself writes a page
+        require_place(out, "--out", (".html", ".htm"))
     typer.echo(f"Report: {write_report(runs, out)}")
 
 

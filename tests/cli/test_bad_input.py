@@ -567,6 +567,16 @@ def test_nothing_else_is_written_into_the_folder_of_a_run(
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
+def test_a_runs_page_may_be_named_where_it_is(here: Path) -> None:
+    Path("s.yaml").write_text(GOOD)
+    command = ["run", "s.yaml", "--time-only", "-q", "--variant", "FedAvg", "--seeds", "0"]
+    assert main([*command, "--out", "r"]) == 0
+    [folder] = [file.parent for file in Path("r").rglob("rounds.csv")]
+    before = (folder / "report.html").read_bytes()
+    assert main(["report", str(folder), "--out", str(folder / "report.html")]) == 0
+    assert (folder / "report.html").read_bytes() == before
+
+
 def test_a_file_beside_those_of_a_run_is_told_of_as_such(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
