@@ -40,7 +40,7 @@ SLOWEST = 12
 """Devices in the table of those that cost most."""
 
 
-WORD = 12
+WORD = 10
 """Letters that stay beside their colour."""
 
 
@@ -129,9 +129,10 @@ def _with_breaks(text: str, key: str = "") -> "Markup":
     from markupsafe import Markup, escape
 
     first, *others = re.findall(r"[^_=/-]*[_=/-]+|[^_=/-]+", text) or [""]
-    css = ' class="whole"' if len(first) <= WORD else ""
-    head = Markup('<span{}><i class="key {}"></i>{}</span>').format(Markup(css), key, first)
-    return Markup("<wbr>").join([head if key else escape(first), *map(escape, others)])
+    head = Markup('<i class="key {}"></i>{}' if key else "{1}").format(key, first)
+    if key and len(first) <= WORD:
+        head = Markup('<span class="whole">{}</span>').format(head)
+    return Markup("<wbr>").join([head, *map(escape, others)])
 
 
 def asset(name: str) -> str:
