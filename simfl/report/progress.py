@@ -20,7 +20,7 @@ from simfl.runs.progress import Progress
 PLAIN_EVERY_S = 10.0
 SURE = 0.02
 """Share of the work after which it is told how long the rest may take."""
-TEXT, SHORTEST = 62, 16
+TEXT, SHORTEST = 70, 16
 """Columns that numbers take, and those that names are cut to before numbers are."""
 MOST_SHOWN = 12
 """Bars of finished runs stay while there are no more runs than that."""

@@ -349,7 +349,7 @@ def test_who_was_busy_while_it_was_away_is_looked_up_anew(tmp_path: Path) -> Non
             "count": 1,
             "compute": "10 samples/s",
             "uplink": "2438.4 bit/s",
-            "power": {"idle": "2 W", "compute": "6 W"},
+            "power": {"idle": "2 W", "compute": "6 W", "download": "0 W", "upload": "0 W"},
             "battery": {**store, "plugged": "always"},
         },
     ]

@@ -72,7 +72,7 @@ def test_a_terminal_that_can_not_go_back_gets_lines(
 
 
 def test_a_name_is_cut_before_numbers_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _, last = shown_of("a_much_longer_name_than_others", 84, monkeypatch, tmp_path)
+    _, last = shown_of("a_much_longer_name_than_others", 90, monkeypatch, tmp_path)
     for seed, numbers in enumerate(("accuracy 96.4%  0.1 s host (2,530x)", "accuracy 50.0%")):
         assert any(f" seed {seed} " in line and numbers in line for line in last)
 
