@@ -3,8 +3,8 @@
 A change replaces what is at its path.  Two shortcuts let it say only what differs: a mapping for a
 part of the scenario (`training`, `rounds`, ...) is merged into it, key by key; and a path into a
 component that is only named (``selection: fedcor``, then ``selection.warmup``) gives it options.
-Null takes away what can't be null, so that its default holds again.  Another class of devices, or
-another preset, takes away what the one before had filled in.
+Null takes away what can't be null, so that its default holds again.  In a resolved scenario another
+class of devices, or another preset, takes away what the one before had filled in.
 """
 
 import re
@@ -60,8 +60,8 @@ def apply(
         if value is None and not takes_nothing(where, data):
             _take_away(data, where)
         replaced = [where]
-        if path[-1] in BUNDLES:
-            for filled in filled_in(before, where):
+        if path[-1] in BUNDLES and value is not None:
+            for filled in filled_in(before, where, marks):
                 _take_away(data, filled)
                 replaced.append(filled)
         for key in [key for key in marks if any(key[: len(old)] == old for old in replaced)]:

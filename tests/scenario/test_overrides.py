@@ -185,3 +185,34 @@ def test_another_preset_brings_its_own_options() -> None:
     expected = Scenario.from_dict({**DOCUMENT.data, "selection": {**chosen, "preset": "code"}})
     assert changed.selection == expected.selection
     assert Scenario.from_dict(resolved, overrides=["selection.preset=paper"]).to_dict() == resolved
+
+
+@pytest.mark.parametrize("changes", [["preset=code", "decay=0.98"], ["decay=0.98", "preset=code"]])
+def test_what_changes_have_said_stays(changes: list[str]) -> None:
+    """Also where it is what the old preset says; and so does what is somebody's own."""
+    oort = {"name": "oort", "preset": "paper"}
+    resolved = Scenario.from_dict({**DOCUMENT.data, "selection": oort}).to_dict()
+    own = {**DOCUMENT.data, "selection": {"name": "oort", "decay": 0.98}}
+    expected = Scenario.from_dict(own, overrides=["selection.preset=code"]).selection
+    assert expected.model_dump()["decay"] == 0.98
+    overrides = [f"selection.{change}" for change in changes]
+    for document in (resolved, own):
+        assert Scenario.from_dict(document, overrides=overrides).selection == expected
+
+
+def test_another_class_of_devices_brings_powers_phase_by_phase() -> None:
+    group = {"count": 30, "device": "phone-low", "power": {"idle": "1 W"}}
+    resolved = Scenario.from_dict({**DOCUMENT.data, "fleet": [group]}).to_dict()
+    expected = Scenario.from_dict({**DOCUMENT.data, "fleet": [{**group, "device": "phone-high"}]})
+    changed = Scenario.from_dict(resolved, overrides=["fleet[0].device=phone-high"])
+    assert changed.fleet == expected.fleet
+    none = Scenario.from_dict(resolved, overrides=["fleet[0].device=null"])
+    assert none.fleet[0].compute == Scenario.from_dict(resolved).fleet[0].compute
+
+
+@pytest.mark.parametrize(
+    "change", ["network.a.preset=1", "selection.inner.preset=1", "fleet.x.y.device=1", "a.device=2"]
+)
+def test_what_has_no_such_option_is_no_crash(change: str) -> None:
+    with pytest.raises(ScenarioError):
+        Scenario.from_dict(DOCUMENT.data, overrides=[change])
