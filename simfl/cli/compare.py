@@ -63,8 +63,13 @@ def compare_command(
     finished = [run for run in runs if run.finished]
     if not finished:
         _ = runs[0].summary  # which tells how to go on
-    if left := [str(run.folder) for run in runs if not run.finished]:
-        typer.echo(f"note: left out, for it has not finished: {', '.join(left)}", err=True)
+    left = [run for run in runs if not run.finished]
+    if baseline not in {run.variant for run in finished}:
+        for run in left:
+            _ = run.variant == baseline and run.summary  # which tells what became of it
+    if left:
+        told = ", ".join(str(run.folder) for run in left)
+        typer.echo(f"note: left out, not finished: {told}", err=True)
     comparison = compare(finished, wanted, baseline, ideal)
     if columns is not None:
         with shared.naming("--columns"):

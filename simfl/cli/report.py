@@ -38,7 +38,8 @@ def report_command(
         _refuse_tuning(top)
         typer.echo(f"Report: {write_reports(runs, top)}")
         return
-    if out not in {run.folder / REPORT for run in runs}:  # where simfl itself writes a page
+    own = len(runs) == 1 and out.resolve() == (runs[0].folder / REPORT).resolve()
+    if not own:  # else simfl writes that very page there
         require_place(out, "--out", (".html", ".htm"))
     typer.echo(f"Report: {write_report(runs, out)}")
 

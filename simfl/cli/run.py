@@ -108,20 +108,23 @@ def showing(
 
     If some of them fail: what came of the others, before that is told.
     """
-    from simfl.errors import InputError, SimflError
+    from simfl.errors import InputError, Interrupted, SimflError
+    from simfl.runs.folder.folder import is_finished
     from simfl.runs.results.result import RunResult
 
-    runs = [RunResult(folder) for folder in folders]
+    before = sum(map(is_finished, folders))
     try:
         yield
-    except InputError:  # nothing was run
+    except Interrupted:  # whoever is in a hurry does not wait for pages
         raise
-    except Exception:
-        if finished := [run for run in runs if run.finished]:
+    except Exception as error:
+        finished = [RunResult(folder) for folder in folders if is_finished(folder)]
+        nothing_new = isinstance(error, InputError) and len(finished) <= before
+        if finished and not nothing_new:
             with suppress(SimflError):
                 _show(finished, top, report, quiet, as_json)
         raise
-    _show(runs, top, report, quiet, as_json)
+    _show([RunResult(folder) for folder in folders], top, report, quiet, as_json)
 
 
 def _show(

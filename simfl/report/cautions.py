@@ -63,11 +63,12 @@ def short_of_memory(groups: Groups) -> list[str]:
     """Say how many devices, of those that were asked, can't hold the training in memory."""
     told = []
     for name, runs in groups.items():
-        counts = [run.summary.get("refused_memory", 0) for run in runs if run.finished]
+        runs = [run for run in runs if run.finished]
+        counts = [run.summary.get("refused_memory", 0) for run in runs]
         if any(counts):
-            refused, run = max(counts), runs[0]
+            refused, run = max(counts), runs[counts.index(max(counts))]
             most = "up to " if min(counts) < refused else ""
-            needed = run.summary.get("needed_memory_bytes") if run.finished else None
+            needed = run.summary.get("needed_memory_bytes")
             needs = f" (it needs {formats.size(needed)})" if needed else ""
             devices = formats.plural(run.devices, "device")
             told.append(

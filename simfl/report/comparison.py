@@ -96,7 +96,7 @@ def _section(comparison: Comparison, columns: list[Column], one_unit: bool) -> S
         ]
         rows.append([variant, *([str(len(runs))] if seeded else []), *cells])
     names = [
-        _head(comparison, column) + unit for column, (unit, _) in zip(columns, told, strict=True)
+        head(comparison, column) + unit for column, (unit, _) in zip(columns, told, strict=True)
     ]
     heads = ["variant", *(["seeds"] if seeded else []), *names]
     title = "whole runs" if first.target is None else f"to {target_text(first.target)}"
@@ -128,7 +128,8 @@ def _scale(
     return f" ({symbol})", lambda value: f"{value / size:,.{digits}f}"
 
 
-def _head(comparison: Comparison, column: Column) -> str:
+def head(comparison: Comparison, column: Column) -> str:
+    """Return what a column of a comparison is called."""
     if column.ideal is not None:
         return "relative improvement"
     runs = [run for runs in comparison.groups.values() for run in runs]

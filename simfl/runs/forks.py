@@ -34,6 +34,7 @@ from simfl.runs.folder.lock import locked
 from simfl.runs.folder.stages import stages
 from simfl.runs.fork_rules import refuse_another_past
 from simfl.runs.inputs import contents
+from simfl.runs.provenance import told_cautions
 from simfl.runs.reuse import prepare, refuse_foreign, refuse_run
 from simfl.scenario import Scenario
 from simfl.scenario.checks import refuse
@@ -41,7 +42,7 @@ from simfl.scenario.parts.part import FolderName
 
 _LOG = logging.getLogger(__name__)
 
-_ITS_OWN = ("host_s", "cautions", "failed")
+_ITS_OWN = ("host_s", "failed")
 """What the provenance of a run says of it alone, and not of its forks."""
 
 
@@ -220,6 +221,7 @@ def _origins(
         "log_compressed": False,
         "forks": [*provenance["forks"], origin],
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
+        "cautions": told_cautions(scenario),
         "files": contents(scenario),
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }

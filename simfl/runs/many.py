@@ -8,7 +8,7 @@ from functools import partial
 from simfl.core.machine import cores, free_memory
 from simfl.core.processes import can_travel
 from simfl.core.seeds import Seeds
-from simfl.errors import RunError, SimflError
+from simfl.errors import InputError, RunError, SimflError
 from simfl.runs.estimate import Estimate, estimate
 from simfl.runs.folder.folder import resuming
 from simfl.runs.job import Job
@@ -122,7 +122,7 @@ def _one_by_one(calls: Sequence[Call], cores: int, watch: Watch) -> dict[int, Ba
             for number, call in enumerate(calls):
                 try:
                     call(partial(watch.tell, number))
-                except RunError as error:
+                except (RunError, InputError) as error:  # what one seed draws may be refused
                     if len(calls) == 1:
                         raise
                     failures[number] = error

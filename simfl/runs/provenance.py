@@ -21,6 +21,11 @@ from simfl.scenario.scenario import Scenario
 from simfl.training.executors.base import Executor, executors
 
 
+def told_cautions(scenario: Scenario) -> list[str]:
+    """Return what of `scenario` may not be what was meant, a line each."""
+    return [f"{dotted(path)}: {text}" for path, text in cautions(scenario)]
+
+
 def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]:
     """Return how a run is made, ready for JSON."""
     return {
@@ -34,7 +39,7 @@ def provenance(job: Job, options: Options, executor: Executor) -> dict[str, Any]
             for assumption in assumptions(job.scenario)
             if assumption.path not in SEEDS
         ],
-        "cautions": [f"{dotted(path)}: {text}" for path, text in cautions(job.scenario)],
+        "cautions": told_cautions(job.scenario),
         "time_only": options.time_only,
         "oracle": job.scenario.selection.oracle,
         "powered": job.scenario.powered,

@@ -161,5 +161,5 @@ def test_unfinished_runs_are_named(
     assert f"simfl resume {folder}" in capsys.readouterr().err
     assert main(["compare", str(top / "drops"), str(folder), "--format", "json"]) == 0
     out, err = capsys.readouterr()
-    assert err == f"note: left out, for it has not finished: {folder}\n"
+    assert err == f"note: left out, not finished: {folder}\n"
     assert [(line["variant"], line["seeds"]) for line in json.loads(out)] == [("drops", 2)]

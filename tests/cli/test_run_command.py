@@ -158,6 +158,22 @@ class TestSomeFail:
         shown = json.loads(capsys.readouterr().out)
         assert [one["folder"] for one in shown] == ["o/sound/seed-0", "o/sound/seed-1"]
 
+    def test_a_seed_that_draws_what_is_refused(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It kept the seeds after it from being run, and those before it from being shown."""
+        drawn = (
+            "{distribution: data_size, mean: 10 samples/s, std: 4.2 samples/s, correlation: 0.2}"
+        )
+        changes = ["--set", f"fleet.compute={drawn}", "--set", "data.partition=dirichlet"]
+        refused = (8, 9)
+        run(file, "--out", "o", "--seeds", "7-10", "--jobs", "1", *changes, code=2)
+        out, err = capsys.readouterr()
+        told = err.partition("error: ")[2]
+        for seed in range(7, 11):
+            assert (f"seed-{seed}" in out) == (seed not in refused)
+            assert (f"default seed {seed}: " in told) == (seed in refused)
+
     def test_all_of_them(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         file.write_text(SCENARIO + self.SELECTOR)
         run(file, "--out", "o", "--allow-code", code=1)

@@ -60,7 +60,7 @@ def factors(groups: Groups) -> Factors | None:
     ]
     measures = [
         {
-            "label": _head(column),
+            "label": _head(comparison, column),
             "kind": "share" if column.metric.unit == "share" else "number",
             "units": UNITS.get(column.metric.unit, ()),
         }
@@ -85,8 +85,8 @@ def _columns(comparison: Comparison) -> list[Column]:
     return [*(column for column in whole if column.metric.judges), *to, *map(Column, costs)]
 
 
-def _head(column: Column) -> str:
-    name = head_of(column)
+def _head(comparison: Comparison, column: Column) -> str:
+    name = head_of(comparison, column)
     return name if column.target is None else f"{name} to {target_text(column.target)}"
 
 
@@ -110,4 +110,5 @@ def _table(
             text = cell_text(column, comparison.cell(name, column))
             cells.append(in_two(text, sort=figure.middle))
         rows.append([*cells, Cell(str(len(runs)), sort=len(runs))])
-    return Table([*levels, *map(_head, columns), "seeds"], rows)
+    heads = [_head(comparison, column) for column in columns]
+    return Table([*levels, *heads, "seeds"], rows)

@@ -72,8 +72,13 @@ def _oracle(groups: Groups) -> list[str]:
     ]
 
 
+def _has_failed(run: RunResult) -> bool:
+    """Return whether a run failed, and is not being tried again."""
+    return bool(run.failure) and not is_locked(run.folder)
+
+
 def _failed(groups: Groups) -> list[str]:
-    failed = [f"{r.variant} seed {r.seed} {r.failure}" for r in all_runs(groups) if r.failure]
+    failed = [f"{r.variant} seed {r.seed} {r.failure}" for r in all_runs(groups) if _has_failed(r)]
     if not failed:
         return []
     more = f"; and {formats.plural(len(failed) - NAMED, 'more run')}" if len(failed) > NAMED else ""
@@ -84,7 +89,7 @@ def _failed(groups: Groups) -> list[str]:
 def _not_finished(groups: Groups) -> list[str]:
     running, stopped = list[str](), list[str]()
     for run in all_runs(groups):
-        if not (run.finished or run.failure):
+        if not (run.finished or _has_failed(run)):
             where = running if is_locked(run.folder) else stopped
             name = f"{run.variant} seed {run.seed}"
             where.append(f"{name} (round {run.n_rounds:,}{_of_planned(run)})")

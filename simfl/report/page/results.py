@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs, colour
-from simfl.report.comparison import cell_text, legend, name_of
+from simfl.report.comparison import cell_text, head, legend
 from simfl.report.page.tables import Cell, Table, in_two, name_cell
 from simfl.runs.results.compare import (
     ACCURACY,
@@ -60,13 +60,14 @@ def _table(comparison: Comparison, groups: Groups, seeded: bool) -> Table:
         for index, (name, runs) in enumerate(groups.items())
     ]
     heads = ["variant", *(["seeds"] if seeded else [])]
-    heads += map(head_of, comparison.columns)
+    heads += [head_of(comparison, column) for column in comparison.columns]
     return Table(heads, rows, above=list(above.items()))
 
 
-def head_of(column: Column) -> str:
+def head_of(comparison: Comparison, column: Column) -> str:
     """Return what a column is called beside words about the best of all rounds."""
-    return "last accuracy" if column.metric is ACCURACY and not column.target else name_of(column)
+    last = "last " if column.metric is ACCURACY and not column.target else ""
+    return f"{last}{head(comparison, column)}"
 
 
 def _heading_above(column: Column) -> str:

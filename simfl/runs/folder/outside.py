@@ -34,6 +34,6 @@ def refuse_inside(folder: Path, option: str) -> None:
     Raises:
         InputError: it is.
     """
-    for place in (folder, *folder.parents):
+    for place in (folder, *folder.parents, *folder.resolve().parents):
         if (place / PROVENANCE).exists():
             raise InputError(f"{option}: {place} is the folder of a run; give another")

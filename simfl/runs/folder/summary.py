@@ -41,7 +41,7 @@ MEANINGS: dict[str, str] = {
     "participations": "how many had each outcome",
     "distinct_participants": "devices of which at least one update counted",
     "participation_gini": "Gini coefficient of how often devices took part: 0 all alike, to 1",
-    "refused_REASON": "orders refused, such as for want of memory (refused_memory)",
+    "refused_REASON": "devices that refused, such as for want of memory (refused_memory)",
     "needed_memory_bytes": "what training takes, where devices had too little for it",
     "trainings": "orders issued, computed, dropped without being computed, and still open",
     "events_sha256": "of the event log",
@@ -70,7 +70,7 @@ class Summary:
     ) -> None:
         self.outcomes: Counter[str] = Counter()
         self.totals: Counter[str] = Counter()
-        self.refused: Counter[str] = Counter()
+        self.refused: dict[str, set[int]] = {}
         self.needed_bytes: int | None = None
         self.energy_j = 0.0
         self.idle_energy_j = 0.0
@@ -103,7 +103,7 @@ class Summary:
                 self.best = max(self.best or 0.0, accuracy)
                 self._judged.append((facts["round"], accuracy))
         elif kind == "refused":
-            self.refused[facts["reason"]] += 1
+            self.refused.setdefault(facts["reason"], set()).add(facts["client"])
             self.needed_bytes = facts.get("needs_bytes", self.needed_bytes)
         elif kind == "target":
             self.targets[target_key(facts["accuracy"])] = {
@@ -150,8 +150,8 @@ class Summary:
             "distinct_participants": len(self._participants),
             "participation_gini": gini(list(self._participants.values()), self._clients),
         }
-        for reason, count in sorted(self.refused.items()):
-            result[f"refused_{reason}"] = count
+        for reason, clients in sorted(self.refused.items()):
+            result[f"refused_{reason}"] = len(clients)
         if self.needed_bytes is not None:
             result["needed_memory_bytes"] = self.needed_bytes
         if (normalised := normalised_times(self._timed)) is not None:

@@ -45,9 +45,13 @@ def find_runs(paths: Sequence[Path]) -> list[RunResult]:
 
 
 def runs_of_study(top: Path) -> list[RunResult]:
-    """Return the runs in `top`/VARIANT/seed-N, whoever made them, as `run_folders` orders them."""
+    """Return the runs in `top`/VARIANT/seed-N, whoever made them, as `run_folders` orders them.
+
+    What links lead to belongs to some other study, or is here already.
+    """
     folders = [file.parent for file in top.glob(f"*/*/{PROVENANCE}")]
-    return [RunResult(folder) for folder in sorted(folders, key=study_order) if is_run(folder)]
+    here = [f for f in folders if f.resolve() == top.resolve() / f.relative_to(top)]
+    return [RunResult(folder) for folder in sorted(here, key=study_order) if is_run(folder)]
 
 
 def unbegun(runs: Iterable[RunResult]) -> list[Path]:
@@ -103,11 +107,14 @@ def run_folders(path: Path) -> list[Path]:
 
 
 def _walk(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each folder in and below `path` once, and its files; links to folders are followed."""
-    seen = set[str]()
+    """Yield each folder in and below `path` once, and its files.
+
+    Links to folders are followed, but for those that lead up and out.
+    """
+    root, seen = os.path.realpath(path), set[str]()
     for top, folders, files in os.walk(path, onerror=_refuse, followlinks=True):
         place = os.path.realpath(top)
-        if place in seen:
+        if place in seen or root.startswith(os.path.join(place, "")):
             folders.clear()
             continue
         seen.add(place)
