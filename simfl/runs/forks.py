@@ -221,10 +221,28 @@ def _origins(
         "log_compressed": False,
         "forks": [*provenance["forks"], origin],
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
-        "cautions": told_cautions(scenario),
+        "cautions": told_cautions(_as_given(scenario, origin["set"], provenance)),
         "files": contents(scenario),
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
+
+
+def _as_given(
+    scenario: Scenario, changes: Sequence[str], provenance: Mapping[str, Any]
+) -> Scenario:
+    """Return a fork's scenario with an aggregation only if somebody chose it for the policy.
+
+    The scenario that it is made from, a resolved one, spells out what was a default, too.
+    """
+    changed = {
+        part for part in ("aggregation", "rounds.policy") for c in changes if c.startswith(part)
+    }
+    assumed = any(line.startswith("aggregation: ") for line in provenance.get("cautions", []))
+    if "aggregation" in changed or not (changed or assumed):
+        return scenario
+    copy = scenario.model_copy()
+    copy.model_fields_set.discard("aggregation")
+    return copy
 
 
 def _folder_name(name: str) -> str:

@@ -567,13 +567,28 @@ def test_nothing_else_is_written_into_the_folder_of_a_run(
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
+def test_a_place_is_in_a_run_however_it_is_called(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("s.yaml").write_text(GOOD)
+    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--out", "r"]) == 0
+    inner = next(Path("r").rglob("rounds.csv")).parent / "sub"
+    inner.mkdir()
+    top = Path("r").resolve()
+    monkeypatch.chdir(inner)
+    told = refused(capsys, "export", str(top), "--out", "tables")
+    assert "is the folder of a run; give another" in told
+    assert not Path("tables").exists()
+
+
 def test_a_runs_page_may_be_named_where_it_is(here: Path) -> None:
     Path("s.yaml").write_text(GOOD)
     command = ["run", "s.yaml", "--time-only", "-q", "--variant", "FedAvg", "--seeds", "0"]
     assert main([*command, "--out", "r"]) == 0
     [folder] = [file.parent for file in Path("r").rglob("rounds.csv")]
     before = (folder / "report.html").read_bytes()
-    assert main(["report", str(folder), "--out", str(folder / "report.html")]) == 0
+    for page in (folder / "report.html", (folder / "report.html").resolve()):
+        assert main(["report", str(folder), "--out", str(page)]) == 0
     assert (folder / "report.html").read_bytes() == before
 
 

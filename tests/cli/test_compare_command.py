@@ -162,4 +162,7 @@ def test_unfinished_runs_are_named(
     assert main(["compare", str(top / "drops"), str(folder), "--format", "json"]) == 0
     out, err = capsys.readouterr()
     assert err == f"note: left out, not finished: {folder}\n"
+    whole = [str(top / "waits" / "seed-0"), str(folder)]
+    assert main(["compare", *whole, "--baseline", "drops"]) == 2  # it was run, and is not unknown
+    assert f"{folder} has not finished" in capsys.readouterr().err
     assert [(line["variant"], line["seeds"]) for line in json.loads(out)] == [("drops", 2)]

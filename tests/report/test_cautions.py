@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from simfl import Scenario, load, run
+from simfl.report import write_report
 from simfl.report.cautions import (
     alike,
     diverged,
@@ -88,6 +89,8 @@ def test_accuracies_on_other_samples_are_no_one_measure(run_tiny: RunTiny) -> No
     below = " ".join(render(compare([tested, trained]), "markdown").split())
     assert "Accuracy and loss are of training samples with" in below
     assert "| training accuracy |" in render(compare([trained]), "markdown")
+    page = write_report([trained], trained.folder / "report.html").read_text(encoding="utf-8")
+    assert "last training accuracy" in page
     assert unlike({"a": [tested], "c": [run_tiny({"fleet.count": 6})]}) == []
 
 

@@ -22,6 +22,7 @@ from simfl.report.width import PIPED
 from simfl.runs.forks import fork
 from simfl.runs.options import Options
 from simfl.runs.results.compare import Cell, Column, Comparison, Metric, compare
+from simfl.runs.results.find import runs_of_study
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import Figure, Ratio
@@ -325,6 +326,10 @@ def test_folders_that_links_lead_to_are_looked_into_and_each_run_is_found_once(
     (here / "gone").symlink_to(tmp_path / "nowhere")
     assert [run.folder for run in _runs(here)] == [here / "linked" / "w" / "seed-0", own]
     assert [run.folder for run in _runs(there)] == [other, there / "up" / "study" / "v" / "seed-0"]
+    (here / "study" / "out").symlink_to(tmp_path)  # up and out: it is not asked about
+    assert [run.folder for run in _runs(here / "study")] == [own]
+    (here / "study" / "again").symlink_to(own.parent)
+    assert [run.folder for run in runs_of_study(here / "study")] == [own]
 
 
 def test_seeds_of_different_experiments_are_not_one_variant(tmp_path: Path) -> None:

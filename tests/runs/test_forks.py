@@ -374,6 +374,22 @@ def test_who_has_refused_for_want_of_memory_is_asked_again_where_less_is_needed(
     assert verify(forked.folder) is None
 
 
+def test_a_fork_has_cautions_of_its_own_and_devices_refuse_once(tmp_path: Path, ran: Ran) -> None:
+    groups = [
+        f"{{name: {memory[-2:]}, count: 2, memory: {memory}}}" for memory in ("12 kB", "1 MB")
+    ]
+    changes = [f"fleet=[{', '.join(groups)}]", "training.batch_size=64"]
+    whole = ran(tmp_path, *changes, "rounds.policy={name: fedbuff, buffer: 2}")
+    [told] = read_json(whole / "provenance.json")["cautions"]
+    assert "policy 'fedbuff' goes with fedbuff" in told
+    less = fork(whole, instant(whole, 0.3), ["training.batch_size=1", "aggregation=fedbuff"])
+    assert resume(less).provenance["cautions"] == []
+    longer = fork(whole, instant(whole, 0.3), ["rounds.stop.rounds=9"], name="longer")
+    assert resume(longer).provenance["cautions"] == [told]
+    more = fork(less, instant(less, 0.8), ["training.batch_size=64"], name="more")
+    assert resume(more).summary["refused_memory"] == 2
+
+
 def test_of_several_seeds_all_are_forked_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -463,3 +479,12 @@ def test_a_damaged_log_is_told(
     told = capsys.readouterr().err
     assert told.startswith("error: ")
     assert "damaged" in told or "differs from the recorded one" in told
+
+
+def test_a_fork_to_an_asynchronous_policy_is_told_of_its_plain_aggregation(
+    tmp_path: Path, ran: Ran
+) -> None:
+    whole = ran(tmp_path)
+    forked = fork(whole, instant(whole, 0.5), ["rounds.policy={name: fedbuff, buffer: 2}"])
+    [told] = read_json(forked / "provenance.json")["cautions"]
+    assert told == "aggregation: fedavg, not given; policy 'fedbuff' goes with fedbuff"
