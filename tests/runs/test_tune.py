@@ -126,6 +126,7 @@ class TestWhatIsBest:
         heard = timed(tmp_path / "heard", {**CLOCK, "under": {"never_heard": "0%"}})
         assert heard.best is None or heard.best.taken["never_heard"] == 0
 
+    @pytest.mark.slow
     def test_a_loss_below_zero_is_not_given_up_for_what_may_come(self, tmp_path: Path) -> None:
         """Seeds yet to come were thought to bring 0 at best."""
         code = "from simfl.components.losses.cross_entropy import CrossEntropy\n"
