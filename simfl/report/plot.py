@@ -29,7 +29,7 @@ from simfl.report.measures import (
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_metrics
-from simfl.runs.results.statistics import ANY, Range, mean_interval
+from simfl.runs.results.statistics import ANY, ENOUGH, Range, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,8 +50,6 @@ SMALLEST, LARGEST = 10, 2000
 """Millimetres of a picture's side."""
 SHORTEST = 8
 """Letters of a name that are left of it."""
-ENOUGH = 3
-"""Of fewer seeds an interval is no band: of two it holds almost anything."""
 SHAPE = 0.68
 """Height by width."""
 COLOURS = ("#245acc", "#e07020", "#28996a", "#aa115c", "#8a6708", "#2496ee", "#712f87", "#74728e")

@@ -31,7 +31,6 @@ class Explanation:
         end_s: when it ends.
         phases_ns: nanoseconds of each of `PHASES`, and of a whole run `UNFINISHED`, in all exactly
             those from start to end.
-        after_last_ns: how many of them came after the last round.
         critical: clients that rounds waited for last, most often first, and how many rounds each;
             of one round the client whose update counted last in it.
         outcomes: participations by what became of them.
@@ -47,7 +46,6 @@ class Explanation:
     start_s: float
     end_s: float
     phases_ns: Mapping[str, int]
-    after_last_ns: int
     critical: Sequence[tuple[int, int]]
     outcomes: Mapping[str, int]
     participations: Sequence[Participation] = ()
@@ -70,7 +68,7 @@ class Explanation:
             "end_s": self.end_s,
             "elapsed_ns": self.elapsed_ns,
             "phases_ns": dict(self.phases_ns),
-            "after_last_round_ns": self.after_last_ns,
+            "after_last_round_ns": self.phases_ns.get(UNFINISHED, 0),
             "critical_clients": [{"client": c, "rounds": n} for c, n in self.critical],
             "outcomes": dict(self.outcomes),
             "participations": finite([asdict(part) for part in self.participations]),
@@ -122,14 +120,13 @@ def explain(
     why = _why_none(run, what_if)
     tried = WhatIf() if why else counterfactuals(run, options, watch)
     totals = anatomy.phases_ns[:-1].sum(axis=0).tolist()
-    after_last_ns = int(anatomy.phases_ns[-1].sum())
+    unfinished_ns = int(anatomy.phases_ns[-1].sum())
     return Explanation(
         run,
         None,
         0.0,
         run.end_s,
-        dict(zip(PHASES, totals, strict=True)) | {UNFINISHED: after_last_ns},
-        after_last_ns,
+        dict(zip(PHASES, totals, strict=True)) | {UNFINISHED: unfinished_ns},
         anatomy.critical(),
         run.outcomes,
         rounds_by_deadline=int(anatomy.by_deadline.sum()),
@@ -163,7 +160,6 @@ def _of_round(run: RunResult, anatomy: Anatomy, round_: int) -> Explanation:
         float(run.column("end_s")[place - 1]) if place else 0.0,
         float(run.column("end_s")[place]),
         dict(zip(PHASES, anatomy.phases_ns[place].tolist(), strict=True)),
-        0,
         [] if client == NOBODY else [(client, 1)],
         dict(zip(outcomes.tolist(), counts.tolist(), strict=True)),
         participations_of(run, round_),

@@ -162,7 +162,7 @@ def _plan(
     _refuse_what_is_there(folder, forked, overwrite)
     scenarios = [stage.to_yaml().encode() for _, stage in before]
     files = {past_name(number): data for number, data in enumerate(scenarios, start=1)}
-    origins = _origins(provenance, origin, name, scenario)
+    origins = _origins(provenance, origin, name, scenario, before[-1][1])
     return _Plan(folder, forked, {**files, EVENTS: log}, len(past), scenario.to_yaml(), origins)
 
 
@@ -212,7 +212,11 @@ def _shared_past(folder: Path, at_s: float, begun_s: float) -> tuple[float, list
 
 
 def _origins(
-    provenance: Mapping[str, Any], origin: Mapping[str, Any], name: str, scenario: Scenario
+    provenance: Mapping[str, Any],
+    origin: Mapping[str, Any],
+    name: str,
+    scenario: Scenario,
+    before: Scenario,
 ) -> dict[str, Any]:
     """Return the provenance of a fork called `name`, from that of the run that it comes from."""
     return {
@@ -221,24 +225,23 @@ def _origins(
         "log_compressed": False,
         "forks": [*provenance["forks"], origin],
         "oracle": bool(provenance.get("oracle")) or scenario.selection.oracle,
-        "cautions": told_cautions(_as_given(scenario, origin["set"], provenance)),
+        "cautions": told_cautions(_as_given(scenario, before, provenance, origin["set"])),
         "files": contents(scenario),
         "scenario_sha256": sha256(scenario.to_yaml().encode()).hexdigest(),
     }
 
 
 def _as_given(
-    scenario: Scenario, changes: Sequence[str], provenance: Mapping[str, Any]
+    scenario: Scenario, before: Scenario, provenance: Mapping[str, Any], changes: Sequence[str]
 ) -> Scenario:
     """Return a fork's scenario with an aggregation only if somebody chose it for the policy.
 
     The scenario that it is made from, a resolved one, spells out what was a default, too.
     """
-    changed = {
-        part for part in ("aggregation", "rounds.policy") for c in changes if c.startswith(part)
-    }
     assumed = any(line.startswith("aggregation: ") for line in provenance.get("cautions", []))
-    if "aggregation" in changed or not (changed or assumed):
+    same_policy = type(scenario.rounds.policy) is type(before.rounds.policy)
+    chosen = any(change.startswith("aggregation") for change in changes)
+    if chosen or (same_policy and not assumed):
         return scenario
     copy = scenario.model_copy()
     copy.model_fields_set.discard("aggregation")

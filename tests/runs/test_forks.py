@@ -488,3 +488,8 @@ def test_a_fork_to_an_asynchronous_policy_is_told_of_its_plain_aggregation(
     forked = fork(whole, instant(whole, 0.5), ["rounds.policy={name: fedbuff, buffer: 2}"])
     [told] = read_json(forked / "provenance.json")["cautions"]
     assert told == "aggregation: fedavg, not given; policy 'fedbuff' goes with fedbuff"
+    meant = ["rounds={policy: {name: fedbuff, buffer: 2}}", "aggregation=fedavg"]
+    chosen = fork(whole, instant(whole, 0.5), meant, name="chosen")
+    assert read_json(chosen / "provenance.json")["cautions"] == []
+    merged = fork(whole, instant(whole, 0.5), meant[:1], name="merged")
+    assert read_json(merged / "provenance.json")["cautions"] == [told]

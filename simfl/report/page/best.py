@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import TEXT
-from simfl.runs.results.statistics import paired_difference
+from simfl.runs.results.statistics import ENOUGH, paired_difference
 
 FEW, MANY = 4, 6
 """Variants that a sentence names, where there are no more than so many; the table has all."""
-ENOUGH = 3
-"""So many seeds can tell two variants apart: the interval of two holds almost anything."""
 
 BySeed = Mapping[int, float]
 

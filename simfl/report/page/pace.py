@@ -9,10 +9,10 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups
 from simfl.report.comparison import as_long
 from simfl.report.measures import DURATION
-from simfl.report.page.best import ENOUGH, named, not_told_apart
+from simfl.report.page.best import named, not_told_apart
 from simfl.runs.results.compare import PER_ROUND, TIME, figure, times
 from simfl.runs.results.result import RunResult
-from simfl.runs.results.statistics import paired_ratio
+from simfl.runs.results.statistics import ENOUGH, paired_ratio
 
 NEGLIGIBLE = 0.01
 """Share of the time below which waiting for rounds to begin is not told."""

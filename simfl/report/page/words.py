@@ -8,7 +8,6 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import as_long
 from simfl.report.page.best import (
-    ENOUGH,
     FEW,
     MANY,
     best_accuracy,
@@ -19,7 +18,7 @@ from simfl.report.page.best import (
 from simfl.report.page.pace import ONE_SEED, SEED_BY_SEED, pace
 from simfl.runs.results.compare import BYTES, ROUNDS, TIME, figure, target_text, times
 from simfl.runs.results.several import all_targets, have_accuracy
-from simfl.runs.results.statistics import Figure, Ratio, Times, paired_ratio
+from simfl.runs.results.statistics import ENOUGH, Figure, Ratio, Times, paired_ratio
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ FEW = 30
 the truth nine times in ten, and of six less than that, for it knows nothing of what lies beyond its
 values: Hesterberg (2015), "What Teachers Should Know About the Bootstrap".  Of paired differences,
 which chance alone makes symmetric, Student's holds it 19 times in 20."""
+ENOUGH = 3
+"""Values whose interval says something: that of two holds almost anything."""
 RESAMPLES = 9999
 ROUNDING = 1e-12
 """What is smaller than this, beside what it comes from, is rounding."""
