@@ -28,12 +28,13 @@ def resume_command(
     Nothing is lost, and finished runs are left alone.
     Each run continues on the kind of device that it began on.
     """
-    from simfl.runs.results.find import find_runs, unbegun
+    from simfl.runs.results.find import find_runs, study_of, unbegun
     from simfl.runs.run import resume_all
 
     how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)
-    run_folders = [run.folder for run in find_runs(folders)]
-    top = folders[0] if len(folders) == 1 else Path()
+    runs = find_runs(folders)
+    run_folders = [run.folder for run in runs]
+    top = study_of(runs) or (folders[0] if len(folders) == 1 else Path())
     progress = shared.progress(quiet or as_json, "the same command goes on")
     shown = showing(run_folders, top, report, quiet, as_json)
     with shared.importing(allow_code), shown, progress as board:

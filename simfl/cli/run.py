@@ -155,7 +155,8 @@ def _write(results: "Sequence[RunResult]", top: Path) -> str:
     """Write the pages of some runs, and that of their study if they are in `top`; tell where."""
     from simfl.report import write_reports
 
-    in_study = all(run.folder.parents[1:2] == (top,) for run in results)
+    study = top.resolve()
+    in_study = all(study in run.folder.resolve().parents[1:2] for run in results)
     compared = _study(results, top) if in_study else results
     page = write_reports(results, top, compared)
     among = f" (all {len(compared)} runs there)" if len(compared) > len(results) else ""

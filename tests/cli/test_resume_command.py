@@ -1,6 +1,7 @@
 """`simfl resume`: interrupted runs end as if they never were; finished ones are left alone."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -66,6 +67,35 @@ def test_one_folder(finished: list[Path], capsys: pytest.CaptureFixture[str]) ->
     assert found.pop("variant") == "default"
     assert found == json.loads(before["summary.json"])
     assert contents(finished[0]) == before
+
+
+@pytest.mark.parametrize(
+    ("here", "named"),
+    [(".", ["o/default/seed-0"]), (".", ["o/default"]), ("o/default", ["seed-0"])],
+)
+def test_the_page_of_the_study_follows(
+    here: str,
+    named: list[str],
+    finished: list[Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It went on saying that the run was not done."""
+    page = Path("o/report.html").resolve()
+
+    def told() -> str:
+        return re.sub(r"<td>[\d.]+ m?s</td>", "", page.read_text())  # but for the host's seconds
+
+    assert main(["report", "o"]) == 0
+    before = told()
+    break_off(finished[0])
+    assert main(["report", "o"]) == 0
+    assert told() != before
+    monkeypatch.chdir(here)
+    assert main(["resume", *named]) == 0
+    assert told() == before
+    assert Path(capsys.readouterr().out.splitlines()[-1].split()[1]).resolve() == page
+    assert not list(page.parent.glob("default/report.html"))
 
 
 def test_finished_runs_are_left_alone(finished: list[Path]) -> None:

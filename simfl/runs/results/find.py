@@ -54,6 +54,20 @@ def runs_of_study(top: Path) -> list[RunResult]:
     return [RunResult(folder) for folder in sorted(here, key=study_order) if is_run(folder)]
 
 
+def study_of(runs: Iterable[RunResult]) -> Path | None:
+    """Return the folder of the one study that all of `runs` belong to (None: there is none)."""
+    tops = {_study_folder(run) for run in runs}
+    top = tops.pop() if len(tops) == 1 else None
+    return None if top is None else _as_seen(top)
+
+
+def _study_folder(run: RunResult) -> Path | None:
+    """Return the folder of the study that a run is of (None: the run was put somewhere else)."""
+    folder = run.folder.resolve()
+    usual = usual_place(run.variant, run.seed)
+    return folder.parent.parent if folder.parts[-2:] == usual.parts else None
+
+
 def unbegun(runs: Iterable[RunResult]) -> list[Path]:
     """Return the folders of runs that were asked for together with `runs` and never begun.
 
@@ -61,10 +75,8 @@ def unbegun(runs: Iterable[RunResult]) -> list[Path]:
     """
     studies: dict[tuple[Path, tuple[str, ...], tuple[int, ...]], None] = {}
     for run in runs:
-        folder, usual = run.folder.resolve(), usual_place(run.variant, run.seed)
-        variants, seeds = _study(run)
-        if folder.parts[-2:] == usual.parts:
-            studies[folder.parent.parent, variants, seeds] = None
+        if (top := _study_folder(run)) is not None:
+            studies[top, *_study(run)] = None
     asked = (
         top / usual_place(variant, seed)
         for top, variants, seeds in studies
