@@ -1,4 +1,4 @@
-/* What a network is: convolutions, then fully connected layers; see `network.c`. */
+/* What callers fill: a network (convolutions, then fully connected layers), and how to train it. */
 #ifndef SIMFL_NETWORK_H
 #define SIMFL_NETWORK_H
 

@@ -149,6 +149,16 @@ static void accumulate(int n, Window w, const float *const *a, const float *delt
     }
 }
 
+/* Add `rows` deltas `(columns)` to the gradient of the biases; `fresh`: there is none yet. */
+static void bias_gradient(const float *deltas, long rows, int outputs, int fresh, float *gradient) {
+    int columns = padded(outputs);
+    for (int o = 0; o < columns; o += 8) {
+        narrow sum = fresh ? (narrow){0} : *(const narrow *)(gradient + o);
+        for (long r = 0; r < rows; r++) sum += *(const narrow *)(deltas + r * columns + o);
+        *(narrow *)(gradient + o) = sum;
+    }
+}
+
 /* Weights `(terms, columns)` as `(outputs, padded(terms))`. */
 static void transpose(const float *weights, long terms, int outputs, float *into) {
     int columns = padded(outputs), rows = padded((int)terms);

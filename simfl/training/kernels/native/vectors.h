@@ -40,6 +40,12 @@ static inline void turn(const narrow r[8], float *to) {
     }
 }
 
+/* Store the first `count` of eight numbers. */
+static inline void store(float *to, narrow value, int count) {
+    if (count >= 8) *(narrow *)to = value;
+    else for (int i = 0; i < count; i++) to[i] = value[i];
+}
+
 /* a * x + b. */
 static inline narrow fused(narrow a, narrow x, float b) { return __builtin_elementwise_fma(a, x, b - (narrow){0}); }
 
