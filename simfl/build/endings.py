@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from simfl.components.selectors.base import Selector
-from simfl.core.registry import overrides
+from simfl.core.component import overrides
 from simfl.scenario.checks import Objection
 from simfl.scenario.scenario import Scenario
 from simfl.sim.server.server import Server

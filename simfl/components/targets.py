@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 
 Targets = Literal["classes", "labels", "numbers"]
 """A class each, yes or no for each of several labels, or numbers."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from simfl.core.registry import Component
+from simfl.core.component import Component
 
 Doing = str | Callable[[], str]
 Asked = tuple[Sequence[Component], Doing]

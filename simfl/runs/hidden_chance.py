@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simfl.core.at_work import names, users_own
-from simfl.core.registry import Component
+from simfl.core.component import Component
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from simfl.components.datasets.base import Dataset
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Architecture, Circumstances
-from simfl.core.registry import Component, overrides
+from simfl.core.component import Component, overrides
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.distributions.data_size import DataSize
 from simfl.scenario.document import Document

@@ -9,7 +9,7 @@ from simfl.components.datasets.clients import ClientData
 from simfl.components.local_training import LocalTraining
 from simfl.components.metrics.base import QualityMetric
 from simfl.components.models.base import Model
-from simfl.core.registry import Component
+from simfl.core.component import Component
 from simfl.core.types import Floats, Ids
 from simfl.training.data import Partitioned
 

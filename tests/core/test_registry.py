@@ -6,16 +6,12 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 import pytest
-from pydantic import Field, PrivateAttr
 
 from simfl import Scenario
-from simfl.components.selectors.base import Answers, Selector, View, selectors
-from simfl.core.registry import Component
-from simfl.core.types import Ids, Rng
+from simfl.components.selectors.base import selectors
+from simfl.core.component import Component
 from simfl.errors import InputError, ScenarioError
-from simfl.testing.fake_server import FakeServer
 
 MINE = """
 from simfl.components.selectors.base import Selector, selectors
@@ -186,43 +182,3 @@ def test_an_abstract_class_is_no_component() -> None:
     abstract = "simfl.components.selectors.base:Selector"
     with pytest.raises(ScenarioError, match=r"selection: selector '.*' lacks `select`"):
         Scenario.from_dict({"fleet": {"count": 3}, "selection": abstract})
-
-
-class Counting(Selector):
-    """Counts its selections, to choose by them."""
-
-    _selections: int = PrivateAttr(0)
-
-    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
-        self._selections += 1
-        return np.array([self._selections])
-
-
-class Asking(Selector):
-    """Asks others: one, several, some by name."""
-
-    inner: Counting = Counting()
-    several: tuple[Counting, ...] = ()
-    named: dict[str, Counting] = Field(default_factory=dict)
-
-    def select(self, view: View, reports: Answers, k: int, rng: Rng) -> Ids:
-        others = (self.inner, *self.several, *self.named.values())
-        return np.concatenate([other.select(view, reports, k, rng) for other in others])
-
-
-def test_the_state_of_a_component_holds_that_of_those_inside_it() -> None:
-    """Else a run that is resumed would go on with blank ones."""
-    view, rng = FakeServer.random(5).view(2), np.random.default_rng(0)
-
-    def selections(asking: Asking) -> list[int]:
-        found: list[int] = asking.select(view, (), 2, rng).tolist()
-        return found
-
-    asking = Asking(several=(Counting(), Counting()), named={"a": Counting()})
-    assert selections(asking) == [1, 1, 1, 1]
-    asking.several[1].select(view, (), 2, rng)
-    state = pickle.loads(pickle.dumps(asking.state_dict()))
-    again = asking.fresh()
-    assert selections(asking.fresh()) == [1, 1, 1, 1]
-    again.load_state_dict(state)
-    assert selections(again) == selections(asking) == [2, 2, 3, 2]

@@ -19,7 +19,7 @@ ODD = [
     "{}", "[[]]", "{name: uniform}", "{name: {}}", "{name: [x]}", "{distribution: x}", ":", "a:",
     "{file: x.csv}", "{file: {}}", "!!int foo", "!!str", "&a x", "*a", "<<: {a: 1}", "10 Mbit/s",
     "1 s", "none", ".inf", "0-4", "os:path", "no.such:Thing", "x" * 2000, "\t", "? x", "- x",
-    "simfl.core.registry:Component", "simfl.components.selectors.base:Selector",
+    "simfl.core.component:Component", "simfl.components.selectors.base:Selector",
     "simfl.components.models.base:Model",
 ]  # fmt: skip
 TOKEN = re.compile(r"[^\s{}\[\],:#]+|[{}\[\],:]")

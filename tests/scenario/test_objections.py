@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from simfl import Options, Scenario, run
-from simfl.core.registry import Component
+from simfl.core.component import Component
 from simfl.errors import InputError, ScenarioError
 from simfl.scenario import Document, expand
 from simfl.scenario.checks import components, refuse

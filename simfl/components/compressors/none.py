@@ -3,7 +3,7 @@
 from typing_extensions import override
 
 from simfl.components.compressors.base import Compressor, Update, compressors
-from simfl.core.registry import overrides
+from simfl.core.component import overrides
 from simfl.core.types import Rng
 
 

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.types import Floats, Ids, Rng
 
 Features = Literal["last_layer_gradient", "input_gradient", "logit_gradient", "inputs", "none"]

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from simfl.components.datasets.clients import OnDemand, Samples
 from simfl.components.targets import Targets
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.types import Floats
 
 STATUS_BYTES = 4

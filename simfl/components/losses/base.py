@@ -8,7 +8,8 @@ from typing_extensions import override
 
 from simfl.components.targets import Targets, unfit
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry, overrides
+from simfl.core.component import Component, overrides
+from simfl.core.registry import Registry
 from simfl.core.returned import expect
 
 if TYPE_CHECKING:

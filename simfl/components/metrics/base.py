@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from simfl.components.targets import Targets, unfit
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.types import Floats
 
 

@@ -10,7 +10,8 @@ from pydantic import ConfigDict, model_validator
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.errors import InputError
 
 if TYPE_CHECKING:

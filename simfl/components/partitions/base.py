@@ -8,7 +8,8 @@ from typing import ClassVar
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.types import Ids, Rng
 
 

@@ -3,7 +3,8 @@
 import math
 from abc import ABC, abstractmethod
 
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 
 
 class Schedule(Component, ABC):

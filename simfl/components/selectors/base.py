@@ -15,8 +15,9 @@ from pydantic import Field
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
+from simfl.core.component import Component
 from simfl.core.readonly import read_only
-from simfl.core.registry import Component, Registry
+from simfl.core.registry import Registry
 from simfl.core.types import Floats, Ids, Rng
 
 Report = Literal["loss", "fc1_profile", "gradient", "update", "trial"]

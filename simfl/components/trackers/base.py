@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.work import Plan
 
 

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from simfl.components.coresets.base import Coreset, coresets
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
-from simfl.core.registry import overrides
+from simfl.core.component import overrides
 from simfl.core.work import Plan
 from simfl.errors import InputError
 

@@ -7,7 +7,7 @@ what comes too late is dropped.
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, workloads
-from simfl.core.registry import overrides
+from simfl.core.component import overrides
 from simfl.core.work import Plan
 
 

@@ -8,7 +8,7 @@ is an option of local training, not of the workload.
 from typing_extensions import override
 
 from simfl.components.workloads.base import Assignment, Workload, most, workloads
-from simfl.core.registry import overrides
+from simfl.core.component import overrides
 from simfl.core.work import Plan
 
 

@@ -18,7 +18,7 @@ from simfl.build.builder import Builder
 from simfl.components.selectors.base import Reports, Selector, View
 from simfl.coordinators.base import Choosing
 from simfl.coordinators.time_only import TimeOnlyCoordinator
-from simfl.core.registry import overrides
+from simfl.core.component import overrides
 from simfl.core.types import Floats, Ids
 from simfl.report import formats
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread

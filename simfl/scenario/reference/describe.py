@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, PlainValidator
 from pydantic.fields import FieldInfo
 
-from simfl.core.registry import Component
+from simfl.core.component import Component
 from simfl.core.units import Quantity, Share
 from simfl.errors import InputError, NameNotFound
 from simfl.scenario.distributions import DISTRIBUTIONS, Draw

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 import simpy
 
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.types import Floats, Ids
 from simfl.sim.timeline import Timeline
 

@@ -15,7 +15,8 @@ from simfl.components.workloads.base import Workload
 from simfl.core.at_work import Doing, asking, users_own
 from simfl.core.blame import blaming
 from simfl.core.circumstances import Circumstances
-from simfl.core.registry import Component, Registry
+from simfl.core.component import Component
+from simfl.core.registry import Registry
 from simfl.core.returned import expect
 from simfl.core.units import Duration
 from simfl.sim.server.deadlines import Deadline

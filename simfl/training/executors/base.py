@@ -13,8 +13,9 @@ from pydantic import PrivateAttr
 from simfl.components.selectors.base import Report
 from simfl.core.at_work import asking
 from simfl.core.blame import blaming_code_of
+from simfl.core.component import Component
 from simfl.core.evaluation import Evaluation
-from simfl.core.registry import Component, Registry
+from simfl.core.registry import Registry
 from simfl.core.types import Floats, Params
 from simfl.core.work import MiniBatch, OrderBatch, WorkOrder, WorkResult
 from simfl.errors import RunError
