@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simfl.report.cautions import (
+from simfl.report.caveats import (
     alike,
     diverged,
     not_meant,
@@ -36,14 +36,14 @@ def _below(comparison: Comparison) -> list[str]:
     """Return what stands below the numbers: how to read them, and what they hide."""
     groups = comparison.groups
     first = (diverged, unheard, roundless, short_of_memory, not_meant)
-    cautions = [line for of in first for line in of(groups)]
+    caveats = [line for of in first for line in of(groups)]
     silent = unpowered(groups) if any(c.metric.unit == "energy" for c in comparison.columns) else []
     targets = sorted({c.target for c in comparison.columns if c.target is not None})
     unequal = [*unlike(groups), *seen_unequally(groups, targets)]
-    cautions += map(_sentence, [*unequal, *silent, *alike(groups)])
+    caveats += map(_sentence, [*unequal, *silent, *alike(groups)])
     if untrained([run for runs in groups.values() for run in runs]):
-        cautions.append("Only time was simulated: nothing was trained, so there is no accuracy.")
-    return [*legend(comparison), *cautions]
+        caveats.append("Only time was simulated: nothing was trained, so there is no accuracy.")
+    return [*legend(comparison), *caveats]
 
 
 def _sentence(text: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from simfl import run
 from simfl.errors import InputError
 from simfl.report import forked
-from simfl.report.cautions import seen_unequally
+from simfl.report.caveats import seen_unequally
 from simfl.report.comparison import cell_text, figure_text, sections
 from simfl.report.comparison_forms import render
 from simfl.report.page.words import headline

@@ -1,7 +1,7 @@
 """What a reader must know before believing the numbers: short rounds, devices never heard."""
 
 from simfl.report import formats
-from simfl.report.cautions import (
+from simfl.report.caveats import (
     alike,
     diverged,
     not_meant,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from simfl import Scenario, load, run
 from simfl.report import write_report
-from simfl.report.cautions import (
+from simfl.report.caveats import (
     alike,
     diverged,
     roundless,
