@@ -7,29 +7,24 @@ section 4 and Algorithm 1; docs/algorithms.md, A.12.
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PositiveInt, PrivateAttr
 from typing_extensions import override
 
 from simfl.components.selectors._draws import grown, log_shares, successive
+from simfl.components.selectors._oort import (
+    Arithmetic,
+    Pacer,
+    enough,
+    freshness,
+    paced,
+    quantile,
+    scaled,
+    slowness,
+)
 from simfl.components.selectors._presets import WithPresets
 from simfl.components.selectors.base import Answers, RoundOutcome, View, selectors
 from simfl.core.apportion import whole_share
 from simfl.core.types import Floats, Ids, Rng
-
-
-def slowness(duration_s: Floats, preferred_s: float, penalty: float) -> Floats:
-    """Return `(n,)` factors ``(T / t)^penalty`` where t exceeds the preferred T, elsewhere 1."""
-    late = duration_s > preferred_s  # false where the duration is unknown
-    ratio = np.divide(preferred_s, duration_s, out=np.ones_like(duration_s), where=late)
-    factor: Floats = ratio**penalty
-    return factor
-
-
-def freshness(round_: int, last_round: NDArray[Any]) -> Floats:
-    """Return `(n,)` the bonus for clients not seen for long, ``sqrt(0.1 ln R / last round)``."""
-    bonus: Floats = np.sqrt(0.1 * np.log(max(round_, 1)) / np.maximum(last_round, 1))
-    return bonus
 
 
 @selectors.register("oort")
@@ -93,12 +88,12 @@ class Oort(WithPresets):
         10, description="participations after which a client is blacklisted; code: null"
     )
     blacklist_share: float = Field(0.3, ge=0, le=1, description="most clients to be blacklisted")
-    pacer: Literal["lower", "flat"] = Field(
+    pacer: Pacer = Field(
         "lower",
         description="allow slower clients when utility fell (paper), or when it changed by at most "
         "a tenth, and fewer of them when it changed fivefold (code)",
     )
-    arithmetic: Literal["paper", "code"] = Field(
+    arithmetic: Arithmetic = Field(
         "paper",
         description="paper: interpolated percentiles, utilities scaled to the clipped range, a "
         "share of the k-th score, the pacer adds up utilities; code: percentiles are elements of "
@@ -201,22 +196,15 @@ class Oort(WithPresets):
         known = duration[np.isfinite(duration)]
         preferred = float("inf")
         if len(known) and (self._percentile or self.percentile) < 100:
-            preferred = self._quantile(known, self._percentile or self.percentile)
+            preferred = quantile(known, self._percentile or self.percentile, self.arithmetic)
         slow = slowness(duration, preferred, self.penalty)
         utility = grown(self._utility, view.clients)
         if self.penalise == "utility":
             utility = utility * slow
-        tried = np.isfinite(utility)
-        if not tried.any():
+        if not np.isfinite(utility).any():
             return utility, slow
-        low = float(utility[tried].min())
-        high = self._quantile(utility[tried], self.clip)
-        width = max(high - low, 1e-12)
-        if self.arithmetic == "code":
-            low *= 0.999
-            width = max(float(utility[tried].max()) - low, 1e-4)
-        scaled = (np.minimum(utility, high) - low) / width
-        score = scaled + freshness(view.round, history.last_round)
+        bonus = freshness(view.round, history.last_round)
+        score = scaled(utility, self.clip, self.arithmetic) + bonus
         return (score * slow if self.penalise == "score" else score), slow
 
     def _exploit(self, score: Floats, ids: Ids, k: int, rng: Rng) -> Ids:
@@ -224,16 +212,8 @@ class Oort(WithPresets):
         k = min(k, len(ids))
         if k <= 0:
             return ids[:0]
-        place = k if self.arithmetic == "paper" else min(k + 1, len(ids))
-        least = self.cutoff * np.sort(score[ids])[-place]
-        good: Ids = ids[score[ids] >= least]
+        good: Ids = ids[score[ids] >= enough(score[ids], k, self.cutoff, self.arithmetic)]
         return good[successive(np.log(np.maximum(score[good], 1e-12)), k, rng)]
-
-    def _quantile(self, values: Floats, percent: float) -> float:
-        if self.arithmetic == "paper":
-            return float(np.percentile(values, percent))
-        place = min(int(len(values) * percent / 100), len(values) - 1)
-        return float(np.sort(values)[place])
 
     def _blacklisted(self, view: View) -> Ids:
         if self.blacklist is None:
@@ -251,9 +231,5 @@ class Oort(WithPresets):
         if len(self._earned) < 2 * self.window:
             return
         before, now = sum(self._earned[: self.window]), sum(self._earned[self.window :])
-        change = abs(now - before)
-        if now < before if self.pacer == "lower" else change <= 0.1 * before:
-            self._percentile = min(100.0, self._percentile + self.step)
-        elif self.pacer == "flat" and change >= 5 * before:
-            self._percentile = max(self.step, self._percentile - self.step)
+        self._percentile = paced(self._percentile, before, now, self.step, self.pacer)
         self._earned = self._earned[self.window :]
