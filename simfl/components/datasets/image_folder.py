@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import datasets
 from simfl.components.datasets.images import Images
-from simfl.components.datasets.own import OwnDataset, Rows
+from simfl.components.datasets.own import OwnDataset
+from simfl.components.datasets.own_rows import Rows
 from simfl.components.datasets.pixels import Mode, pixels
 from simfl.errors import InputError
 

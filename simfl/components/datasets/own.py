@@ -1,7 +1,6 @@
 """What data sets of the user's own have in common: from rows as they are read to a federation's."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -13,56 +12,18 @@ from typing_extensions import override
 
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import Samples
+from simfl.components.datasets.own_rows import Rows
+from simfl.components.datasets.own_targets import as_targets
 from simfl.components.targets import Targets
 from simfl.core.code import folder_beside
 from simfl.core.files import similar_file
 from simfl.core.seeds import Seeds
 from simfl.core.types import Flags
 from simfl.core.units import Percent
-from simfl.errors import InputError, nearest
-
-TRUE = ("1", "1.0", "true", "t", "yes", "y", "test")
-"""What a cell of `test` says of a test sample, whatever its case."""
-FALSE = ("0", "0.0", "false", "f", "no", "n", "train", "")
-"""What it says of others; whatever else it says counts as that, too."""
+from simfl.errors import InputError
 
 _AT_ONCE = 4096
 """Rows that are standardised at a time."""
-ENOUGH = 20
-"""Samples from which on classes of one sample each are no small classes, but none."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Samples as they were read.
-
-    Attributes:
-        x: `(n, ...)` inputs, numbers.
-        label: `(n,)` what is to be learned, numbers or text; or `(n, outputs)` numbers.
-        client: `(n,)` whose sample each is (None: not said).
-        test: `(n,)` which are for testing (None: not said).
-        test_owned: whether `client` holds for test samples, too.
-    """
-
-    x: NDArray[Any]
-    label: NDArray[Any]
-    client: NDArray[Any] | None = None
-    test: Flags | None = None
-    test_owned: bool = True
-
-    def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":
-        """Return these rows, and more for testing: inputs and labels."""
-        test = np.zeros(len(self.label), dtype=np.bool_) if self.test is None else self.test
-        client = self.client
-        if client is not None:  # whose test samples are is not known
-            client = np.concatenate([client, np.repeat(client[:1], len(label))])
-        return Rows(
-            np.concatenate([self.x, x]),
-            np.concatenate([self.label, label]),
-            client,
-            np.concatenate([test, np.ones(len(label), dtype=np.bool_)]),
-            test_owned=False,
-        )
 
 
 @dataclass(frozen=True)
@@ -180,7 +141,7 @@ class OwnDataset(Dataset):
             test = np.zeros(len(rows.label), np.bool_) if rows.test is None else rows.test
             n = int((~test).sum())
             train = n - round(n * self.test_share) if drawn else n
-            _, classes = self._targets(rows)
+            _, classes = as_targets(rows, self.learn, self.source())
             vocabulary = int(self._inputs(rows).max(initial=-1)) + 1 if self.tokens else None
             known = None if drawn or rows.client is None else rows.client[~test]
             clients = None if known is None else len(np.unique(known))
@@ -192,7 +153,7 @@ class OwnDataset(Dataset):
         """Read, split and normalise; the test part is drawn from ``("data", "test")``."""
         rows = self.rows()
         self._facts(rows)  # of folders it can't be seen from outside that they have changed
-        y, classes = self._targets(rows)
+        y, classes = as_targets(rows, self.learn, self.source())
         test = rows.test
         if test is None:
             test = np.zeros(len(y), dtype=np.bool_)
@@ -217,49 +178,6 @@ class OwnDataset(Dataset):
                 f"{rows.x[~whole][0]:g}"
             )
         return rows.x.astype(np.int64)
-
-    def _targets(self, rows: Rows) -> tuple[NDArray[Any], int]:
-        """Return `(n, ...)` targets as they are trained on, and how many classes or numbers."""
-        if not len(rows.label):
-            raise InputError(f"{self.source()} has no samples")
-        if rows.label.dtype.kind == "f" and not np.isfinite(rows.label).all():
-            raise InputError(f"{self.source()}: some labels are empty or not finite")
-        if len(rows.x) != len(rows.label):
-            raise InputError(
-                f"{self.source()} has {len(rows.x)} inputs, but {len(rows.label)} labels"
-            )
-        if self.learn == "classes":
-            if rows.label.ndim != 1:
-                raise InputError(
-                    f"{self.source()}: a label has {rows.label[0].size} numbers, but a class is "
-                    "one; several labels of 0 or 1 are `learn: labels`, regression `learn: numbers`"
-                )
-            names, y, held = np.unique(rows.label, return_inverse=True, return_counts=True)
-            if len(names) == 1:
-                raise InputError(
-                    f"{self.source()}: all samples are of the class {_cell(names[0])}, so that "
-                    "there is nothing to tell apart"
-                )
-            if len(y) >= ENOUGH and (alone := held == 1).sum() > len(y) / 2:
-                raise InputError(
-                    f"{self.source()}: {alone.sum():,} of {len(y):,} samples have a label of "
-                    f"their own, such as {_cell(names[alone][0])}: these are no classes; "
-                    "for numbers to predict write `learn: numbers`"
-                )
-            return y.astype(np.int64), len(names)
-        if rows.label.dtype.kind not in "biuf":
-            raise InputError(
-                f"{self.source()}: labels are text, such as {str(rows.label[0])!r}, no numbers"
-            )
-        numbers = rows.label.reshape(len(rows.label), -1).astype(np.float32)
-        if self.learn == "labels" and (odd := numbers[(numbers != 0) & (numbers != 1)]).size:
-            raise InputError(f"{self.source()}: labels are 0 or 1, but one is {odd[0]:g}")
-        return numbers, numbers.shape[1]
-
-
-def _cell(label: Any) -> str:
-    """Return a label as a user would write it."""
-    return repr(str(label)) if isinstance(label, str) else str(label)
 
 
 def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
@@ -286,34 +204,3 @@ def _rows_of(names: NDArray[Any], owners: NDArray[Any]) -> list[NDArray[np.int64
     order = np.argsort(owners, kind="stable")
     first, last = (np.searchsorted(owners[order], names, side) for side in ("left", "right"))
     return [order[low:high] for low, high in zip(first, last, strict=True)]
-
-
-def for_testing(cells: Iterable[object]) -> Flags:
-    """Return which cells of a column `test` say so."""
-    return np.array([str(cell).strip().lower() in TRUE for cell in cells], dtype=np.bool_)
-
-
-def whose(what: str, owners: NDArray[Any], file: Path) -> NDArray[Any]:
-    """Return `(n,)` owners, or labels, that are all told.
-
-    Raises:
-        InputError: some are empty, or no finite numbers.
-    """
-    empty = ~np.isfinite(owners) if owners.dtype.kind == "f" else owners == ""
-    if owners.dtype.kind in "fU" and empty.any():
-        raise InputError(
-            f"{file}: {what} has {int(empty.sum()):,} empty cells, the first of them in row "
-            f"{int(np.argmax(empty)) + 1} of {len(owners):,}"
-        )
-    return owners
-
-
-def known(name: str, names: Sequence[str], what: str, file: object) -> str:
-    """Return `name`.
-
-    Raises:
-        InputError: it is none of the `names` of what is in the file.
-    """
-    if name not in names:
-        raise InputError(f"{file} has no {what} {name!r}{nearest(name, names)}")
-    return name

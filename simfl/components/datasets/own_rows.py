@@ -1,0 +1,81 @@
+"""Samples as they are read: what every reader of files of the user's own returns and checks."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simfl.core.types import Flags
+from simfl.errors import InputError, nearest
+
+TRUE = ("1", "1.0", "true", "t", "yes", "y", "test")
+"""What a cell of `test` says of a test sample, whatever its case."""
+FALSE = ("0", "0.0", "false", "f", "no", "n", "train", "")
+"""What it says of others; whatever else it says counts as that, too."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Samples as they were read.
+
+    Attributes:
+        x: `(n, ...)` inputs, numbers.
+        label: `(n,)` what is to be learned, numbers or text; or `(n, outputs)` numbers.
+        client: `(n,)` whose sample each is (None: not said).
+        test: `(n,)` which are for testing (None: not said).
+        test_owned: whether `client` holds for test samples, too.
+    """
+
+    x: NDArray[Any]
+    label: NDArray[Any]
+    client: NDArray[Any] | None = None
+    test: Flags | None = None
+    test_owned: bool = True
+
+    def with_test(self, x: NDArray[Any], label: NDArray[Any]) -> "Rows":
+        """Return these rows, and more for testing: inputs and labels."""
+        test = np.zeros(len(self.label), dtype=np.bool_) if self.test is None else self.test
+        client = self.client
+        if client is not None:  # whose test samples are is not known
+            client = np.concatenate([client, np.repeat(client[:1], len(label))])
+        return Rows(
+            np.concatenate([self.x, x]),
+            np.concatenate([self.label, label]),
+            client,
+            np.concatenate([test, np.ones(len(label), dtype=np.bool_)]),
+            test_owned=False,
+        )
+
+
+def for_testing(cells: Iterable[object]) -> Flags:
+    """Return which cells of a column `test` say so."""
+    return np.array([str(cell).strip().lower() in TRUE for cell in cells], dtype=np.bool_)
+
+
+def whose(what: str, owners: NDArray[Any], file: Path) -> NDArray[Any]:
+    """Return `(n,)` owners, or labels, that are all told.
+
+    Raises:
+        InputError: some are empty, or no finite numbers.
+    """
+    empty = ~np.isfinite(owners) if owners.dtype.kind == "f" else owners == ""
+    if owners.dtype.kind in "fU" and empty.any():
+        raise InputError(
+            f"{file}: {what} has {int(empty.sum()):,} empty cells, the first of them in row "
+            f"{int(np.argmax(empty)) + 1} of {len(owners):,}"
+        )
+    return owners
+
+
+def known(name: str, names: Sequence[str], what: str, file: object) -> str:
+    """Return `name`.
+
+    Raises:
+        InputError: it is none of the `names` of what is in the file.
+    """
+    if name not in names:
+        raise InputError(f"{file} has no {what} {name!r}{nearest(name, names)}")
+    return name
