@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from simfl.core.table import open_csv, refuse_twice
+from simfl.core.csv_file import open_csv, refuse_twice
 from simfl.errors import InputError
 
 COLUMNS = (

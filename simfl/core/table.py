@@ -1,90 +1,18 @@
 """Columns of a CSV file, with the line that each row stands on."""
 
 import csv
-import gzip
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
-from simfl.core.files import similar_file
-from simfl.core.origins import how_to_get
+from simfl.core.csv_file import not_wide, open_csv, refuse_twice
 from simfl.core.types import Floats
 from simfl.errors import InputError, nearest
 
 MOST_NAMED = 6
 """Values of a column that a message names."""
-_OTHERS = (".bz2", ".zip", ".xz", ".zst", ".tar", ".tgz", ".7z")
-
-
-@contextmanager
-def open_csv(path: Path, what: str = "") -> Iterator[TextIO]:
-    """Open a CSV file, plain or gzipped (``.gz``).
-
-    Args:
-        path: where it is.
-        what: it is, for messages.
-
-    Raises:
-        InputError: whatever goes wrong with the file while it is read.
-    """
-    named = f"{what} {path}".strip()
-    if path.suffix in _OTHERS:
-        raise InputError(f"can't read {named}: expected a CSV file, plain or gzipped (.gz)")
-    if path.is_char_device() or path.is_block_device():
-        raise InputError(f"can't read {named}: it is a device, expected a file")
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        # Spreadsheets write a byte order mark first.
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
-            if text.seekable():
-                _refuse_other_marks(path, text.readline())
-                text.seek(0)
-            yield text
-    except UnicodeError:
-        with opener(path, "rb") as lines:
-            line = _first_undecodable(lines)
-        raise InputError(
-            f"can't read {named}: line {line} is not UTF-8 text; save it as CSV in UTF-8"
-        ) from None
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
-        why = getattr(error, "strerror", None) or error
-        missing = isinstance(error, FileNotFoundError)
-        hint = (how_to_get(path.name) or similar_file(path)) if missing else ""
-        raise InputError(f"can't read {named}: {why}{hint}") from None
-
-
-def _refuse_other_marks(path: Path, header: str) -> None:
-    """Refuse a file whose columns something else than commas separates, as some spreadsheets do."""
-    for mark in (";", "\t"):
-        if mark in header and "," not in header:
-            name = "a tab" if mark == "\t" else repr(mark)
-            raise InputError(f"{path}:1: separated by {name}? save it with commas")
-
-
-def refuse_twice(file: object, header: Sequence[str], columns: Iterable[str]) -> None:
-    """Refuse a file that has one of `columns` more than once.
-
-    Raises:
-        InputError: it does.
-    """
-    for column in columns:
-        if header.count(column) > 1:
-            raise InputError(f"{file}: more than one column is called {column!r}")
-
-
-def _first_undecodable(lines: Iterable[bytes]) -> int:
-    """Return the number of the first line that is not UTF-8 (0: all are)."""
-    for number, line in enumerate(lines, start=1):
-        try:
-            line.decode()
-        except UnicodeDecodeError:
-            return number
-    return 0
 
 
 @dataclass(frozen=True)
@@ -190,11 +118,6 @@ def read_table(
         held = "".join(_held(name, keys, cells[name]) for name, keys in wanted.items())
         raise InputError(f"{file} has no row" + (f" that fits `where`{held}" if where else ""))
     return table
-
-
-def not_wide(file: Path | str, line: int, width: int, cells: int) -> str:
-    """Return what is wrong with a row that has more cells than its header has, or fewer."""
-    return f"{file}:{line}: expected a cell for each of the header's {width} columns, got {cells}"
 
 
 def _held(column: str, wanted: set[str | float], cells: Sequence[str]) -> str:
