@@ -26,12 +26,13 @@ def measurements(path: Path) -> pd.DataFrame:
     """
     with open_csv(path) as text:
         reader = csv.DictReader(text)
-        if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+        header = reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        if missing := [name for name in COLUMNS if name not in header]:
             raise InputError(
                 f"{path}:1: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, and "
                 "group if devices have any"
             )
-        refuse_twice(path, reader.fieldnames or (), (*COLUMNS, "group"))
+        refuse_twice(path, header, (*COLUMNS, "group"))
         rows = [_row(path, reader.line_num, row) for row in reader]
     if not rows:
         raise InputError(f"{path}: no row of measurements")

@@ -46,3 +46,13 @@ def test_a_file_without_columns_or_rows_is_refused(tmp_path: Path, text: str, me
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         measurements(path)
+
+
+def test_names_of_columns_may_stand_apart(tmp_path: Path) -> None:
+    """As in any other table: groups of which the name stood apart were taken for none."""
+    path = tmp_path / "pilot.csv"
+    path.write_text(f"{HEADER.replace(',', ', ')}, group\na, 10, 1, 1, 100, 1, 1, 100, old\n")
+    [row] = measurements(path).to_dict("records")
+    assert (row["client"], row["samples"], row["upload_bytes"], row["group"]) == (
+        "a", 10, 100, "old",
+    )  # fmt: skip
