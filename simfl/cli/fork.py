@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from simfl.cli import _options as shared
+from simfl.cli._output import Output
 from simfl.cli.app import app
-from simfl.cli.run import showing
 
 
 @app.command("fork")
@@ -55,6 +55,7 @@ def fork_command(
             forked = fork_all(runs, at_s, changes or (), name, overwrite)
         study = forked[0].parents[1]
         again = resuming(forked[0] if len(forked) == 1 else study)
-        progress = shared.progress(quiet or as_json, f"`{again}` goes on")
-        with showing(forked, study, report, quiet, as_json), progress as board:
+        output = Output(report, quiet, as_json)
+        progress = shared.progress(output.silent, f"`{again}` goes on")
+        with output.of_runs(forked, study), progress as board:
             resume_all(forked, how, board)

@@ -6,8 +6,8 @@ from pathlib import Path
 import typer
 
 from simfl.cli import _options as shared
+from simfl.cli._output import Output
 from simfl.cli.app import app
-from simfl.cli.run import showing
 
 
 @app.command("resume")
@@ -35,12 +35,12 @@ def resume_command(
     runs = find_runs(folders)
     run_folders = [run.folder for run in runs]
     top = study_of(runs) or (folders[0] if len(folders) == 1 else Path())
-    progress = shared.progress(quiet or as_json, "the same command goes on")
-    shown = showing(run_folders, top, report, quiet, as_json)
-    with shared.importing(allow_code), shown, progress as board:
+    output = Output(report, quiet, as_json)
+    progress = shared.progress(output.silent, "the same command goes on")
+    with shared.importing(allow_code), output.of_runs(run_folders, top), progress as board:
         results = resume_all(run_folders, how, board)
     missing = unbegun(results) if len(results) > 1 or run_folders != list(folders) else []
-    if missing and not (quiet or as_json):
+    if missing and not output.silent:
         typer.echo(_never_begun(missing))
 
 
