@@ -1,4 +1,4 @@
-"""Colours that stand beside each other are told apart, by those who see colours differently too."""
+"""What is drawn is seen, and colours beside each other are told apart, by all kinds of eyes."""
 
 import re
 from importlib.resources import files
@@ -10,7 +10,9 @@ import pytest
 from simfl.core.rows import OUTCOMES
 from simfl.core.types import Floats
 from simfl.report.charts.anatomy import CSS as PHASES
+from simfl.report.charts.costs import BYTE_CSS, ENERGY_CSS
 from simfl.report.fleet.picture import COLOURS as PICTURED
+from simfl.report.plot import COLOURS
 
 VARIANTS = [f"c{n}" for n in range(8)]
 # Machado, Oliveira and Fernandes (2009), doi:10.1109/TVCG.2009.113: severity 1, linear RGB.
@@ -82,3 +84,43 @@ def test_pictures_have_the_colours_of_the_page() -> None:
     page, _ = schemes()
     phases = {"download": "model", "compute": "compute", "upload": "update"}
     assert {phase: page[css] for phase, css in phases.items()} == PICTURED
+
+
+def test_every_outcome_is_told_and_has_a_colour() -> None:
+    style = files("simfl.report.page").joinpath("style.css").read_text(encoding="utf-8")
+    for outcome in OUTCOMES:
+        assert f".o-{outcome} " in style
+        assert style.count(f"--{outcome}: ") == 2  # on light and on dark
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of `#rrggbb` (WCAG 2.2)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_what_is_drawn_is_seen_on_its_paper() -> None:
+    """Contrast of shapes, 3 to 1 or more (WCAG 2.2, 1.4.11); the palest two have an edge."""
+    style = files("simfl.report.page").joinpath("style.css").read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#\w{6})\b", part)) for part in style.split("@media")[:2]
+    )
+    shapes = {"edge", *(f"c{n}" for n in range(8)), *OUTCOMES}
+    parts = {*PHASES, *BYTE_CSS, *ENERGY_CSS}
+    shapes |= {css.removeprefix("p-") for css in parts if " " not in css}
+    assert {"p-update", "p-model"}.isdisjoint(ENERGY_CSS)  # which are bytes, on the same page
+    shapes -= {"wait", "unfinished"}
+    assert ".o-unfinished, .p-wait { stroke: var(--edge);" in style
+    for scheme, paper in ((light, "#ffffff"), (dark, dark["card"])):
+        for shape in shapes:
+            pair = sorted((_luminance(scheme[shape]), _luminance(paper)))
+            assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 3, shape
+    assert [light[f"c{n}"] for n in range(8)] == list(COLOURS)
+
+
+def test_dark_colours_are_for_screens() -> None:
+    """Dark screens printed black pages."""
+    style = files("simfl.report.page").joinpath("style.css").read_text(encoding="utf-8")
+    schemes = [line for line in style.splitlines() if "prefers-color-scheme" in line]
+    assert schemes == ["@media screen and (prefers-color-scheme: dark) {"]
