@@ -20,6 +20,7 @@ import pandas as pd
 from scipy.optimize import OptimizeResult, least_squares
 
 from simfl.core.types import Floats
+from simfl.core.words import few
 from simfl.errors import InputError
 
 MOST_NAMED = 5
@@ -96,7 +97,7 @@ def calibrated(table: pd.DataFrame, latency_s: float = 0.0) -> list[Device]:
         if not _lacks(client, rows)
     ]
     if not devices:
-        raise InputError("; ".join(left_out(table)[:MOST_NAMED]))
+        raise InputError(few(left_out(table), MOST_NAMED, "; "))
     return devices
 
 

@@ -80,14 +80,14 @@ def _of_any(
     lines: "Mapping[str, Iterable[tuple[Location, str]]]",
 ) -> "Iterator[tuple[Location, str]]":
     """Yield the `lines` of all variants, those of only some with their names."""
-    from simfl.report.formats import listed
+    from simfl.report.formats import FEW, listed
 
     owners: dict[tuple[Location, str], list[str]] = {}
     for name, own in lines.items():
         for path, text in own:
             owners.setdefault((path, text), []).append(name)
     for (path, text), names in owners.items():
-        yield path, text if len(names) == len(lines) else f"{text} ({listed(names, 3)})"
+        yield path, text if len(names) == len(lines) else f"{text} ({listed(names, FEW)})"
 
 
 def _tell(heading: str, lines: "Iterable[tuple[Location, str]]") -> None:

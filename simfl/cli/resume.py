@@ -46,9 +46,9 @@ def resume_command(
 
 def _never_begun(folders: Sequence[Path]) -> str:
     """Say what a study that was interrupted had not begun, which only its scenario can."""
-    from simfl.report.formats import listed, plural
+    from simfl.report.formats import SOME, listed, plural
 
-    names = listed([str(folder) for folder in folders], 6)
+    names = listed([str(folder) for folder in folders], SOME)
     return (
         f"\nNever begun, of what was asked for together: {plural(len(folders), 'run')} ({names}).\n"
         "`simfl run` of the scenario, with --resume, makes what is missing."

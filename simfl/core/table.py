@@ -9,6 +9,7 @@ import numpy as np
 
 from simfl.core.csv_file import not_wide, open_csv, refuse_twice
 from simfl.core.types import Floats
+from simfl.core.words import few
 from simfl.errors import InputError, nearest
 
 MOST_NAMED = 6
@@ -125,8 +126,7 @@ def _held(column: str, wanted: set[str | float], cells: Sequence[str]) -> str:
     values = list(dict.fromkeys(cells))
     if wanted & set(map(_key, values)):
         return ""
-    more = ", ..." if len(values) > MOST_NAMED else ""
-    return f"; column {column!r} holds {', '.join(map(repr, values[:MOST_NAMED]))}{more}"
+    return f"; column {column!r} holds {few(map(repr, values), MOST_NAMED)}"
 
 
 def _columns(

@@ -9,6 +9,7 @@ import numpy as np
 from simfl.core.rows import COUNTED, MOVED
 from simfl.report import formats
 from simfl.report.charts.base import Groups
+from simfl.report.formats import FEW, SOME
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.several import all_targets, judged_on, untrained
 
@@ -100,7 +101,7 @@ def not_meant(groups: Groups) -> list[str]:
         for line in runs[0].provenance.get("cautions", []):
             owners.setdefault(str(line), []).append(name)
     return [
-        f"{line}{'' if len(names) == len(groups) else f' ({formats.listed(names, 6)})'}."
+        f"{line}{'' if len(names) == len(groups) else f' ({formats.listed(names, SOME)})'}."
         for line, names in owners.items()
     ]
 
@@ -114,7 +115,7 @@ def unlike(groups: Groups) -> list[str]:
     for name, runs in groups.items():
         by_samples.setdefault(judged_on(runs[0]), []).append(name)
     if len(by_samples) > 1:
-        train, test = (formats.listed(by_samples[on], 3) for on in ("train", "test"))
+        train, test = (formats.listed(by_samples[on], FEW) for on in ("train", "test"))
         told.append(
             f"accuracy and loss are of training samples with {train}, of test samples with {test}: "
             "they don't compare."
@@ -147,7 +148,7 @@ def alike(groups: Groups) -> list[str]:
         by_course.setdefault(course, []).append(name)
     return [
         "every round is the same, in time, bytes, accuracy and loss, with "
-        f"{formats.listed(names, 6)}: what tells them apart in the scenario made no difference."
+        f"{formats.listed(names, SOME)}: what tells them apart in the scenario made no difference."
         for names in by_course.values()
         if len(names) > 1
     ]
@@ -177,7 +178,7 @@ def seen_unequally(groups: Groups, targets: Sequence[float] | None = None) -> li
     if len(set(every.values())) < 2:
         return _seen_at_the_end(groups, every, asked) if len(groups) > 1 else []
     listed = formats.listed(
-        [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], 6
+        [f"{name} every {formats.plural(n, 'round')}" for name, n in every.items()], SOME
     )
     return [
         f"accuracy was looked at {listed}; a target counts from the evaluation that first saw it, "
@@ -204,7 +205,7 @@ def _seen_at_the_end(
     if not names:
         return []
     return [
-        f"with {formats.listed(names, 6)} a target counts from a model that was judged only "
+        f"with {formats.listed(names, SOME)} a target counts from a model that was judged only "
         "because its run ended, between two evaluations; of runs that went on such a model was not "
         "seen, so that they seem slower."
     ]

@@ -4,6 +4,8 @@ import math
 
 NOTHING = "–"
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
+FEW, SOME = 3, 6
+"""Names that a sentence lists: where it says more of each, and where it says the same of all."""
 
 
 def duration(seconds: float) -> str:

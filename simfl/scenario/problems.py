@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from simfl.core.registry import NESTED
 from simfl.core.units.quantity import BETWEEN, NUMBERS
+from simfl.core.words import LONGEST_TEXT
 from simfl.errors import MEANT, nearest
 from simfl.scenario.document import Document, within
 from simfl.scenario.fields import as_written, by_name, model_within, option_names
@@ -199,7 +200,7 @@ def _short(value: object) -> str:
     if value is None or isinstance(value, dict):
         return "nothing" if value is None else "a mapping"
     text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 
 
 _OTHER_KIND = re.compile("expected a (list|mapping)[^,]*, got ")

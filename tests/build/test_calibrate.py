@@ -61,6 +61,16 @@ def test_who_never_sent_a_byte_has_no_uplink(sizes: int | list[int]) -> None:
         calibrated(table)
 
 
+def test_that_more_clients_lack_something_than_are_named_is_said() -> None:
+    """Who mended the five that were named met the next five."""
+    tables = [
+        pilot(PHONE, 3, np.random.default_rng(0)).assign(upload_bytes=0, client=f"c{n}")
+        for n in range(6)
+    ]
+    with pytest.raises(InputError, match=r"client 'c4' never sent [^;]*; \.\.\.$"):
+        calibrated(pd.concat(tables))
+
+
 def test_one_row_in_ten_that_took_five_times_as_long_moves_little() -> None:
     table = pilot(PHONE, 60, np.random.default_rng(1))
     table.loc[::10, ["download_s", "compute_s", "upload_s"]] *= 5

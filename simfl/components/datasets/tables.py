@@ -16,6 +16,7 @@ from typing_extensions import override
 from simfl.components.datasets.own import OwnDataset
 from simfl.components.datasets.own_rows import FALSE, Rows, for_testing, known, whose
 from simfl.core.types import Flags
+from simfl.core.words import few
 from simfl.errors import InputError
 
 UNNAMED = re.compile(r"Unnamed: \d+")
@@ -103,9 +104,9 @@ def _tested(name: str, column: NDArray[Any], file: Path) -> Flags:
     test = for_testing(column)
     said = [] if test.any() else sorted({str(cell).strip() for cell in column})
     if any(value.lower() not in FALSE for value in said):
-        told = ", ".join(map(repr, said[:3]))
         raise InputError(
-            f"{file}: no cell of column {name!r} says 1, true, yes or test; it holds {told}"
+            f"{file}: no cell of column {name!r} says 1, true, yes or test; it holds "
+            f"{few(map(repr, said))}"
         )
     return test
 

@@ -13,14 +13,13 @@ from simfl.report.caveats import (
     unpowered,
 )
 from simfl.report.charts.base import Groups, all_runs, with_clients
+from simfl.report.formats import FEW
 from simfl.report.page.devices import Devices
 from simfl.runs.folder.lock import is_locked
 from simfl.runs.results.result import RunResult
 
 BIASED = 0.05
 """Share of samples never heard that is worth a note."""
-NAMED = 3
-"""Variants, or runs, named in a note."""
 WASTEFUL = 0.01
 """Share of bytes wasted that is worth a note."""
 USUAL = ("Time only", "Energy in part", "Wasted", "Never trained")
@@ -81,8 +80,8 @@ def _failed(groups: Groups) -> list[str]:
     failed = [f"{r.variant} seed {r.seed} {r.failure}" for r in all_runs(groups) if _has_failed(r)]
     if not failed:
         return []
-    more = f"; and {formats.plural(len(failed) - NAMED, 'more run')}" if len(failed) > NAMED else ""
-    told = "; ".join(failed[:NAMED])
+    more = f"; and {formats.plural(len(failed) - FEW, 'more run')}" if len(failed) > FEW else ""
+    told = "; ".join(failed[:FEW])
     return [f"{told}{more}; once that is mended, `simfl resume` goes on."]
 
 
@@ -95,10 +94,10 @@ def _not_finished(groups: Groups) -> list[str]:
             where.append(f"{name} (round {run.n_rounds:,}{_of_planned(run)})")
     sentences = []
     if stopped:
-        told = formats.listed(stopped, NAMED)
+        told = formats.listed(stopped, FEW)
         sentences.append(f"{told}; `simfl resume` goes on where it stopped.")
     if running:
-        sentences.append(f"{formats.listed(running, NAMED)}; still running.")
+        sentences.append(f"{formats.listed(running, FEW)}; still running.")
     return sentences
 
 
@@ -170,6 +169,6 @@ def _never_trained(groups: Groups) -> list[str]:
 def _worst_few(by_severity: list[tuple[float, str]]) -> list[str]:
     """Return the worst few in one line, or nothing."""
     ranked = [text for _, text in sorted(by_severity, key=lambda pair: -pair[0])]
-    others = len(ranked) - NAMED
+    others = len(ranked) - FEW
     more = [f"fewer with {formats.plural(others, 'other variant')}"] if others > 0 else []
-    return ["; ".join(ranked[:NAMED] + more)] if ranked else []
+    return ["; ".join(ranked[:FEW] + more)] if ranked else []

@@ -21,8 +21,6 @@ from simfl.runs.results.trials import METRICS, PAGE, Trial, Tuning
 from simfl.scenario.language.place import as_written
 from simfl.scenario.parts.tune import Range
 
-NAMED = 3
-"""Trials that a sentence names beside the best."""
 STATES: Mapping[str, tuple[str, str]] = {
     "done": ("o-arrived", "within all limits"),
     "over a limit": ("o-late", "over a limit"),
@@ -77,7 +75,7 @@ def answer(tuning: Tuning) -> list[str]:
         "Most accuracy" if tuning.spec.measured == "accuracy" else f"Least {tuning.spec.objective}"
     )
     level = [t.name for t in tuning.trials if t.state == "done" and t.cost == best.cost][1:]
-    alike = f"; {formats.listed(level, NAMED)} came to as much" if level else ""
+    alike = f"; {formats.listed(level, formats.FEW)} came to as much" if level else ""
     return [f"{what}: {value_text(tuning, best)}{seeds}{within}, by {best.name}{alike}.", tried]
 
 

@@ -4,12 +4,12 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from simfl.core.files import write_output
+from simfl.core.words import few
 from simfl.errors import InputError
 from simfl.runs.folder.growing_file import PACKED, lines_of
 
@@ -17,8 +17,6 @@ EVENTS, ROUNDS, CLIENTS = "events.jsonl", "rounds.csv", "clients.csv"
 SCENARIO, PROVENANCE, SUMMARY = "scenario.yaml", "provenance.json", "summary.json"
 REPORT, TRACE = "report.html", "trace.json"
 CHECKPOINT = "checkpoint"
-MOST_NAMED = 3
-"""Run folders that are named where another is refused."""
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -154,10 +152,10 @@ def require_run(folder: Path) -> None:
         return
     levels = ("/".join(["*"] * depth + [PROVENANCE]) for depth in (1, 2, 3))
     below = (file.parent for level in levels for file in sorted(folder.glob(level)))
-    runs = list(islice((str(path) for path in below if is_run(path)), MOST_NAMED + 1))
-    more = ", ..." if len(runs) > MOST_NAMED else ""
-    named = f"; below it there are {', '.join(runs[:MOST_NAMED])}{more}" if runs else ""
-    raise InputError(f"{folder} is not a run folder{named}")
+    runs = few(str(path) for path in below if is_run(path))
+    raise InputError(
+        f"{folder} is not a run folder{f'; below it there are {runs}' if runs else ''}"
+    )
 
 
 def past_name(number: int) -> str:

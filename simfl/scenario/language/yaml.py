@@ -12,6 +12,7 @@ from typing import Any, cast
 import yaml
 from yaml import events
 
+from simfl.core.words import LONGEST_TEXT
 from simfl.errors import ScenarioError
 from simfl.scenario.language.place import Location, Marks, Place, dotted
 from simfl.scenario.language.yaml_schema import CORE, TAG, VALUE
@@ -258,7 +259,7 @@ class _Builder:
         if kind not in CORE:
             return self._problem(event, path, f"unknown YAML tag {event.tag}")
         if not CORE[kind].fullmatch(text):
-            return self._problem(event, path, f"{text[:60]!r} is no {kind}")
+            return self._problem(event, path, f"{text[:LONGEST_TEXT]!r} is no {kind}")
         if len(text) > _LONGEST_NUMBER:
             return self._problem(event, path, f"a number of more than {_LONGEST_NUMBER} digits")
         value = VALUE[kind](text)

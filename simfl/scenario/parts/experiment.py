@@ -10,6 +10,7 @@ from simfl.components.aggregators.base import Aggregator, aggregators
 from simfl.components.models.base import Model, models
 from simfl.components.selectors.base import Selector, selectors
 from simfl.components.trackers.base import Tracker, trackers
+from simfl.core.words import LONGEST_TEXT
 from simfl.errors import nearest
 from simfl.scenario.language.yaml_writer import to_yaml
 from simfl.scenario.parts.correlation import Correlations
@@ -60,9 +61,9 @@ def parse_seeds(text: str) -> list[int]:
         first, dash, last = (number.strip() for number in part.partition("-"))
         numbers = [first, last] if dash else [first]
         if not all(number.isascii() and number.isdigit() for number in numbers):
-            raise ValueError(f"expected seeds such as 0-4 or 0,1,2, got {text[:60]!r}")
+            raise ValueError(f"expected seeds such as 0-4 or 0,1,2, got {text[:LONGEST_TEXT]!r}")
         if len(part) > 60 or not (low := int(first)) <= (high := int(numbers[-1])):
-            raise ValueError(f"expected a range of seeds such as 0-4, got {text[:60]!r}")
+            raise ValueError(f"expected a range of seeds such as 0-4, got {text[:LONGEST_TEXT]!r}")
         if len(seeds) + high - low >= MOST_SEEDS:
             raise ValueError(f"expected at most {MOST_SEEDS:,} seeds")
         seeds.extend(range(low, high + 1))

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Generator
-from itertools import islice
 from typing import Any
 
 import simpy
@@ -12,6 +11,7 @@ from simfl.components.selectors.base import History, View
 from simfl.components.workloads.base import Workload
 from simfl.core.seeds import Seeds
 from simfl.core.types import Floats, Ids
+from simfl.core.words import few
 from simfl.errors import InputError
 from simfl.sim.coordinator import Aggregated, Coordinator
 from simfl.sim.device import DeviceProcess
@@ -123,10 +123,8 @@ class Server:
     @property
     def waiting_for(self) -> str:
         """What the run waits for now, in words; cheap, for whoever shows that it is alive."""
-        at_work = list(islice(self.under_way, 4))
-        if at_work:
-            shown = ", ".join(str(client) for client in at_work[:3]) + ", ..." * (len(at_work) > 3)
-            what = f"{len(self.under_way)} at work: {shown}"
+        if self.under_way:
+            what = f"{len(self.under_way)} at work: {few(map(str, self.under_way))}"
             if self.timeline.now <= self._dispatch.closes_s < float("inf"):
                 what += f"; until {self._dispatch.closes_s:.10g} s at most"
         elif self.candidates.busy:

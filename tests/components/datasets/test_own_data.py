@@ -366,9 +366,9 @@ def test_nobody_owns_what_is_nobodys(tmp_path):
 
 
 def test_a_column_that_says_of_nothing_that_it_is_for_testing(tmp_path):
-    (tmp_path / "t.csv").write_text("label,a,part\n0,1,train\n1,2,val\n")
+    (tmp_path / "t.csv").write_text("label,a,part\n0,1,train\n1,2,val\n0,3,w\n1,4,x\n")
     with pytest.raises(
-        InputError, match=r"no cell of column 'part' says .* it holds 'train', 'val'"
+        InputError, match=r"no cell of column 'part' says .* it holds 'train', 'val', 'w', \.\.\.$"
     ):
         scenario({"name": "csv", "file": str(tmp_path / "t.csv"), "test": "part"})
     (tmp_path / "u.csv").write_text("label,a,part\ncat,1, T\n cat,2, F\ndog,3,F\n")
