@@ -114,13 +114,7 @@ def plot(
             raise InputError(f"--{name}: expected {SMALLEST} to {LARGEST} mm, got {size:g} mm")
     for run in results:
         run.read()
-    own = {name: of_metric(name) for name in all_metrics(results)}
-    if y is None:
-        usual = ("accuracy", "loss", "duration" if x == "rounds" else "rounds")
-        y = next(
-            (name for name in usual if any(_there(run, YS[name]) for run in results)), usual[0]
-        )
-    across, up = _known("x", x, XS), _known("y", y, {**YS, **own})
+    across, up = _measures(results, x, y)
     _known("band", band, {name: name for name in BANDS})
     drawn = [run for run in results if _there(run, up) and _there(run, across)]
     if not drawn:
@@ -149,6 +143,16 @@ def plot(
                 "them; give more --width or --height"
             )
         return figure
+
+
+def _measures(results: Sequence[RunResult], x: str, y: str | None) -> tuple[Measure, Measure]:
+    """Return what is drawn across and up; where no `y` is given, the first that there is."""
+    if y is None:
+        usual = ("accuracy", "loss", "duration" if x == "rounds" else "rounds")
+        there = (name for name in usual if any(_there(run, YS[name]) for run in results))
+        y = next(there, usual[0])
+    own = {name: of_metric(name) for name in all_metrics(results)}
+    return _known("x", x, XS), _known("y", y, {**YS, **own})
 
 
 def _known(what: str, name: str, choices: Mapping[str, Any]) -> Any:

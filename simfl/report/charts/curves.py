@@ -10,7 +10,7 @@ choice; a test compares the two on the first one.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,21 +65,6 @@ def curves(
     if not xs or not ys:
         return None
     means = {name: _means(members, xs, ys) for name, members in groups.items()}
-    if any(len(members) > 1 for members in groups.values()):
-        about += " Lines: means over seeds, where every seed has been;"
-        about += " bands: from the lowest to the highest"
-        apart = any(mean and mean["tails"] for pairs in means.values() for mean in pairs.values())
-        about += "; thin: single runs, where another seed has ended." if apart else "."
-    if any(run.n_rounds > POINTS for run in runs):
-        about += (
-            " Of long runs the least and the most of every stretch is drawn, and saved as CSV; "
-            "each round is in `rounds.csv`."
-        )
-    if len(groups) > PICTURES:
-        about += (
-            f" All {len(groups)} variants in grey; a picture each for the first {PICTURES}: hide "
-            "some in the legend, and the next have theirs."
-        )
     data = {
         "name": name,
         "xs": [extent(x, runs, (), vertical=False) for x in xs],
@@ -100,7 +85,29 @@ def curves(
         "pictures": PICTURES,
         "heading": HEADING,
     }
-    return Drawing(title, about.strip(), draw(data), legend(groups), data)
+    sentences = [about, *_drawn_how(groups, means)]
+    return Drawing(title, " ".join(filter(None, sentences)), draw(data), legend(groups), data)
+
+
+def _drawn_how(groups: Groups, means: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    """Yield what stands for several seeds, for long runs and for many variants."""
+    if any(len(members) > 1 for members in groups.values()):
+        apart = any(mean and mean["tails"] for pairs in means.values() for mean in pairs.values())
+        thin = "; thin: single runs, where another seed has ended" if apart else ""
+        yield (
+            "Lines: means over seeds, where every seed has been; bands: from the lowest to the "
+            f"highest{thin}."
+        )
+    if any(run.n_rounds > POINTS for run in all_runs(groups)):
+        yield (
+            "Of long runs the least and the most of every stretch is drawn, and saved as CSV; "
+            "each round is in `rounds.csv`."
+        )
+    if len(groups) > PICTURES:
+        yield (
+            f"All {len(groups)} variants in grey; a picture each for the first {PICTURES}: hide "
+            "some in the legend, and the next have theirs."
+        )
 
 
 def extent(
