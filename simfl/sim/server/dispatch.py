@@ -34,7 +34,6 @@ class Dispatch:
         devices: do it.
         accounting: books it.
         under_way: who is at work, by client.
-        closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
 
     state: RunState
@@ -44,7 +43,6 @@ class Dispatch:
     devices: DeviceProcess
     accounting: Accounting
     under_way: dict[int, Participation] = field(default_factory=dict, init=False)
-    closes_s: float = field(default=math.inf, init=False)
     _unsettled: dict[tuple[int, int], Participation] = field(default_factory=dict, init=False)
     _abandoning: bool = field(default=False, init=False)
 
@@ -74,39 +72,6 @@ class Dispatch:
                 self._start(part, inbox)
                 sent.append(part)
         return sent
-
-    def closing(
-        self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
-    ) -> simpy.Event:
-        """Return an event for when a round may close.
-
-        That is when `enough` of `parts` have arrived or all have stopped, whatever else happens at
-        that very instant included, or `limit_s` from now.  Where nobody was sent, the server
-        learns of it only when the time is up.
-        """
-        timeline = self.state.timeline
-        event = simpy.Event(timeline)
-        arrived, working = 0, len(parts)
-        self.closes_s = timeline.now + limit_s
-
-        def close(_: simpy.Event) -> None:
-            if not event.triggered:
-                event.succeed()
-
-        def count(part: Participation, _: simpy.Event) -> None:
-            nonlocal arrived, working
-            arrived, working = arrived + part.arrived, working - 1
-            if not working or arrived == enough:
-                timeline.deadline(timeline.now).callbacks.append(close)
-
-        for part in parts:
-            assert part.process is not None
-            part.process.callbacks.append(partial(count, part))
-        if limit_s < math.inf:
-            timeline.deadline(self.closes_s).callbacks.append(close)
-        elif not parts:
-            event.succeed()
-        return event
 
     def call_off(self, parts: Iterable[Participation]) -> simpy.Event:
         """Interrupt those still at work; return an event for when all of them have stopped."""

@@ -91,11 +91,8 @@ class Server:
         self.finish, self.stir = state.finish, state.stir
         self.until_somebody, self.until_change = waiting.until_somebody, waiting.until_change
         self.select = self.selection.select
-        self.send_all, self.call_off, self.closing = (
-            dispatch.send_all,
-            dispatch.call_off,
-            dispatch.closing,
-        )
+        self.closing = waiting.closing
+        self.send_all, self.call_off = dispatch.send_all, dispatch.call_off
         self.discard, self.reject_surplus = dispatch.discard, dispatch.reject_surplus
         self.too_stale = dispatch.too_stale
         self.aggregate = self._aggregation.aggregate
@@ -125,8 +122,8 @@ class Server:
         """What the run waits for now, in words; cheap, for whoever shows that it is alive."""
         if self.under_way:
             what = f"{len(self.under_way)} at work: {few(map(str, self.under_way))}"
-            if self.timeline.now <= self._dispatch.closes_s < float("inf"):
-                what += f"; until {self._dispatch.closes_s:.10g} s at most"
+            if self.timeline.now <= self._waiting.closes_s < float("inf"):
+                what += f"; until {self._waiting.closes_s:.10g} s at most"
         elif self.candidates.busy:
             what = f"{self.candidates.busy} who answer the selector"
         else:

@@ -1,7 +1,8 @@
-"""Waiting for devices: can anybody ever do anything again, and when is it worth a look?"""
+"""Waiting: can anybody ever do anything again, when is it worth a look, when may a round close?"""
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any
 
 import simpy
@@ -10,6 +11,7 @@ from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
 from simfl.sim.server.background import Waits
 from simfl.sim.server.candidates import Candidates
+from simfl.sim.server.participation import Participation
 from simfl.sim.server.state import RunState
 
 Among = Callable[[], Ids | None]
@@ -29,7 +31,9 @@ def _everybody() -> None:
 
 
 class Waiting:
-    """Waits until devices are there; ends the run when nobody ever will be.
+    """Waits until devices are there, or have done what a round needs.
+
+    It ends the run when nobody ever will be there.
 
     Args:
         state: of the run.
@@ -38,6 +42,7 @@ class Waiting:
 
     Attributes:
         awaited: what is waited for, in words ("": nothing).
+        closes_s: when the round closes at the latest (inf: whenever all have stopped).
     """
 
     def __init__(self, state: RunState, candidates: Candidates, seeds: Seeds) -> None:
@@ -46,6 +51,7 @@ class Waiting:
         self._seeds = seeds
         self._alarm_s = -math.inf
         self.awaited = ""
+        self.closes_s = math.inf
 
     def anyone(self, among: Ids | None = None) -> bool:
         """Return whether somebody (of `among`) can take part now."""
@@ -93,6 +99,39 @@ class Waiting:
         back_s = self._candidates.next_return_s()
         never = "nobody finds anything useful to do"
         yield from self._wait(back_s, "a client with something useful to do", never)
+
+    def closing(
+        self, parts: Sequence[Participation], limit_s: float, enough: int | None = None
+    ) -> simpy.Event:
+        """Return an event for when a round may close.
+
+        That is when `enough` of `parts` have arrived or all have stopped, whatever else happens at
+        that very instant included, or `limit_s` from now.  Where nobody was sent, the server
+        learns of it only when the time is up.
+        """
+        timeline = self._state.timeline
+        event = simpy.Event(timeline)
+        arrived, working = 0, len(parts)
+        self.closes_s = timeline.now + limit_s
+
+        def close(_: simpy.Event) -> None:
+            if not event.triggered:
+                event.succeed()
+
+        def count(part: Participation, _: simpy.Event) -> None:
+            nonlocal arrived, working
+            arrived, working = arrived + part.arrived, working - 1
+            if not working or arrived == enough:
+                timeline.deadline(timeline.now).callbacks.append(close)
+
+        for part in parts:
+            assert part.process is not None
+            part.process.callbacks.append(partial(count, part))
+        if limit_s < math.inf:
+            timeline.deadline(self.closes_s).callbacks.append(close)
+        elif not parts:
+            event.succeed()
+        return event
 
     def stir_on_return(self) -> None:
         """Let the state's `change` fire when next somebody comes back."""
