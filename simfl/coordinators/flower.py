@@ -6,6 +6,7 @@ and evaluating take no virtual time, as elsewhere in simfl.
 """
 
 import io
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from simfl.core.extras import extra
 from simfl.core.work import WorkOrder, WorkResult
 from simfl.errors import ComponentError, InputError, RunError
 from simfl.sim.coordinator import Aggregated, Arrival
+
+_LOG = logging.getLogger(__name__)
 
 ClientFn = Callable[[Any], Any]
 """``client_fn(context)`` -> a Flower client, as for Flower's own `ClientApp`."""
@@ -253,13 +256,24 @@ class FlowerCoordinator(BaseCoordinator):
         self._manager.rng = self._seeds.stream("evaluation", round_)
         pairs = self._ask("configure_evaluate", round_, self.parameters, self._manager)
         answers: list[Any] = []
-        failures: list[BaseException] = []
+        refusals: list[Any] = []  # of clients that can't evaluate, by Flower's default for one
+        raised: list[BaseException] = []
         for client, instructions in pairs:
             try:
-                answers.append((client, client.evaluate(instructions, None, None)))
+                answer = client.evaluate(instructions, None, None)
             except Exception as error:
-                failures.append(error)
-        return self._ask("aggregate_evaluate", round_, answers, failures) if answers else None
+                raised.append(error)
+                continue
+            done = answer.status.code.name == "OK"
+            (answers if done else refusals).append((client, answer))
+        if not answers:
+            if raised:
+                _LOG.warning(
+                    "the model of round %d is not judged: all clients that evaluated it failed: %s",
+                    round_, _described(raised[0]),
+                )  # fmt: skip
+            return None
+        return self._ask("aggregate_evaluate", round_, answers, [*refusals, *raised])
 
     @override
     def artifacts(self) -> dict[str, bytes]:

@@ -168,6 +168,38 @@ def test_evaluation_is_the_strategys(tmp_path: Path) -> None:
     assert centrally.summary["targets"]["0.2"]["round"] == 2
 
 
+@pytest.mark.parametrize("who", [(0, 1, 2), range(6)])
+def test_clients_that_evaluate_nothing_have_no_say(who: Any, tmp_path: Path) -> None:
+    """As in Flower: its client answers so itself where the user's has no such method."""
+
+    def some_only_train(context: Any) -> Any:
+        client = client_fn(context)
+        if context.node_config["partition-id"] in who:
+            del type(client).evaluate
+        return client
+
+    [result] = run_flower(SCENARIO, some_only_train, fedavg(), 10, tmp_path)
+    others = [abs(2.5 * (1 - 0.5**3) - number) for number in range(6) if number not in who]
+    expected = np.mean(others) if others else np.nan
+    assert result.rounds.loss.iloc[-1] == pytest.approx(expected, nan_ok=True)
+
+
+def test_that_everybody_fails_to_evaluate_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_float(context: Any) -> Any:
+        client = client_fn(context)
+        client.evaluate = lambda parameters, config: (np.float32(1), 10, {})
+        return client
+
+    [result] = run_flower(SCENARIO, no_float, fedavg(), 10, tmp_path)
+    assert result.rounds.loss.isna().all()
+    assert (
+        "model of round 1 is not judged: all clients that evaluated it failed: TypeError"
+        in caplog.text
+    )
+
+
 def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
     def one_breaks(context: Any) -> Any:
         client = client_fn(context)
