@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from simfl.components.datasets.elsewhere import Elsewhere
 from simfl.errors import InputError
 from simfl.runs.folder import checkpoint
 from simfl.runs.folder.eventlog import decode
@@ -142,6 +143,8 @@ def _plan(
     provenance, before = read_provenance(folder), stages(folder)
     at_s, past = _shared_past(folder, at_s, before[-1][0])
     scenario = Scenario.load(folder / SCENARIO, changes)
+    if isinstance(scenario.data.dataset, Elsewhere):
+        raise InputError(f"{folder} is of another program's clients, and can't be forked")
     refuse_another_past(before[-1][1], scenario, at_s, [decode(line) for line in past])
     name = f"{provenance['variant']}-fork" if name is None else name
     if scenario.to_yaml() == before[-1][1].to_yaml():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simfl.build.builder import Builder
+from simfl.components.datasets.elsewhere import Elsewhere
 from simfl.coordinators.base import BaseCoordinator
 from simfl.coordinators.replaying import ReplayingCoordinator
 from simfl.core.files import write_output
@@ -68,7 +69,10 @@ def simulate(
     summary = Summary(scenario.evaluation.targets, scenario.devices, powered=powered)
     rules = [builder, *(later for _, later in forks)]
     parts = [part for stage in rules for _, part in components(stage.scenario)]
-    with _noting_failure(folder, timeline, summary), telling_of_hidden_chance(parts):
+    again = f"`{resuming(folder)}` goes on from the last checkpoint"
+    if isinstance(scenario.data.dataset, Elsewhere):
+        again = "run it again from Python, with `overwrite`"
+    with _noting_failure(folder, timeline, summary, again), telling_of_hidden_chance(parts):
         with closing(Recorder(folder, builder.settings.metrics)) as recorder:
             server, answers = _recorded_server(folder, builder, timeline, recorder, every_s)
             timeline.listen(summary.listen, summary.kinds)
@@ -93,8 +97,10 @@ def simulate(
 
 
 @contextmanager
-def _noting_failure(folder: Path, timeline: Timeline, summary: Summary) -> Iterator[None]:
-    """Note in the provenance that the run fails, if it does, and tell how to go on."""
+def _noting_failure(
+    folder: Path, timeline: Timeline, summary: Summary, again: str
+) -> Iterator[None]:
+    """Note in the provenance that the run fails, if it does, and tell how to go on: `again`."""
     provenance = read_provenance(folder)
     if provenance.pop("failed", None):  # before: it is tried again
         write_json(folder / PROVENANCE, provenance)
@@ -108,8 +114,7 @@ def _noting_failure(folder: Path, timeline: Timeline, summary: Summary) -> Itera
         if not isinstance(error, RunError):
             raise
         raise type(error)(
-            f"{error}\nit was at {timeline.now:g} s of virtual time; once that is mended, "
-            f"`{resuming(folder)}` goes on from the last checkpoint"
+            f"{error}\nit was at {timeline.now:g} s of virtual time; once that is mended, {again}"
         ) from error
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from simfl import run_flower
 from simfl.errors import ComponentError, InputError
+from simfl.runs.forks import fork
 
 SCENARIO: dict[str, Any] = {
     "name": "flower",
@@ -210,8 +211,16 @@ def test_what_a_client_raises_is_a_failure(tmp_path: Path) -> None:
     [result] = run_flower(SCENARIO, one_breaks, fedavg(), 10, tmp_path / "a")
     assert result.rounds.discarded.tolist() == [1, 1, 1]
     assert result.rounds.arrived.tolist() == [5, 5, 5]
-    with pytest.raises(ComponentError, match="configure_fit in round 1: KeyError"):
+    with pytest.raises(ComponentError, match="configure_fit in round 1: KeyError") as caught:
         run_flower(SCENARIO, client_fn, fedavg(on_fit_config_fn=no_lr), 10, tmp_path / "b")
+    assert str(caught.value).endswith("run it again from Python, with `overwrite`")
+
+
+def test_a_run_that_cant_go_on_without_its_clients_has_no_forks(tmp_path: Path) -> None:
+    [result] = run_flower(SCENARIO, client_fn, fedavg(), 10, tmp_path)
+    with pytest.raises(InputError, match="another program's clients, and can't be forked"):
+        fork(result.folder, 30.0, ["rounds.clients=3"])
+    assert [path.name for path in tmp_path.iterdir()] == ["default"]
 
 
 def test_what_is_flowers_is_not_in_the_scenario(tmp_path: Path) -> None:
