@@ -1,14 +1,18 @@
 """The same scenario on simfl's clock, and how much hangs on small things there."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
 
 from simfl import Options, Scenario, run
-from simfl.scenario.distributions.base import Constant
+from simfl.build import builder
+from simfl.build.fleet import draw_fleet
+from simfl.sim.fleet import Fleet
 from simfl.sim.networks.polling import PolledLinks
 from simfl.sim.networks.shared import Shared
 from testbed.journals import Run
@@ -56,27 +60,27 @@ def shaken(
     as_written = participations(simulated, every)
     lasts_s = np.diff([0.0, *simulated.rounds.end_s])
     apart, alike = list[float](), list[float]()
-    for draw, other in enumerate(_moved(scenario)):
-        with mock.patch.object(PolledLinks, "first_s", _first_ask(scenario, draw)):
-            again = simulate(other, data_dir, False, overhead)
+    for draw in range(DRAWS):
+        with (
+            mock.patch.object(PolledLinks, "first_s", _first_ask(scenario, draw)),
+            mock.patch.object(builder, "draw_fleet", _moved(draw)),
+        ):
+            again = simulate(scenario, data_dir, False, overhead)
         moved_s = np.abs(np.diff([0.0, *again.rounds.end_s]) - lasts_s)
         apart.append(float(moved_s.mean() / lasts_s.mean()))
         alike.append(orders(as_written, participations(again, every), every))
     return {"mean_round": float(np.mean(apart)), "orders": float(np.mean(alike))}
 
 
-def _moved(scenario: Scenario) -> Iterator[Scenario]:
-    """Yield the scenario with each group's devices a little faster or slower."""
-    generator = np.random.default_rng(0)
-    for _ in range(DRAWS):
-        fleet = []
-        for group in scenario.fleet:
-            if isinstance(group.compute, Constant):
-                rate = group.compute.value * (1 + SHAKEN * generator.standard_normal())
-                compute = group.compute.model_copy(update={"value": rate})
-                group = group.model_copy(update={"compute": compute})
-            fleet.append(group)
-        yield scenario.model_copy(update={"fleet": tuple(fleet)})
+def _moved(draw: int) -> Callable[..., Fleet]:
+    """Return what draws a scenario's fleet, each of its devices a little faster or slower."""
+
+    def drawn(*facts: Any) -> Fleet:
+        fleet = draw_fleet(*facts)
+        shares = SHAKEN * np.random.default_rng((draw, 1)).standard_normal(len(fleet))
+        return replace(fleet, rate=fleet.rate * (1 + shares))
+
+    return drawn
 
 
 def _first_ask(scenario: Scenario, draw: int) -> Callable[[PolledLinks, int], float]:

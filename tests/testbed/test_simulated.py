@@ -34,6 +34,16 @@ def test_who_comes_first_hangs_on_it_where_two_are_nearly_alike() -> None:
     assert 0 < moved["orders"] < 1
 
 
+def test_devices_of_one_group_that_are_served_in_turn_move_each_by_itself() -> None:
+    fleet = {"count": 4, "compute": "100 samples/s"}
+    network = {"server_downlink": "10 kbit/s", "queue": "fifo", "initial_window": "14480 B"}
+    data = {**TINY["data"], "dataset": {**TINY["data"]["dataset"], "samples": 4000}}
+    rounds = {"clients": 4, "stop": {"rounds": 3}}
+    changes = {"data": data, "fleet": fleet, "network": network, "rounds": rounds}
+    scenario = Scenario.from_dict({**TINY, **changes})
+    assert shaken(scenario, None, NOTHING, simulate(scenario, None, False))["orders"] < 1
+
+
 def test_where_devices_ask_for_work_it_hangs_on_when_they_begin_to() -> None:
     # It trains for two seconds: who asks at once is done when the server looks, most others not.
     device = {"count": 1, "compute": "240 samples/s"}
