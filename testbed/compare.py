@@ -367,7 +367,8 @@ def calibrate(scenario: Scenario, builder: Builder, real: Run) -> Scenario | Non
 def _groups(scenario: Scenario, devices: Sequence[Device]) -> Iterator[Group]:
     """Yield a group for each device, with what was found of it."""
     groups = [group for group in scenario.fleet for _ in range(group.count)]
-    for group, found in zip(groups, fleet(devices), strict=True):
+    for group, device in zip(groups, devices, strict=True):
+        [found] = fleet([device])  # many together would be a sample of a distribution
         yield group.model_validate(found)
 
 

@@ -11,9 +11,13 @@ import pytest
 
 pytest.importorskip("grpc", reason="the testbed needs grpcio: pip install simfl[testbed]")
 
-from testbed.compare import errors
+from simfl import Options, Scenario
+from simfl.build.builder import Builder
+from simfl.scenario.distributions.base import Constant
+from testbed.compare import calibrate, errors
 from testbed.journals import Run, read
 from testbed.orders import NOISE_S, first_swap, kept, repeated, served
+from testbed.simulated import simulate
 from testbed.tables import BEGIN, END, fill, tables
 from testbed.wire import (
     FLOWER,
@@ -26,6 +30,7 @@ from testbed.wire import (
     Overhead,
     composition,
 )
+from tests.tiny import TINY
 
 
 def made(
@@ -127,6 +132,22 @@ def test_what_was_sent_of_an_update_under_way_at_the_end_is_told_by_the_counters
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events))
     found = read(tmp_path, 1, True, {}, [], {"c0": (0, 1250, 0, 0, 0)})
     assert (found.clients.outcome.tolist(), found.cut_off) == (["unfinished"], cut_off)
+
+
+def test_each_of_many_devices_is_calibrated_by_itself() -> None:
+    rates = [20.0 + number for number in range(9)]
+    links = {"count": 1, "downlink": "1 Mbit/s", "uplink": "1 Mbit/s"}
+    fleet = [{"name": f"d{rate:g}", "compute": f"{rate} samples/s"} | links for rate in rates]
+    rounds = {"clients": len(fleet), "stop": {"rounds": 2}}
+    scenario = Scenario.from_dict({**TINY, "fleet": fleet, "rounds": rounds})
+    builder = Builder(scenario, None, True, Options().make_executor())
+    simulated = simulate(scenario, None, False)
+    measured = simulated.rounds.assign(closed_s=simulated.rounds.end_s)
+    found = calibrate(scenario, builder, replace(simulated, rounds=measured))
+    assert found is not None
+    drawn = [group.compute for group in found.fleet]
+    values = [draw.value for draw in drawn if isinstance(draw, Constant)]
+    assert values == pytest.approx(rates, rel=1e-3)
 
 
 def test_what_packets_and_bytes_were_is_told_apart() -> None:
