@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +86,8 @@ def read(
     Args:
         folder: where the server and so many `devices` wrote them.
         devices: how many.
-        buffered: whether rounds are FedBuff's, which nobody is late for.
+        buffered: whether rounds are FedBuff's, which nobody is late for; who leaves before its
+            update has arrived is offline there, too.
         wire: as in `Run`.
         accuracy: as in `Run`.
         counted: at each end since it was made, if clients note what they had sent.
@@ -94,6 +96,8 @@ def read(
     began = next(event["at"] for event in events if event["event"] == "began")
     rounds = [event for event in events if event["event"] == "round"]
     used = {use["order"]: use["staleness"] for r in rounds for use in r["used"]}
+    ends: dict[int, float] = {event["round"]: event["closed"] for event in rounds}
+    over = float(rounds[-1]["end"])
     arrived = {e["order"]: e for e in events if e["event"] == "arrived"}
     phases: dict[int, _Event] = {}
     for number in range(devices):
@@ -102,11 +106,11 @@ def read(
     rows = []
     for order in (event for event in events if event["event"] == "ordered"):
         number = order["order"]
-        outcome = "arrived"
+        outcome, landed = "arrived", arrived.get(number)
         if number not in used:
-            lost = "offline" if _has_left(order, events, rounds) else "late"
-            outcome = "unfinished" if buffered else lost
-        landed = arrived.get(number)
+            until = math.inf if buffered else ends.get(order["round"], over) + 0.1
+            gone = _has_left(order, events, until) and not (buffered and landed)
+            outcome = "offline" if gone else "unfinished" if buffered else "late"
         times = _times(phases.get(number, {}), landed if number in used else None, began)
         rows.append(
             {
@@ -134,12 +138,10 @@ def _cut_off(clients: pd.DataFrame, counted: Counters) -> int:
     return sum(counted[end][1] - int(sent) for end, sent in ends if end in counted)
 
 
-def _has_left(order: _Event, events: Sequence[_Event], rounds: Sequence[_Event]) -> bool:
-    """Whether the client of an order left before the order's round was closed."""
-    ended = [round_["closed"] for round_ in rounds if round_["round"] == order["round"]]
-    last = ended[0] if ended else rounds[-1]["end"]
+def _has_left(order: _Event, events: Sequence[_Event], until: float) -> bool:
+    """Whether the client of an order left from then on, `until` that instant."""
     return any(
-        event["client"] == order["client"] and order["at"] <= event["at"] <= last + 0.1
+        event["client"] == order["client"] and order["at"] <= event["at"] <= until
         for event in events
         if event["event"] == "left"
     )

@@ -134,6 +134,25 @@ def test_what_was_sent_of_an_update_under_way_at_the_end_is_told_by_the_counters
     assert (found.clients.outcome.tolist(), found.cut_off) == (["unfinished"], cut_off)
 
 
+def test_who_leaves_with_an_update_under_way_is_offline_with_fedbuff_too(tmp_path: Path) -> None:
+    """Whatever else its client sends, once it is back, is no part of an update that was cut off."""
+    events: list[dict[str, Any]] = [{"event": "began", "at": 100.0}]
+    for order, at in enumerate((100.0, 104.0, 105.0)):
+        events.append({"event": "ordered", "order": order, "client": 0, "round": 0, "at": at})
+    events.insert(2, {"event": "left", "at": 103.0, "client": 0})
+    events.append({"event": "arrived", "at": 105.0, "order": 1, "bytes": 8})
+    used = [{"order": 1, "staleness": 0}]
+    times = {"start": 100.0, "closed": 106.0, "end": 106.0}
+    events.append({"event": "round", "round": 0, "used": used} | times)
+    events = [{"bytes": 8} | event for event in events]
+    client = [{"order": 0, "downloaded": 101.0, "computed": 102.0, "sent": 1000}]
+    for name, lines in (("server", events), ("client-0", client)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(e) + "\n" for e in lines))
+    found = read(tmp_path, 1, True, {}, [], {"c0": (0, 9000, 0, 0, 0)})
+    assert found.clients.outcome.tolist() == ["offline", "arrived", "unfinished"]
+    assert found.cut_off == 0
+
+
 def test_each_of_many_devices_is_calibrated_by_itself() -> None:
     rates = [20.0 + number for number in range(9)]
     links = {"count": 1, "downlink": "1 Mbit/s", "uplink": "1 Mbit/s"}
