@@ -181,10 +181,14 @@ class OwnDataset(Dataset):
 
 
 def _standard(x: NDArray[Any], train: Flags) -> NDArray[np.float32]:
-    """Return `x` with mean 0 and deviation 1 over `train`: in float64, which tells times apart."""
+    """Return `x` with mean 0 and deviation 1 over `train`: in float64, which tells times apart.
+
+    Of an input that is the same everywhere in `train` only the mean is subtracted.
+    """
     seen = x[train]
     mean, deviation = seen.mean(0, dtype=np.float64), seen.std(0, dtype=np.float64)
-    per = np.where(deviation > 0, deviation, 1.0)
+    varies = (seen != seen[:1]).any(0) & (deviation > 0)  # sums of equal numbers are rounded
+    mean, per = np.where(varies, mean, x[train.argmax()]), np.where(varies, deviation, 1.0)
     standard = np.empty(x.shape, dtype=np.float32)
     for first in range(0, len(x), _AT_ONCE):
         part = slice(first, first + _AT_ONCE)

@@ -215,6 +215,17 @@ def test_times_are_told_apart_where_they_are_standardised(tmp_path):
     assert corpus.train.x.mean() == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.parametrize("value", [0.1, 0.3, 2.7])
+def test_an_input_that_never_varies_in_training_is_not_scaled_by_rounding(tmp_path, value):
+    """It was 1 or -1 everywhere, and a test sample that differs by a half 10^15."""
+    rows = "".join(f"{value},{n},{n % 2},{n < 10}\n" for n in range(100))
+    (tmp_path / "c.csv").write_text(f"same,n,label,held\n{rows}{value + 0.5},3,0,1\n")
+    named = {"name": "csv", "file": str(tmp_path / "c.csv"), "normalise": "standard"}
+    corpus = datasets.parse({**named, "test": "held"}).load(None, Seeds(0))
+    assert not corpus.train.x[:, 0].any()
+    assert corpus.test.x[-1, 0] == np.float32(0.5)
+
+
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "no file": ("csv", {"file": "dat.csv"}, r"dat\.csv: No such file"),
     "no label": ("csv", {"label": "kid"}, r"data\.csv has no column 'kid'; did you mean 'kind'"),
