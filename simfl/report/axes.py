@@ -36,6 +36,7 @@ class Axis:
         log: whether equal steps are equal ratios.
         per: size of the unit that ticks are told in.
         names: whether the ticks name choices, between which there is nothing.
+        whole: whether values are counts, and nothing lies between two of them either.
     """
 
     label: str
@@ -45,6 +46,7 @@ class Axis:
     log: bool = False
     per: float = 1.0
     names: bool = False
+    whole: bool = False
 
     def place(self, value: float) -> float:
         """Return where `value` lies, 0 at the start and 1 at the end; clipped."""
@@ -85,7 +87,8 @@ def linear(
     values = [i * step for i in range(first, last + 1)]
     texts = _written([times * value for value in values], times * step)
     ticks = tuple((value * per, text + sign) for value, text in zip(values, texts, strict=True))
-    return Axis(f"{label} ({symbol})" if symbol else label, low, high, ticks, per=per)
+    label = f"{label} ({symbol})" if symbol else label
+    return Axis(label, low, high, ticks, per=per, whole=whole)
 
 
 def logarithmic(

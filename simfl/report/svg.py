@@ -208,7 +208,8 @@ class Plot:
     def _zoomable(self) -> str:
         """Return what the page's script needs to draw other ticks when its reader zooms in."""
         x = self._x
-        kind = "share" if x.ticks and x.ticks[-1][1].endswith("%") else "number"
+        share = x.ticks and x.ticks[-1][1].endswith("%")
+        kind = "count" if x.whole else "share" if share else "number"
         facts = {"left": self._left, "low": x.low, "high": x.high, "log": x.log, "per": x.per}
         names = x.ticks if x.names else None
         return json.dumps(facts | {"kind": kind, "names": names})

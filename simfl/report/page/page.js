@@ -309,7 +309,6 @@ function stretch(figure, svg) {
   let edge = width - RIGHT, shown = null;
   const right = width - RIGHT, bottom = height - BOTTOM, ticks = svg.querySelector(".xs"), area = svg.querySelector(".area");
   const a = {label: "", units: [["", whole.per]], kind: whole.kind}, before = ticks.innerHTML;
-  const whole_numbers = [...ticks.querySelectorAll("text")].every(t => /^[\d,]+$/.test(t.textContent)) && whole.per === 1;
   const shapes = [...area.querySelectorAll("path, rect, circle, text.upright")].map(shape =>
     [shape, Object.fromEntries(["d", "x", "width", "cx"].map(name => [name, shape.getAttribute(name)]))]);
   const clip = `still${++clips}`, to = whole.log ? Math.log : v => v, of = whole.log ? Math.exp : v => v;
@@ -337,9 +336,7 @@ function stretch(figure, svg) {
     if (!other) { ticks.innerHTML = before; return; }
     const steps = Math.max(edge < right ? 4 : 2, Math.round((edge - left) / 95));
     const room = (edge - left) / (high - low), named = whole.names && whole.names.map(([v, s]) => [v, shortened(s, Math.max(3, Math.floor(room / TICK)))]);
-    let marks = named || (whole.log && p.x.high > 8 * p.x.low ? logarithmic(a, p.x.low, p.x.high) : linear(a, p.x.low, p.x.high, steps)).ticks;
-    const round = marks.filter(([v]) => Number.isInteger(Number(v.toFixed(6))));
-    if (whole_numbers && !named && round.length > 1) marks = round;
+    const marks = named || (whole.log && p.x.high > 8 * p.x.low ? logarithmic(a, p.x.low, p.x.high) : linear(a, p.x.low, p.x.high, steps)).ticks;
     ticks.innerHTML = marks.filter(([v]) => v >= p.x.low && v <= p.x.high).map(([v, s]) => {
       const u = move(place(v)), fits = u + 3.6 * s.length < p.width;
       return `<path class="grid" d="M${num(u)},${TOP}V${bottom}"></path>`
