@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, cast
+
+import numpy as np
 
 from simfl.core.code import is_code
 from simfl.core.files import similar_file
@@ -78,8 +80,8 @@ class Document:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], *, folder: Path | None = None) -> "Document":
-        """Return plain data as a document without places."""
-        return cls(deepcopy(dict(data)), folder=folder)
+        """Return plain data as a document without places; numbers may be NumPy's too."""
+        return cls({key: _plain(value) for key, value in data.items()}, folder=folder)
 
     def set(self, *texts: str) -> "Document":
         """Return the document with changes such as ``rounds.clients=20`` made.
@@ -180,3 +182,16 @@ def file_names(data: object) -> Iterator[str]:
             if isinstance(value, str) and is_code(value):
                 yield value
             yield from file_names(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy of `value` as YAML would have given it: NumPy's numbers are Python's in it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return deepcopy(value)

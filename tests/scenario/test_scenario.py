@@ -11,6 +11,7 @@ from simfl.components.optimizers.sgd import Sgd
 from simfl.errors import ScenarioError
 from simfl.scenario import Document, Scenario
 from simfl.scenario.parts.experiment import parse_seeds
+from simfl.scenario.variants import expand
 from tests.tiny import TINY
 
 MINIMAL: dict[str, Any] = {
@@ -286,3 +287,28 @@ def test_a_phase_without_a_power_of_its_own_takes_that_of_an_idle_device() -> No
     phases = [group.power.idle, group.power.download, group.power.compute, group.power.upload]
     assert phases == [2, 2, 3, 2]
     assert Scenario.from_dict(scenario.to_dict()) == scenario
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """`np.int64(2)` was no whole number, and a sweep over `np.arange` ended in pydantic's error."""
+    made = Scenario.from_dict(
+        {
+            **TINY,
+            "seed": np.int64(7),
+            "rounds": {"clients": np.int32(3), "stop": {"rounds": np.int64(2)}},
+            "sweep": {
+                "training.epochs": np.arange(1, 3),
+                "training.optimizer.lr": [np.float32(0.5), 0.25],
+            },
+        }
+    )
+    assert made.seed == 7
+    assert made.to_dict()["rounds"]["clients"] == 3
+    assert [run.factors for run in expand(made)] == [
+        {"training.epochs": epochs, "training.optimizer.lr": lr}
+        for epochs in (1, 2)
+        for lr in (0.5, 0.25)
+    ]
+    table = {"name": "csv", "file": Path("nowhere.csv"), "label": "y"}
+    with pytest.raises(ScenarioError, match=r"can't read nowhere\.csv"):  # and not: expected text
+        Scenario.from_dict({**TINY, "data": {"dataset": table}})
