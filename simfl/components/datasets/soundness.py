@@ -1,5 +1,7 @@
 """What every data set must hold, whoever made it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simfl.components.datasets.base import Corpus, Dataset
@@ -13,15 +15,25 @@ def require_sound(dataset: Dataset, corpus: Corpus) -> None:
 
     Raises:
         InputError: there are no training samples, or samples that nothing could be learned from.
-        Unexpected: samples are no arrays of numbers, labels no whole ones.
+        Unexpected: samples are no arrays of numbers, labels no whole ones, natural clients no rows.
     """
     name = f"data set {dataset.name!r}"
+    for part, samples in (("training", corpus.train), ("test", corpus.test)):
+        got = type(samples).__name__
+        expect(isinstance(samples, Samples), f"{part} samples, as `Samples(x, y)`", got)
     if not len(corpus.train):
         raise InputError(f"{name} has no training samples")
     told = dataset.shape()
     expected = "the shape of an input and the number of classes, such as ((28, 28), 10)"
     expect(isinstance(told, tuple) and len(told) == 2 and np.iterable(told[0]), expected, told)
     shape, classes = told
+    if corpus.classes != classes:
+        raise InputError(
+            f"{name} says that it has {classes} classes, but its Corpus {corpus.classes}"
+        )
+    natural = corpus.natural
+    each = "the rows of each client of its own, an array each"
+    expect(natural is None or isinstance(natural, Sequence), each, natural)
     for part, samples in (("training", corpus.train), ("test", corpus.test)):
         _expect_arrays(part, samples, dataset)
         if len(samples.x) != len(samples.y):

@@ -45,6 +45,14 @@ class Mine(Dataset):
             x = x.tolist()
         if self.odd == "raises":
             raise KeyError("no such column")
+        if self.odd == "pair":
+            return Corpus((x, y), Samples(tx, ty), 2)
+        if self.odd == "no test set":
+            return Corpus(Samples(x, y), None, 2)
+        if self.odd == "classes":
+            return Corpus(Samples(x, y), Samples(tx, ty), 1)
+        if self.odd == "owners":
+            return Corpus(Samples(x, y), Samples(tx, ty), 2, natural=np.arange(80) % 20)
         return Corpus(Samples(x, y), Samples(tx, ty), 2)
 """
 
@@ -60,6 +68,10 @@ CASES = {
     "column": r"test samples' labels, `\(n,\)` whole numbers, got int64 of shape \(10, 1\)",
     "list": "training samples' inputs, an array of numbers, got list",
     "raises": r"being loaded: KeyError: 'no such column' \(.*user_dataset.py:37\)",
+    "pair": r"training samples, as `Samples\(x, y\)`, got tuple",
+    "no test set": r"test samples, as `Samples\(x, y\)`, got NoneType",
+    "classes": "says that it has 2 classes, but its Corpus 1",
+    "owners": r"the rows of each client of its own, an array each, got \[ 0 1 2",
 }
 
 
