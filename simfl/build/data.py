@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -11,12 +12,15 @@ import numpy as np
 from simfl.components.datasets.base import Corpus, Dataset
 from simfl.components.datasets.clients import ClientData, OnDemand, Samples, side_by_side
 from simfl.components.datasets.rearrange import rearranged
+from simfl.components.datasets.seeded_libraries import seeded_libraries
 from simfl.components.datasets.soundness import require_sound
 from simfl.components.partitions.base import Partition, Source
 from simfl.core.apportion import whole_share
+from simfl.core.at_work import users_own
 from simfl.core.blame import blaming
 from simfl.core.memory import require_memory
 from simfl.core.readonly import read_only
+from simfl.core.registry import Component
 from simfl.core.returned import expect
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
@@ -67,7 +71,8 @@ def federate(
     try:
         with blaming(dataset, "being loaded", told_as=InputError):
             require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
-            corpus = dataset.load(folder, seeds)
+            with _chance_of(dataset, seeds):
+                corpus = dataset.load(folder, seeds)
             expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
             require_sound(dataset, corpus)
     except InputError as error:
@@ -82,6 +87,13 @@ def federate(
     cuts = [_cut(rows, max(whole_share(1 - local_validation, len(rows)), 1)) for rows in dealt]
     train, validation = [cut[0] for cut in cuts], [cut[1] for cut in cuts]
     return _client_by_client(corpus, train, validation), corpus.test
+
+
+def _chance_of(component: Component, seeds: Seeds) -> AbstractContextManager[None]:
+    """Let what a user's `component` draws from the global state of libraries come from the seed."""
+    if not users_own([component]):
+        return nullcontext()
+    return seeded_libraries(seeds.number("data", "libraries") % 2**32)
 
 
 def _least_bytes(dataset: Dataset) -> int:
@@ -114,7 +126,8 @@ def _deal(
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
     try:
         with blaming(partition, "dealing", told_as=InputError):
-            dealt = partition.deal(source, clients, seeds.stream("partition"))
+            with _chance_of(partition, seeds):
+                dealt = partition.deal(source, clients, seeds.stream("partition"))
             _check_rows(dealt, len(corpus.train))
     except InputError as error:
         raise Unfit("partition", str(error)) from error

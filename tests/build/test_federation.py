@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import torch
 from typing_extensions import override
 
 from simfl import run
@@ -215,3 +216,33 @@ class Empty(Generated):
 def test_samples_made_on_demand_are_looked_at_too(dataset: Dataset, message: str) -> None:
     with pytest.raises(InputError, match=message):
         federate(dataset, Natural(), 5, 0.0, 0.2, None, Seeds(0))
+
+
+class Chancy(Numbered):
+    """Draws its inputs from the global generator."""
+
+    @override
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        samples = Samples(np.random.rand(SIZE, 1).astype(np.float32), np.arange(SIZE) % 10)
+        return Corpus(samples, samples, 10)
+
+
+class Shuffled(Partition):
+    """Deals as PyTorch's global generator has it."""
+
+    @override
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        return np.array_split(torch.randperm(len(source.labels)).numpy(), clients)
+
+
+def test_what_is_drawn_from_global_state_is_the_seeds() -> None:
+    """The same seed gave other data each time, without a word."""
+
+    def inputs(seed: int) -> list[float]:
+        data, _ = federate(Chancy(), Shuffled(), 4, 0.0, 0.2, None, Seeds(seed))
+        cohort = data.training(range(4))
+        return cohort.x[np.concatenate(cohort.rows)].flatten().tolist()
+
+    before = torch.get_rng_state()
+    assert inputs(0) == inputs(0) != inputs(1)
+    assert torch.equal(torch.get_rng_state(), before)
