@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from simfl.core.arguments import require_several
 from simfl.errors import InputError
 from simfl.report.comparison import sections
 from simfl.report.comparison_forms import numbers
@@ -120,6 +121,11 @@ def run(
         InputError: the scenario can't be run; nothing was written.
         RunError: runs failed; their folders stay readable and can be resumed.
     """
+    require_several("seeds", seeds, "[0, 1, 2]")
+    require_several("variants", variants, "['default']")
+    require_several("overrides", overrides, "['rounds.clients=10']")
+    if not isinstance(options, Options | None):
+        raise InputError(f"options: expected Options such as Options(jobs=2), got {options!r}")
     if isinstance(scenario, str | Path):
         scenario = Document.load(scenario)
     elif isinstance(scenario, Mapping):

@@ -45,6 +45,26 @@ def test_what_is_no_scenario_is_refused() -> None:
         run(5)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"seeds": 3}, r"seeds: expected a list such as \[0, 1, 2\], got 3"),
+        ({"seeds": "0-2"}, r"seeds: expected a list such as \[0, 1, 2\], got '0-2'"),
+        ({"variants": "few"}, r"variants: expected a list such as \['default'\], got 'few'"),
+        ({"overrides": "rounds.clients=2"}, r"overrides: .* \['rounds.clients=10'\], got 'rounds"),
+        ({"overrides": {"rounds.clients": 2}}, r"overrides: .* \['rounds.clients=10'\], got {"),
+        ({"options": {"jobs": 2}}, r"options: .* such as Options\(jobs=2\), got {'jobs': 2}"),
+    ],
+)
+def test_arguments_that_are_no_lists_and_no_options_are_refused(
+    argument: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    """Seeds and options ended in a raw error, and `--set r: expected PATH=VALUE` was told."""
+    with pytest.raises(InputError, match=message):
+        run(TWO, tmp_path / "never", **argument)
+    assert not (tmp_path / "never").exists()
+
+
 def test_results_show_themselves(tmp_path: Path) -> None:
     results = run(Scenario.from_dict(TWO), tmp_path)
     html = results._repr_html_()
@@ -56,6 +76,15 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     compared = results.compare(baseline="few")
     assert list(compared.index) == ["few", "many"]
     assert "rounds" in compared["whole runs"].columns
+    for target in (0.5, "50%"):
+        with pytest.raises(InputError, match=r"targets: expected a list such as \['60%'\], got"):
+            results.compare(targets=target)  # type: ignore[arg-type]
+    lone = str(results[0].folder)
+    for runs in (lone, results[0]):
+        with pytest.raises(InputError, match=r"results: expected a list such as \[load\(folder\),"):
+            compare(runs)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"expected runs such as load\(folder\), got '.*seed-0'"):
+        compare([lone])  # type: ignore[list-item]
     told = results.compare(targets=["1%"], baseline="few", as_numbers=True)
     assert told["bytes"]["many"] == sum(result.total_bytes for result in results[2:]) / 2
     assert told["seeds"].tolist() == [2, 2]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from typing_extensions import override
 
+from simfl.core.arguments import require_several
 from simfl.core.units import parse_share
 from simfl.errors import InputError, NameNotFound, nearest
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
@@ -250,8 +251,13 @@ def compare(
         ideal: variant whose terminal accuracy is a relative improvement of 1 over the baseline.
 
     Raises:
-        InputError: there is no such variant, or a target is no share.
+        InputError: these are no runs, there is no such variant, or a target is no share.
     """
+    require_several("results", results, "[load(folder), load(another)]")
+    for run in results:
+        if not isinstance(run, RunResult):
+            raise InputError(f"results: expected runs such as load(folder), got {run!r}")
+    require_several("targets", targets, "['60%']")
     groups = by_variant(results)
     for name in filter(None, (baseline, ideal)):
         if name not in groups:
