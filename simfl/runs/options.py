@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,10 +47,11 @@ class Options:
         Raises:
             InputError: it is none.
         """
+        self._require_types()
         executors.get(self.executor)
         for name, number in (("workers", self.workers), ("jobs", self.jobs)):
             if number is not None and not (isinstance(number, Integral) and number >= 1):
-                raise InputError(f"{name} must be a whole number from 1 on, but got {number}")
+                raise InputError(f"{name} must be a whole number from 1 on, but got {number!r}")
         if not self.checkpoint_every_s >= 0:
             raise InputError(
                 f"checkpoint_every_s must be at least 0 s, but got {self.checkpoint_every_s}"
@@ -59,6 +60,19 @@ class Options:
             self.data_folder()
         if self.log not in ("full", "rounds", "none"):
             raise InputError(f"unknown log {self.log!r}; expected full, rounds or none")
+
+    def _require_types(self) -> None:
+        """Refuse what has not the type of its field: a text would be true, and be recorded so."""
+        for name, kind, expected in (
+            ("executor", str, "a name such as 'inline'"),
+            ("device", str, "a name such as 'cpu'"),
+            ("time_only", bool, "True or False"),
+            ("compress_log", bool, "True or False"),
+            ("checkpoint_every_s", Real, "seconds"),
+            ("executor_options", Mapping, "a mapping such as {'workers': 2}"),
+        ):
+            if not isinstance(value := getattr(self, name), kind):
+                raise InputError(f"{name}: expected {expected}, got {value!r}")
 
     def data_folder(self) -> Path | None:
         """Return the data folder.
