@@ -1,7 +1,8 @@
 """One document -> the runs it stands for: every variant, swept, with every seed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from simfl.errors import InputError, ScenarioError, nearest
 from simfl.scenario.document import Document
 from simfl.scenario.language.place import Location, dotted
-from simfl.scenario.overrides import Override
+from simfl.scenario.overrides import Override, leaves
 from simfl.scenario.parts.experiment import SeedList
 from simfl.scenario.parts.sweep import Point, names, points
 from simfl.scenario.parts.tune import Range, Tune
@@ -148,9 +149,17 @@ def try_out(document: Document, tune: Tune, name: str | None = None) -> Scenario
     """
     _chosen([_Todo(own, own, ()) for own in document.data.get("variants") or {}], name and [name])
     changed = variant(document, name)
-    for path, choice in tune.parameters.items():
-        first = choice.min if isinstance(choice, Range) else choice[0]
-        changed = changed.change(document.override(path, ("tune", "parameters", path), first))
+    chosen = [
+        document.override(
+            path,
+            ("tune", "parameters", path),
+            choice.min if isinstance(choice, Range) else choice[0],
+        )
+        for path, choice in tune.parameters.items()
+    ]
+    _refuse_what_is_undone(chosen)
+    for override in chosen:
+        changed = changed.change(override)
     return read(changed)
 
 
@@ -173,17 +182,33 @@ def _refuse_what_is_swept(document: Document, swept: Sequence[Point]) -> None:
 
 def _changes(override: Override, path: Location) -> bool:
     """Whether an override is about what `path` leads to, or something in it."""
-    depth = min(len(path), len(override.path))
-    if path[:depth] != override.path[:depth]:
-        return False
-    value = override.value
-    for key in path[depth:]:
-        if not isinstance(value, Mapping):
-            return True  # it replaces all
-        if key not in value:
-            return False
-        value = value[key]
-    return True
+    changed = [place for place, _ in leaves(override.path, override.value)]
+    return any(place[: len(path)] == path or _replaces(place, path) for place in changed)
+
+
+def _refuse_what_is_undone(changes: Sequence[Override]) -> None:
+    """Refuse changes of which a later one undoes an earlier: who reads them would be misled.
+
+    Raises:
+        ScenarioError: naming both.
+    """
+    before: list[Location] = []
+    for override in changes:
+        changed = [place for place, _ in leaves(override.path, override.value)]
+        for place, undone in product(changed, before):
+            if _replaces(place, undone):
+                at = override.marks[override.path].key
+                again = "change it once" if place == undone else f"change {dotted(place)} first"
+                raise ScenarioError(
+                    f"{at}: {dotted(override.path)} undoes {dotted(undone)}, which is changed "
+                    f"before it; {again}"
+                )
+        before += changed
+
+
+def _replaces(place: Location, path: Location) -> bool:
+    """Whether what stands at `path` is gone once something else stands at `place`."""
+    return path[: len(place)] == place
 
 
 def _once_per_line(failures: Sequence[str]) -> list[str]:
@@ -214,9 +239,11 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
         ScenarioError: a change can't be made.
     """
     changed = document
-    overrides = [] if name is None else document.variant(name)
-    overrides += [document.override(*factor) for factor in point]
-    for override in overrides:
+    own = [] if name is None else document.variant(name)
+    swept = [document.override(*factor) for factor in point]
+    for changes in (own, swept):
+        _refuse_what_is_undone(changes)
+    for override in (*own, *swept):
         if (key := override.path[0]) in _OF_ALL:
             place = override.marks[override.path].key
             raise ScenarioError(f"{place}: a variant can't change {key!r}: all run with all seeds")

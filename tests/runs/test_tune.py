@@ -281,6 +281,9 @@ class TestRefusals:
         assert f"{told}; did you mean 'clients'?" in capsys.readouterr().err
         assert main([*asked, "--variant", "b", "-p", wrong]) == 2
         assert "no variant 'b'" in capsys.readouterr().err
+        undone = ["-p", "rounds.policy.deadline=[9 s]", "-p", "rounds.policy=[synchronous]"]
+        assert main([*asked, "--variant", "a", *undone]) == 2
+        assert "rounds.policy undoes rounds.policy.deadline" in capsys.readouterr().err
         assert not out.exists()
 
     def test_what_is_tuned_wins_over_what_is_set(self, tmp_path: Path) -> None:

@@ -89,6 +89,35 @@ def test_what_is_swept_is_not_changed_from_outside(change: str) -> None:
     with pytest.raises(ScenarioError, match="is swept; change the sweep instead, `--set 'sweep="):
         runs(GRID, change)
     assert len(runs(GRID, "rounds={min_clients: 2}")) == 6
+    deadlines = "sweep: {rounds.policy.deadline: [10 s, 20 s]}\n"
+    with pytest.raises(ScenarioError, match="deadline is swept"):
+        runs(deadlines, "rounds.policy={name: synchronous, over_select: 120%}")
+    assert len(runs(deadlines, "rounds.policy={over_select: 120%}")) == 2
+
+
+@pytest.mark.parametrize(
+    ("swept", "told"),
+    [
+        ("rounds.policy.deadline: [10 s, 20 s], rounds.policy: [synchronous, tiered]",
+         "rounds.policy undoes rounds.policy.deadline, which is changed before it; change "
+         "rounds.policy first"),
+        ("zip: {rounds.policy.deadline: [10 s], rounds.policy: [{name: tiered, tiers: 2}]}",
+         "change rounds.policy first"),
+        ("rounds.clients: [5, 6], rounds: [{clients: 7}]", "undoes rounds.clients.*change it once"),
+        ("rounds: [{clients: 7}], rounds.clients: [5, 6]", "undoes rounds.clients.*change it once"),
+    ],
+)  # fmt: skip
+def test_what_is_swept_is_not_undone_by_what_is_swept_after_it(swept: str, told: str) -> None:
+    """Points would be named after values that they don't have."""
+    with pytest.raises(ScenarioError, match=told):
+        runs(f"sweep: {{{swept}}}\n")
+
+
+def test_options_are_swept_beside_what_they_are_of() -> None:
+    found = runs("sweep: {rounds.policy: [synchronous, tiered], rounds.policy.deadline: [10 s]}\n")
+    assert [run.scenario.rounds.policy.model_dump()["deadline"] for run in found] == ["10 s"] * 2
+    found = runs("sweep: {rounds: [{min_clients: 2}], rounds.clients: [5, 6]}\n")
+    assert [run.scenario.rounds.clients for run in found] == [5, 6]
 
 
 def test_a_scenario_stands_for_the_same_runs_as_its_document() -> None:

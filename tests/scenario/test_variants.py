@@ -128,6 +128,10 @@ def test_all_variants_are_checked_and_told_of_with_their_lines() -> None:
         ("  x: 3", "s.yaml:7:6: variants.x: expected a mapping, got 3"),
         ("  x: {variants: {y: {}}}", "a variant can't change 'variants'"),
         ("  x: {seed: 3}", "s.yaml:7:7: a variant can't change 'seed'"),
+        (
+            "  x: {rounds.policy.deadline: 9 s, rounds.policy: synchronous}",
+            "s.yaml:7:36: rounds.policy undoes rounds.policy.deadline, which is changed before it",
+        ),
     ],
 )
 def test_variants_that_are_none(line: str, words: str) -> None:
