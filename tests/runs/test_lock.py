@@ -68,11 +68,14 @@ def test_what_others_are_writing_is_not_removed_and_what_the_dead_began_is(tmp_p
     with subprocess.Popen(["sleep", "60"]) as living:
         names = [f".report.html.{process.pid}.partial" for process in (living, dead)]
         names += [f".summary.json.{os.getpid()}.partial", ".a.partial", ".a.b.partial"]
+        names += [f"checkpoint/.state.pt.{process.pid}.partial" for process in (dead, living)]
+        (result.folder / "checkpoint").mkdir()
         for name in names:
             (result.folder / name).touch()
         resume(result.folder)
         living.kill()
-    assert [path.name for path in result.folder.glob(".*")] == names[:1]
+    left = sorted(path.relative_to(result.folder) for path in result.folder.rglob(".*"))
+    assert left == [Path(names[0]), Path(names[-1])]
 
 
 def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path: Path) -> None:

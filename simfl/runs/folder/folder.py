@@ -90,7 +90,7 @@ def remove_halves(folder: Path) -> None:
 
     What is being written by another that lives on this machine, such as its report, stays.
     """
-    for half in folder.glob(".*.partial"):
+    for half in (*folder.glob(".*.partial"), *(folder / CHECKPOINT).glob(".*.partial")):
         if not _lives(half.name.split(".")[-2]):
             half.unlink(missing_ok=True)
 
