@@ -87,6 +87,13 @@ def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path: Path) -> None:
         pass
 
 
+def test_a_folder_that_cannot_be_is_not_said_to_be_written_by_others(tmp_path: Path) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    with pytest.raises(InputError, match=r"can't make .*circle/default/seed-0: Too many levels"):
+        run(Scenario.from_dict(TINY), circle)
+
+
 def test_nothing_of_a_study_is_begun_while_somebody_is_at_one_of_its_runs(tmp_path: Path) -> None:
     """Two at the same study would get half of its runs each, and fail both."""
     study = Scenario.from_dict({**TINY, "variants": {"a": {}, "b": {}, "c": {}}})

@@ -61,10 +61,10 @@ def is_locked(folder: Path) -> bool:
     """
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:  # it is there, and another user's
+    except PermissionError:  # it is there, and another user's
         return True
+    except OSError:  # no file can be there: who makes the folder is told why
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
