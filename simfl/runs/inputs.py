@@ -4,6 +4,7 @@ A selector of the user's own is changed and run again: the scenario says the sam
 be another.  So a run's provenance has a digest of each such file.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -102,13 +103,19 @@ def _compiled(value: object) -> object:
 
 
 def _imported_beside(file: Path) -> Iterator[Path]:
+    below = os.path.join(file.parent, "")  # thousands of modules: text is quicker
     for name, module in list(sys.modules.items()):
         if name == "__main__" or name.partition(".")[0] == "simfl":
             continue
-        if source := getattr(module, "__file__", None):
-            path = Path(source).resolve()
-            if path.is_relative_to(file.parent) and not {*_INSTALLED} & {*path.parts}:
-                yield path
+        if (source := getattr(module, "__file__", None)) and _place(source).startswith(below):
+            yield Path(_place(source))
+
+
+@lru_cache(maxsize=1 << 14)
+def _place(source: str) -> str:
+    """Return where a module lies, links followed ("": it is installed)."""
+    path = Path(source).resolve()
+    return "" if {*_INSTALLED} & {*path.parts} else str(path)
 
 
 def _called(file: Path, root: Path) -> str:

@@ -6,7 +6,8 @@ import platform
 import subprocess
 import sys
 import time
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +74,34 @@ def _versions() -> dict[str, str]:
 
 def _of_others(scenario: Scenario) -> dict[str, str]:
     """Return the installed packages, and their versions, that lent `scenario` components."""
-    from importlib.metadata import packages_distributions, version
+    from importlib.metadata import version
 
     lenders = {type(component).__module__ for _, component in components(scenario)}
     packages = {module.partition(".")[0] for module in lenders} - {"simfl"}
-    installed = packages_distributions() if packages else {}
+    searched = tuple((path, _changed_ns(Path(path))) for path in sys.path)
+    installed = _installed(searched) if packages else {}
     names = {name for package in packages for name in installed.get(package, ())}
     return {name: version(name) for name in sorted(names)}
+
+
+def _changed_ns(path: Path) -> int:
+    """Return when a folder (or file) was last changed (0: it is not there)."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=1)
+def _installed(_searched: tuple[tuple[str, int], ...]) -> Mapping[str, Sequence[str]]:
+    """Return what brought each importable package: asked once for all runs, for it takes long.
+
+    Args:
+        _searched: the folders of `sys.path`, and when each was last changed: installing does that.
+    """
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()
 
 
 @cache
