@@ -132,6 +132,7 @@ def read(
 def _cut_off(clients: pd.DataFrame, counted: Counters) -> int:
     """Return the bytes sent of updates that were under way when the run ended."""
     begun = clients[(clients.outcome == "unfinished") & clients.compute_end_s.notna()]
+    begun = begun.drop_duplicates("client")  # what it sent since includes a later update's bytes
     ends = [
         (f"c{client}", sent) for client, sent in zip(begun.client, begun.sent_before, strict=True)
     ]

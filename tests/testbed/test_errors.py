@@ -153,6 +153,21 @@ def test_who_leaves_with_an_update_under_way_is_offline_with_fedbuff_too(tmp_pat
     assert found.cut_off == 0
 
 
+def test_what_a_client_sent_of_two_updates_that_the_end_cut_off_counts_once(tmp_path: Path) -> None:
+    order = {"event": "ordered", "client": 0, "round": 0, "bytes": 8}
+    over = {"event": "round", "round": 0, "used": [], "start": 100.0, "closed": 106.0, "end": 106.0}
+    server = [{"event": "began", "at": 100.0}, order | {"order": 0, "at": 100.0}]
+    server += [{"event": "arrived", "at": 103.0, "order": 0, "bytes": 8}]  # nobody used it
+    server += [order | {"order": 1, "at": 103.0}, over]
+    done = [{"downloaded": 101.0, "computed": 102.0}, {"downloaded": 104.0, "computed": 105.0}]
+    client = [done[0] | {"order": 0, "sent": 1000}, done[1] | {"order": 1, "sent": 1300}]
+    for name, lines in (("server", server), ("client-0", client)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(e) + "\n" for e in lines))
+    found = read(tmp_path, 1, True, {}, [], {"c0": (0, 1450, 0, 0, 0)})
+    assert found.clients.outcome.tolist() == ["unfinished", "unfinished"]
+    assert found.cut_off == 450
+
+
 def test_each_of_many_devices_is_calibrated_by_itself() -> None:
     rates = [20.0 + number for number in range(9)]
     links = {"count": 1, "downlink": "1 Mbit/s", "uplink": "1 Mbit/s"}
