@@ -78,7 +78,7 @@ def wire_errors(real: Run, simulated: Run, overhead: Overhead) -> tuple[float, f
     away = down * (1 + overhead.per_byte) + up * PER_ANSWERED_BYTE
     away += overhead.down * turns + overhead.opening_down * who
     broken_off = int(whole.upload_bytes.between(1, whole.upload_bytes.max() - 1).sum())
-    up += SEND_BYTES * broken_off  # what the kernel has already is sent all the same
+    up += SEND_BYTES * broken_off  # at least: what has been written (`testbed.broken_off`)
     towards = up * (1 + overhead.per_byte) + down * PER_ANSWERED_BYTE + again * PER_LOST
     towards += overhead.up * turns + overhead.opening_up * who
     sent -= again * (SEGMENT + HEADERS)
