@@ -2,7 +2,6 @@
 
 # ruff: noqa: E501  (a table reads best with a line a case)
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,41 +9,7 @@ from pathlib import Path
 import pytest
 
 from simfl.cli import main
-
-GOOD = """\
-name: good
-seed: 0
-data:
-  dataset: {name: synthetic, alpha: 1, beta: 1}
-  partition: natural
-model: logistic_regression
-fleet:
-  - name: phones
-    count: 20
-    compute: {distribution: normal, mean: 2 samples/s, std: 1 samples/s, min: 1 samples/s}
-    downlink: 50 Mbit/s
-    uplink: 10 Mbit/s
-    latency: 20 ms
-  - name: tablets
-    count: 10
-    compute: 3 samples/s
-training:
-  epochs: 10
-  batch_size: 8
-  optimizer: {name: sgd, lr: 0.01}
-  workload: {name: coreset, method: k_medoids}
-rounds:
-  policy: {name: synchronous, deadline: {stragglers: 30%}}
-  clients: 10
-  stop: {rounds: 100}
-selection: uniform
-evaluation: {every: 1, targets: [0.7]}
-variants:
-  FedAvg: {rounds.policy.deadline: none}
-  FedProx: {training.workload: partial_epochs, training.proximal: 1}
-seeds: [0, 1]
-network: {}
-"""
+from tests.cli.refusals import GOOD, refused
 
 # What to replace, by what, and the line, column and words that the message must have.
 BROKEN = {
@@ -150,22 +115,6 @@ BROKEN = {
     "refers to itself": ("seeds: [0, 1]", "seeds: &a [*a]", "31:12: seeds[0]", "refers to itself"),
     "two documents": ("seeds: [0, 1]", "---\nseeds: [0, 1]", "31:1", "is no valid YAML"),
 }  # fmt: skip
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """Return what is told of a command that must be refused as bad input."""
-    assert main(words) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Traceback" not in err
-    assert err.startswith("error: ")
-    return err.removeprefix("error: ")
 
 
 def test_the_scenario_to_break_is_good(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -474,142 +423,6 @@ def test_what_is_too_large_for_memory(
     assert said.startswith((f"error: --set {large}: ", f"error: {path}:6:8: model: "))
     assert "GiB of memory, and" in said or said.endswith(" is larger than any memory")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["run", "s.yaml", "--out", ""], "--out"),
-        (["run", "s.yaml", "--out="], "--out"),
-        (["run", "s.yaml", "--data-dir", ""], "--data-dir"),
-        (["run", "s.yaml", "-q", ""], "the word after -q"),
-        (["compare", ""], "an argument"),
-    ],
-)
-def test_an_empty_word_is_no_path(
-    words: list[str], named: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`--out "$UNSET"` wrote into the folder that simfl was run in."""
-    Path("s.yaml").write_text(GOOD)
-    assert f"{named} is empty; is a variable of the shell not set?" in refused(capsys, *words)
-    assert [path.name for path in here.iterdir()] == ["s.yaml"]
-
-
-@pytest.mark.parametrize("out", ["s.yaml", "s.yaml/below"])
-def test_a_folder_that_is_a_file(out: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s.yaml").write_text(GOOD)
-    told = refused(capsys, "run", "s.yaml", "--time-only", "--out", out)
-    assert told == "s.yaml is a file; give another --out\n"
-    told = refused(capsys, "run", "s.yaml", "--time-only", "--data-dir", "s.yaml")
-    assert told == "the data folder s.yaml is a file\n"
-    told = refused(capsys, "run", "s.yaml", "--time-only", "--data-dir", "nowhere")
-    assert told == "the data folder nowhere does not exist\n"
-
-
-def test_a_file_below_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s.yaml").write_text(GOOD)
-    told = refused(capsys, "fleet", "s.yaml", "--out", "s.yaml/picture.png")
-    assert told == "--out: the folder s.yaml is a file\n"
-
-
-@pytest.mark.parametrize("out", ["s.yaml", "s.yaml/below"])
-def test_a_folder_to_export_to_that_is_a_file(
-    out: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("s.yaml").write_text(GOOD)
-    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
-    capsys.readouterr()
-    told = refused(capsys, "export", "runs", "--out", out)
-    assert told == f"can't write into {out}: a file lies where its folder is to be\n"
-
-
-def test_a_report_that_is_no_page(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("s.yaml").write_text(GOOD)
-    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]) == 0
-    capsys.readouterr()
-    told = refused(capsys, "report", "runs", "--out", "a.txt")
-    assert told == "--out: a.txt must end in .html or .htm\n"
-    assert not Path("a.txt").exists()
-
-
-@pytest.mark.parametrize("torn", [False, True])
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["export", "runs", "--out", "RUN"],
-        ["export", "runs", "--out", "RUN/exported"],
-        ["plot", "runs", "--out", "RUN/acc.svg"],
-        ["fleet", "s.yaml", "--out", "RUN/fleet.png"],
-        ["report", "runs", "--out", "RUN/page.html"],
-        ["schema", "--out", "RUN/scenario.yaml"],
-        ["new", "RUN/scenario.yaml"],
-    ],
-    ids=" ".join,
-)
-def test_nothing_else_is_written_into_the_folder_of_a_run(
-    words: list[str], torn: bool, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`simfl export` wrote its tables over the run's own."""
-    Path("s.yaml").write_text(GOOD)
-    command = ["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0"]
-    assert main([*command, "--variant", "FedAvg", "--out", "runs"]) == 0
-    capsys.readouterr()
-    [folder] = [file.parent for file in Path("runs").rglob("rounds.csv")]
-    if torn:
-        copy = Path("torn")
-        shutil.copytree(folder, copy)
-        (copy / "scenario.yaml").unlink()
-        folder = copy
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    told = refused(capsys, *(word.replace("RUN", str(folder)) for word in words))
-    option = "FILE.yaml" if words[0] == "new" else "--out"
-    assert told == f"{option}: {folder} is the folder of a run; give another\n"
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-
-
-def test_a_place_is_in_a_run_however_it_is_called(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("s.yaml").write_text(GOOD)
-    assert main(["run", "s.yaml", "--time-only", "-q", "--no-report", "--out", "r"]) == 0
-    inner = next(Path("r").rglob("rounds.csv")).parent / "sub"
-    inner.mkdir()
-    top = Path("r").resolve()
-    monkeypatch.chdir(inner)
-    told = refused(capsys, "export", str(top), "--out", "tables")
-    assert "is the folder of a run; give another" in told
-    assert not Path("tables").exists()
-
-
-def test_a_runs_page_may_be_named_where_it_is(here: Path) -> None:
-    Path("s.yaml").write_text(GOOD)
-    command = ["run", "s.yaml", "--time-only", "-q", "--variant", "FedAvg", "--seeds", "0"]
-    assert main([*command, "--out", "r"]) == 0
-    [folder] = [file.parent for file in Path("r").rglob("rounds.csv")]
-    before = (folder / "report.html").read_bytes()
-    for page in (folder / "report.html", (folder / "report.html").resolve()):
-        assert main(["report", str(folder), "--out", str(page)]) == 0
-    assert (folder / "report.html").read_bytes() == before
-
-
-def test_a_file_beside_those_of_a_run_is_told_of_as_such(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("s.yaml").write_text(GOOD)
-    command = ["run", "s.yaml", "--time-only", "-q", "--no-report", "--seeds", "0", "--out", "o"]
-    assert main(command) == 0
-    capsys.readouterr()
-    folder = min(file.parent for file in Path("o").rglob("rounds.csv"))
-    (folder / "acc.svg").touch()
-    told = refused(capsys, *command)
-    why = "holds a run, and acc.svg, which simfl did not write there; move it away"
-    assert told == f"{folder} {why}\n"
-
-
-def test_a_schema_needs_a_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refused(capsys, "schema", "--out", "nowhere/schema.json")
-    assert told == "--out: the folder nowhere does not exist\n"
-    assert not Path("nowhere").exists()
 
 
 @pytest.mark.parametrize("command", ["run", "validate"])

@@ -1,4 +1,4 @@
-"""SCAFFOLD's arithmetic by hand; what it does to drift is in tests/learning."""
+"""SCAFFOLD's arithmetic by hand; what it does to drift is in tests/training/test_corrections.py."""
 
 import numpy as np
 import pytest
