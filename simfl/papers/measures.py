@@ -14,7 +14,8 @@ import numpy as np
 
 from simfl.core.files import write_output
 from simfl.errors import InputError
-from simfl.runs.results.compare import (
+from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.metric import (
     ACCURACY,
     BYTES,
     ENERGY,
@@ -25,7 +26,6 @@ from simfl.runs.results.compare import (
     Metric,
     Unit,
 )
-from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
 
 GEMD = Metric("gemd", "ratio", lambda run: float(np.nanmean(run.column("gemd"))))

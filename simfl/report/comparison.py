@@ -10,16 +10,8 @@ from typing import Any
 from simfl.report import formats
 from simfl.report.axes import UNITS, unit_for
 from simfl.runs.folder.measures import TERMINAL_ROUNDS
-from simfl.runs.results.compare import (
-    ACCURACY,
-    NORMALISED,
-    TERMINAL,
-    Cell,
-    Column,
-    Comparison,
-    Unit,
-    target_text,
-)
+from simfl.runs.results.compare import Cell, Column, Comparison, target_text
+from simfl.runs.results.metric import ACCURACY, NORMALISED, TERMINAL, Unit
 from simfl.runs.results.several import judged_on
 from simfl.runs.results.statistics import Figure, Interval, Ratio
 

@@ -11,7 +11,7 @@ from simfl.core.at_work import users_own
 from simfl.errors import InputError, ScenarioError
 from simfl.runs.job import Job, jobs
 from simfl.runs.options import Options
-from simfl.runs.results.compare import ACCURACY
+from simfl.runs.results.metric import ACCURACY
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.trials import METRICS, State, Trial, best_of
 from simfl.runs.run import run_jobs

@@ -21,9 +21,10 @@ from simfl.report.page.words import headline
 from simfl.report.width import PIPED
 from simfl.runs.forks import fork
 from simfl.runs.options import Options
-from simfl.runs.results.compare import Cell, Column, Comparison, Metric, compare
+from simfl.runs.results.compare import Cell, Column, Comparison, compare
 from simfl.runs.results.find import runs_of_study
 from simfl.runs.results.grouping import by_variant
+from simfl.runs.results.metric import Metric
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.statistics import Figure, Ratio
 from simfl.runs.run import resume

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from simfl.runs.results.compare import ACCURACY, TIME
+from simfl.runs.results.metric import ACCURACY, TIME
 from simfl.runs.results.statistics import (
     FEW,
     Figure,

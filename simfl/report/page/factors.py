@@ -11,15 +11,8 @@ from simfl.report.charts.base import Groups, all_runs
 from simfl.report.comparison import cell_text
 from simfl.report.page.results import head_of
 from simfl.report.page.tables import Cell, Table, in_two, magnitude
-from simfl.runs.results.compare import (
-    BYTES,
-    ENERGY,
-    TIME,
-    Column,
-    Comparison,
-    compare,
-    target_text,
-)
+from simfl.runs.results.compare import Column, Comparison, compare, target_text
+from simfl.runs.results.metric import BYTES, ENERGY, TIME
 from simfl.runs.results.result import RunResult
 from simfl.scenario.language.place import as_written
 

@@ -7,7 +7,8 @@ from simfl.report import formats
 from simfl.report.charts.base import Groups, all_runs, colour
 from simfl.report.comparison import cell_text, head, legend
 from simfl.report.page.tables import Cell, Table, in_two, name_cell
-from simfl.runs.results.compare import (
+from simfl.runs.results.compare import Column, Comparison, compare, target_text
+from simfl.runs.results.metric import (
     ACCURACY,
     BYTES,
     ENERGY,
@@ -16,10 +17,6 @@ from simfl.runs.results.compare import (
     ROUNDS,
     TIME,
     WASTED,
-    Column,
-    Comparison,
-    compare,
-    target_text,
 )
 from simfl.runs.results.several import have_accuracy
 

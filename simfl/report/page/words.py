@@ -16,7 +16,8 @@ from simfl.report.page.best import (
     not_told_apart,
 )
 from simfl.report.page.pace import ONE_SEED, SEED_BY_SEED, pace
-from simfl.runs.results.compare import BYTES, ROUNDS, TIME, figure, target_text, times
+from simfl.runs.results.compare import target_text
+from simfl.runs.results.metric import BYTES, ROUNDS, TIME, figure, times
 from simfl.runs.results.several import all_targets, have_accuracy
 from simfl.runs.results.statistics import ENOUGH, Figure, Ratio, Times, paired_ratio
 

@@ -1,94 +1,31 @@
 """Compare runs: what they reached and spent, over seeds, and against a baseline."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from typing_extensions import override
 
 from simfl.core.arguments import require_several
 from simfl.core.units import parse_share
 from simfl.errors import InputError, NameNotFound, nearest
-from simfl.runs.folder.measures import TERMINAL_ROUNDS
 from simfl.runs.results.grouping import by_variant
-from simfl.runs.results.result import RunResult
-from simfl.runs.results.several import all_metrics, all_targets, have_accuracy, untrained
-from simfl.runs.results.statistics import (
-    ANY,
-    Figure,
-    Range,
-    Ratio,
-    Times,
-    paired_difference,
-    paired_ratio,
+from simfl.runs.results.metric import (
+    ACCURACY,
+    BYTES,
+    ENERGY,
+    PER_ROUND,
+    ROUNDS,
+    TERMINAL,
+    TIME,
+    Metric,
+    figure,
+    times,
+    totals,
 )
-
-Unit = Literal["share", "time", "bytes", "energy", "count", "ratio", "number"]
-"""What a number is of: says how it is written."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """Something measured of a run.
-
-    Attributes:
-        name: as in tables for programs.
-        unit: says how its values are written.
-        of: of a whole run (NaN: it has none); for a cost also what it had taken at its end.
-        cost: which attribute of `Reached` it is, if it can be asked of a target.
-        worst: what a run that has none counts as: negative where more is better (NaN: not known).
-        within: the least and the most that a number without a unit can be.
-    """
-
-    name: str
-    unit: Unit
-    of: Callable[[RunResult], float]
-    cost: str = ""
-    worst: float = math.inf
-    within: Range = ANY
-
-    @property
-    def judges(self) -> bool:
-        """Whether it is of the last model: its accuracy, error, or one of the scenario's own."""
-        return self.name == "accuracy" or self.unit == "number"
-
-    @property
-    def possible(self) -> Range:
-        """What it can be."""
-        return {"share": (0.0, 1.0), "number": self.within}.get(self.unit, (0.0, math.inf))
-
-    def until(self, run: RunResult, target: float | None) -> float | None:
-        """Return what a run had taken when it reached `target`, if that is a cost (None: never).
-
-        Without a target: what is measured of the whole run (`of`).
-        """
-        if target is None:
-            return self.of(run)
-        reached = run.reached(target)
-        return None if reached is None else float(getattr(reached, self.cost))
-
-
-ACCURACY = Metric("accuracy", "share", lambda run: run.final_accuracy, worst=-math.inf)
-TERMINAL = Metric("terminal_accuracy", "share", lambda run: run.terminal_accuracy, worst=-math.inf)
-TIME = Metric("time_s", "time", lambda run: run.end_s, "time_s")
-ROUNDS = Metric("rounds", "count", lambda run: run.n_rounds, "round")
-BYTES = Metric("bytes", "bytes", lambda run: run.total_bytes, "bytes")
-WASTED = Metric("wasted_bytes", "bytes", lambda run: run.wasted_bytes)
-ENERGY = Metric("energy_j", "energy", lambda run: run.total_energy_j, "energy_j")
-IDLE = Metric("idle_energy_j", "energy", lambda run: run.idle_energy_j)
-NORMALISED = Metric("normalised_time", "ratio", lambda run: run.normalised_round)
-
-
-def _per_round(cost: Metric) -> Metric:
-    def of(run: RunResult) -> float:
-        return cost.of(run) / run.n_rounds if run.n_rounds else math.nan
-
-    return Metric(f"{cost.cost.rpartition('_')[0] or cost.cost}_per_round", cost.unit, of)
-
-
-PER_ROUND = {cost: _per_round(cost) for cost in (TIME, BYTES, ENERGY)}
-"""What rounds of two variants are compared by where no accuracy is."""
+from simfl.runs.results.result import RunResult
+from simfl.runs.results.several import all_targets, have_accuracy, untrained
+from simfl.runs.results.statistics import Figure, Ratio, paired_difference, paired_ratio
 
 
 @dataclass(frozen=True)
@@ -270,13 +207,13 @@ def compare(
         accuracies = sorted({parse_share(target) for target in targets})
     if untrained(results):  # which no target could be reached by
         accuracies = []
-    totals = _totals(results)
-    columns = [Column(metric) for metric in totals]
+    whole = totals(results)
+    columns = [Column(metric) for metric in whole]
     costs = [metric for metric in (TIME, ROUNDS, BYTES, ENERGY) if Column(metric) in columns]
     for target in accuracies:
         columns += [Column(metric, target) for metric in costs]
     if baseline is not None:
-        columns += [Column(metric, versus=baseline) for metric in totals if metric.judges]
+        columns += [Column(metric, versus=baseline) for metric in whole if metric.judges]
         for target in accuracies:
             columns += [Column(metric, target, baseline) for metric in costs]
         if not accuracies:
@@ -288,58 +225,6 @@ def compare(
                 columns.insert(columns.index(Column(ACCURACY)) + 1, Column(TERMINAL))
             columns.append(Column(TERMINAL, versus=baseline, ideal=ideal))
     return Comparison(groups, columns, accuracies, baseline)
-
-
-def _totals(results: Sequence[RunResult]) -> list[Metric]:
-    """Return what can be said of some of these runs as a whole."""
-    errors = dict.fromkeys(run.error[0] for run in results if run.error is not None)
-    judged = [] if untrained(results) else [ACCURACY]
-    if judged and any(run.n_rounds > TERMINAL_ROUNDS for run in results):
-        judged.append(TERMINAL)
-    if errors:
-        judged = judged if have_accuracy(results) else []
-        least = (0.0, math.inf)
-        judged = [*judged, *(Metric(e, "number", _error(e), within=least) for e in errors)]
-    judged += [
-        Metric(name, "number", _of_the_scenario(name), worst=math.nan, within=within)
-        for name, within in all_metrics(results).items()
-    ]
-    metrics = [*judged, ROUNDS, TIME, BYTES, WASTED]
-    if any(run.powered for run in results):
-        metrics.append(ENERGY)
-    if any(run.idle_energy_j > 0 for run in results):
-        metrics.append(IDLE)
-    if any(math.isfinite(run.normalised_round) for run in results):
-        metrics.append(NORMALISED)
-    return metrics
-
-
-def _error(name: str) -> Callable[[RunResult], float]:
-    def of(run: RunResult) -> float:
-        return run.error[1] if run.error is not None and run.error[0] == name else math.nan
-
-    return of
-
-
-def _of_the_scenario(name: str) -> Callable[[RunResult], float]:
-    return lambda run: run.metrics.get(name, math.nan)
-
-
-def figure(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Figure:
-    """Return one number over the seeds of a variant."""
-    values = [metric.until(run, target) for run in runs]
-    if target is None:
-        return Figure.of(values, metric.worst, possible=metric.possible)
-    still = sum(at is None and not run.finished for at, run in zip(values, runs, strict=True))
-    return Figure.of(values, open=still, possible=metric.possible)
-
-
-def times(runs: Sequence[RunResult], metric: Metric, target: float | None) -> Times:
-    """Return what a variant needed to reach `target`, or took if there is none, by seed."""
-    return Times(
-        {run.seed: metric.until(run, target) for run in runs},
-        {run.seed: float(metric.of(run)) for run in runs},
-    )
 
 
 def target_text(accuracy: float) -> str:

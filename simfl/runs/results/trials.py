@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from simfl.runs.results.compare import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
+from simfl.runs.results.metric import ACCURACY, BYTES, ENERGY, ROUNDS, TIME, Metric
 from simfl.scenario.parts.tune import Tune
 
 TRIALS, PAGE = "trials.csv", "tuning.html"
