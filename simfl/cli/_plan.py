@@ -10,7 +10,7 @@ from simfl.report import formats
 from simfl.runs.estimate import Estimate, estimate
 from simfl.runs.folder.folder import is_finished
 from simfl.runs.many import planned
-from simfl.runs.run import is_kept
+from simfl.runs.run_jobs import is_kept
 from simfl.scenario.checks import refuse
 
 if TYPE_CHECKING:

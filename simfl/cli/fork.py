@@ -45,7 +45,7 @@ def fork_command(
     from simfl.runs.folder.folder import resuming
     from simfl.runs.forks import fork_all
     from simfl.runs.results.find import find_runs
-    from simfl.runs.run import resume_all
+    from simfl.runs.run_jobs import resume_all
 
     at_s = math.inf if at == "end" else shared.seconds("--at", at)
     how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)

@@ -29,7 +29,7 @@ def resume_command(
     Each run continues on the kind of device that it began on.
     """
     from simfl.runs.results.find import find_runs, study_of, unbegun
-    from simfl.runs.run import resume_all
+    from simfl.runs.run_jobs import resume_all
 
     how = shared.options(executor, workers, data_dir, ray_address, jobs=jobs)
     runs = find_runs(folders)

@@ -49,7 +49,7 @@ def run_command(
     from simfl.cli._plan import show_plan
     from simfl.errors import InputError
     from simfl.runs.job import jobs as jobs_of
-    from simfl.runs.run import run_jobs
+    from simfl.runs.run_jobs import run_jobs
     from simfl.scenario import Document
 
     if go_on and overwrite:

@@ -22,7 +22,7 @@ from types import ModuleType
 from simfl.core.blas import limited_threads
 from simfl.errors import RunError, SimflError
 
-_PRELOADED = ("torch", "simfl.runs.run", "simfl.training.local", "simfl.training.evaluate")
+_PRELOADED = ("torch", "simfl.runs.run_jobs", "simfl.training.local", "simfl.training.evaluate")
 
 
 def context() -> BaseContext:

@@ -13,7 +13,7 @@ from simfl.runs.options import Options
 from simfl.runs.results.find import run_folders
 from simfl.runs.results.grouping import by_variant
 from simfl.runs.results.result import RunResult
-from simfl.runs.run import run_jobs
+from simfl.runs.run_jobs import run_jobs
 from simfl.scenario.parts.experiment import parse_seeds
 
 

@@ -19,7 +19,7 @@ from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.results.compare import compare
 from simfl.runs.results.result import RunResult
-from simfl.runs.run import run_jobs
+from simfl.runs.run_jobs import run_jobs
 from simfl.scenario import Document, Scenario
 from simfl.sim.timeline import Listener
 

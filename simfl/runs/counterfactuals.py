@@ -23,7 +23,7 @@ from simfl.runs.options import Options
 from simfl.runs.progress import Progress
 from simfl.runs.results.grouping import only_longer
 from simfl.runs.results.result import RunResult
-from simfl.runs.run import run_jobs
+from simfl.runs.run_jobs import run_jobs
 from simfl.scenario import Document
 from simfl.scenario.parts.rounds import Stop
 

@@ -14,7 +14,7 @@ from simfl.runs.options import Options
 from simfl.runs.results.metric import ACCURACY
 from simfl.runs.results.result import RunResult
 from simfl.runs.results.trials import METRICS, State, Trial, best_of
-from simfl.runs.run import run_jobs
+from simfl.runs.run_jobs import run_jobs
 from simfl.scenario import Document, Scenario
 from simfl.scenario.checks import refuse
 from simfl.scenario.parts.tune import LEARNT, Tune

@@ -22,7 +22,7 @@ from simfl.runs.job import Job
 from simfl.runs.many import Watch, planned
 from simfl.runs.pool import call_all
 from simfl.runs.progress import Progress
-from simfl.runs.run import resume_all
+from simfl.runs.run_jobs import resume_all
 from tests.tiny import TINY
 
 FILES = ("events.jsonl", "rounds.csv", "clients.csv", "summary.json", "model.pt", "scenario.yaml")

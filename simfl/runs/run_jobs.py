@@ -1,0 +1,193 @@
+"""Do several runs, new ones or interrupted ones, as many at once as there is room for."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from simfl.core.blame import told_of_owner
+from simfl.errors import ComponentError, SimflError
+from simfl.runs.folder.folder import SCENARIO, is_finished, read_provenance
+from simfl.runs.folder.lock import refuse_locked
+from simfl.runs.job import Job
+from simfl.runs.many import Watch, do_all
+from simfl.runs.options import Options
+from simfl.runs.pool import Call
+from simfl.runs.progress import Progress, Tell
+from simfl.runs.results.result import RunResult
+from simfl.runs.reuse import keeps, refuse_foreign
+from simfl.runs.run import builder_of, resume, run_one
+from simfl.runs.tracking import tracking
+from simfl.scenario import Scenario
+from simfl.scenario.checks import refuse
+from simfl.sim.timeline import Listener
+
+_LOG = logging.getLogger(__name__)
+
+
+def run_jobs(
+    todo: Sequence[Job],
+    options: Options | None = None,
+    overwrite: bool = False,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+    go_on: bool = False,
+    watch: Watch | None = None,
+    tell_reuse: bool = True,
+) -> list[RunResult]:
+    """Do some jobs; return their results in that order.
+
+    Args:
+        todo: the jobs.
+        options: how to run.
+        overwrite: replace what is in the run folders; else finished runs of the same scenario are
+            reused.
+        listen: returns who is to be told of everything that happens in a run; all runs are then
+            made in this process.
+        go_on: resume interrupted runs.
+        watch: is told now and then how far the runs are.
+        tell_reuse: whether it is logged, at level WARNING, which finished runs are reused.
+
+    Raises:
+        InputError: a job can't be done; nothing was written.
+        RunError: runs failed, while the others were finished; their folders stay readable and can
+            be resumed.
+    """
+    options = options or Options()
+    refuse({job.variant: job.scenario for job in todo}, trains=not options.time_only)
+    options.torch_device()  # one that is not there is refused, whatever is left to do
+    kept = [is_kept(job, options, overwrite, go_on) for job in todo]
+    if tell_reuse:
+        _tell_reuse(todo, kept, options.torch_device())
+    _do_all(todo, kept, options, watch, listen, overwrite)
+    return [RunResult(job.folder) for job in todo]
+
+
+def resume_all(
+    folders: Sequence[Path], options: Options | None = None, watch: Watch | None = None
+) -> list[RunResult]:
+    """Go on with the interrupted runs in `folders`; see `resume`."""
+    origins = [read_provenance(folder) for folder in folders]
+    todo = [
+        Job(origin["variant"], Scenario.load(folder / SCENARIO), folder)
+        for origin, folder in zip(origins, folders, strict=True)
+    ]
+    # Each goes on as it was begun; how many at once depends on that.
+    device = next((origin["device"] for origin in origins if origin["device"] != "cpu"), "cpu")
+    time_only = all(origin["time_only"] for origin in origins)
+    options = replace(options or Options(), device=device, time_only=time_only)
+    _do_all(todo, [True] * len(todo), options, watch)
+    return [RunResult(folder) for folder in folders]
+
+
+def _do_all(
+    todo: Sequence[Job],
+    kept: Sequence[bool],
+    options: Options,
+    watch: Watch | None = None,
+    listen: Callable[[Job], Sequence[Listener]] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Do those jobs that are not finished; a kept run is resumed."""
+    if options.executor == "ray":  # whose processes may have another working directory
+        todo = [replace(job, folder=job.folder.resolve()) for job in todo]
+    open_ = [
+        (job, keep)
+        for job, keep in zip(todo, kept, strict=True)
+        if not (keep and is_finished(job.folder))
+    ]
+    todo = [job for job, _ in open_]
+    refuse_locked(job.folder for job in todo)  # two at it would get half of the runs each
+    options = _with_data_folder(todo, options)
+    calls = [
+        partial(_do, job, keep, options, overwrite, listen(job) if listen else ())
+        for job, keep in open_
+    ]
+    checks = _checks([job for job, keep in open_ if not keep], options)
+    if options.executor == "ray" and len(calls) > 1 and listen is None:
+        from simfl.training.executors.ray import at_once
+
+        for check in checks:
+            check(lambda _: None)
+        at_once(calls, options.executor_options.get("address"), options.workers)
+    else:
+        do_all(todo, calls, options, watch, here=listen is not None, checks=checks)
+
+
+def _checks(todo: Sequence[Job], options: Options) -> list[Call]:
+    """Return what tells before any run that one of several variants can't be run."""
+    of_variant = {job.variant: job for job in reversed(todo)}
+    if len(of_variant) < 2:
+        return []  # its first run tells it at once
+    return [partial(_check, job, options) for job in reversed(of_variant.values())]
+
+
+def _check(job: Job, options: Options, _: Tell | None) -> None:
+    options = replace(options, device=options.torch_device())
+    with _blaming_owners(), closing(options.make_executor()) as executor:
+        builder_of(job.scenario, options, executor).check()
+
+
+def _with_data_folder(todo: Sequence[Job], options: Options) -> Options:
+    """Return `options` with the data folder named in full: processes may be somewhere else."""
+    needs_files = any(job.scenario.data.dataset.needs_files for job in todo)
+    folder = options.data_folder() if needs_files else None
+    return replace(options, data_dir=None if folder is None else folder.resolve())
+
+
+def _do(
+    job: Job,
+    keep: bool,
+    options: Options,
+    overwrite: bool,
+    listeners: Sequence[Listener] = (),
+    tell: Tell | None = None,
+) -> None:
+    if tell is not None:
+        tell(Progress())
+    with _blaming_owners(), tracking(job.folder, job.scenario.log) as trackers:
+        if keep:
+            resume(job.folder, options, [*listeners, *trackers], tell)
+        else:
+            run_one(job, options, [*listeners, *trackers], tell, overwrite=overwrite)
+
+
+@contextmanager
+def _blaming_owners() -> Iterator[None]:
+    """Tell whose an error is, if it is that of somebody's component."""
+    try:
+        yield
+    except SimflError:
+        raise
+    except Exception as error:
+        if told := told_of_owner(error):
+            raise ComponentError(told) from error
+        raise
+
+
+def is_kept(job: Job, options: Options, overwrite: bool, go_on: bool) -> bool:
+    """Return whether the run in a job's folder is kept, finished or to be resumed; see `run_jobs`.
+
+    Raises:
+        InputError: what the folder holds would be lost, or another process works on it.
+    """
+    if overwrite:
+        refuse_foreign(job.folder)
+        return False
+    return keeps(job, options.time_only, go_on)
+
+
+def _tell_reuse(todo: Sequence[Job], kept: Sequence[bool], device: str) -> None:
+    """Tell in a line how many finished runs are reused, and if another kind of device made some."""
+    pairs = zip(todo, kept, strict=True)
+    reused = [job.folder for job, keep in pairs if keep and is_finished(job.folder)]
+    if not reused:
+        return
+    devices = sorted({str(read_provenance(folder)["device"]) for folder in reused})
+    alike = {name.partition(":")[0] for name in devices} == {device.partition(":")[0]}
+    _LOG.warning(
+        "%s there already, finished%s: the results are reused; --overwrite computes them again",
+        "this very run is" if len(todo) == 1 else f"{len(reused)} of {len(todo)} runs are",
+        "" if alike else f", computed on {' and '.join(devices)}",  # not the same bits
+    )
