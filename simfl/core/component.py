@@ -36,8 +36,9 @@ class Component(BaseModel):
         """Set private attributes, which runs keep in their checkpoints, and nothing else."""
         if name not in self.__private_attributes__:
             raise AttributeError(
-                f"{name!r} can't be set: options stay as they are, and what a component remembers "
-                f"its class declares, as in `_{name.lstrip('_')}: int = PrivateAttr(0)`"
+                f"{name!r} can't be set: an option is declared by the class, as in "
+                f"`{name.lstrip('_')}: float = 0.5`, and stays as it is; so is what a component "
+                f"remembers, as in `_{name.lstrip('_')}: int = PrivateAttr(0)`"
             )
         super().__setattr__(name, value)
 

@@ -189,7 +189,11 @@ class Registry(Generic[C]):
         """
         component = self._adopt(named)
         if not (isinstance(component, type) and issubclass(component, Component)):
-            raise InputError(f"{self.kind} {name!r} is not a simfl component class")
+            what = "class" if isinstance(component, type) else type(component).__name__
+            raise InputError(
+                f"{self.kind} {name!r} is a {what}, but no class derived from simfl's "
+                f"{self.base.__name__} ({self.base.__module__})"
+            )
         if inspect.isabstract(component):
             lacks = ", ".join(f"`{method}`" for method in sorted(component.__abstractmethods__))
             raise InputError(f"{self.kind} {name!r} lacks {lacks}")
@@ -234,6 +238,12 @@ class Registry(Generic[C]):
                 f"{self.kind} {name!r} can't be made: {type(error).__name__}: {_said(error)}"
             ) from error
         return made
+
+    @property
+    def base(self) -> type[Component]:
+        """The class that all members are derived from."""
+        member = self.classes[self.names()[0]]
+        return next(kind for kind in member.__mro__ if Component in kind.__bases__)
 
     @property
     def one(self) -> str:

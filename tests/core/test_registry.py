@@ -178,6 +178,24 @@ def test_a_component_of_another_kind_is_told_by_name() -> None:
         Scenario.from_dict({"fleet": {"count": 3}, "selection": fedavg})
 
 
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        ("class Mine:\n    pass\n", "class"),
+        ("def Mine(view, k):\n    return view.available[:k]\n", "function"),
+    ],
+)
+def test_what_is_no_component_is_told_what_to_derive_it_from(
+    written: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was not a simfl component class, whatever that is."""
+    (tmp_path / f"somebodys_{what}.py").write_text(written)
+    monkeypatch.syspath_prepend(tmp_path)
+    needed = r"no class derived from simfl's Selector \(simfl\.components\.selectors\.base\)"
+    with pytest.raises(ScenarioError, match=rf"selection: selector '.*' is a {what}, but {needed}"):
+        Scenario.from_dict({"fleet": {"count": 3}, "selection": f"somebodys_{what}:Mine"})
+
+
 def test_an_abstract_class_is_no_component() -> None:
     abstract = "simfl.components.selectors.base:Selector"
     with pytest.raises(ScenarioError, match=r"selection: selector '.*' lacks `select`"):

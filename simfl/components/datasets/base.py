@@ -12,6 +12,7 @@ from simfl.core.component import Component
 from simfl.core.registry import Registry
 from simfl.core.seeds import Seeds
 from simfl.core.types import Ids
+from simfl.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -96,4 +97,12 @@ class Dataset(Component, ABC):
         return None
 
 
-datasets: Registry[Dataset] = Registry("dataset", "simfl.components.datasets")
+def _adopt(named: object) -> object:
+    if hasattr(named, "__getitem__"):
+        raise InputError(
+            "a torch.utils.data.Dataset is named as `dataset: {name: torch, dataset: path.py:name}`"
+        )
+    return named
+
+
+datasets: Registry[Dataset] = Registry("dataset", "simfl.components.datasets", adopt=_adopt)

@@ -76,6 +76,8 @@ class TorchDataset(OwnDataset):
         maker = self._object(name)
         if hasattr(maker, "__getitem__") and not isinstance(maker, type):
             return maker
+        if not callable(maker):
+            raise InputError(f"{name!r} is a {type(maker).__name__}, no torch.utils.data.Dataset")
         try:
             return maker(**arguments)
         except Exception as error:

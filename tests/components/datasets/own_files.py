@@ -13,9 +13,10 @@ PARQUET = importlib.util.find_spec("pyarrow") is not None
 HUB = importlib.util.find_spec("datasets") is not None
 MODULE = """\
 import torch
-from torch.utils.data import Dataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 train = TensorDataset(torch.arange(24.0).reshape(12, 2), torch.arange(12) % 2)
+loader = DataLoader(train)
 
 
 class Twos(Dataset):

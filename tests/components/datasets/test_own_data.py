@@ -12,7 +12,7 @@ import torch
 from simfl import Scenario, run
 from simfl.components.datasets.base import datasets
 from simfl.core.seeds import Seeds
-from simfl.errors import InputError
+from simfl.errors import InputError, ScenarioError
 from simfl.scenario.checks import refuse
 from tests.components.datasets import own_files
 from tests.tiny import TINY
@@ -187,6 +187,18 @@ def test_a_data_set_of_torch_as_it_is_or_made(options):
     assert made.train.x[7].tolist() == [[7.0] * 3] * 2
     assert made.test.y.tolist() == [0, 1, 0, 1, 0]
     assert [len(rows) for rows in made.natural] == [4, 4, 4]
+
+
+def test_data_of_torch_that_are_named_amiss(options):
+    """It was no simfl component class, and a loader was not callable."""
+    train = options["torch"]["dataset"].replace("Twos", "train")
+    with pytest.raises(
+        InputError, match=r"named as `dataset: {name: torch, dataset: path.py:name}"
+    ):
+        datasets.parse(train)
+    loader = {"name": "torch", "dataset": train.replace("train", "loader")}
+    with pytest.raises(ScenarioError, match=r"is a DataLoader, no torch\.utils\.data\.Dataset"):
+        Scenario.from_dict({"fleet": {"count": 3}, "data": {"dataset": loader}})
 
 
 def test_what_a_data_set_of_torch_draws_is_the_same_in_every_run(tmp_path):
