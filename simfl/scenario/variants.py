@@ -117,7 +117,8 @@ def _combinations(base: Scenario, document: Document) -> list[_Todo]:
     Raises:
         ScenarioError: what is swept is changed by `Document.set` too.
     """
-    swept = [()] if base.sweep is None else points(base.sweep, base.seed)
+    place = document.place(("sweep",))
+    swept = [()] if base.sweep is None else points(base.sweep, base.seed, place)
     _refuse_what_is_swept(document, swept)
     todo = [
         _Todo("_".join(filter(None, (own, name))), own, point)

@@ -178,6 +178,8 @@ def test_names_that_would_be_too_long_are_cut() -> None:
         ("sweep:\n  zip: {seed: [1], rounds.clients: [1, 2]}\n", "s.yaml:6:8: sweep.zip",
          "seed 1, rounds.clients 2"),
         ("sweep:\n  random: 0\n", "s.yaml:6:11: sweep.random", "at least 1"),
+        (f"sweep: {{rounds.clients: {[*range(200)]}, training.epochs: {[*range(60)]}}}\n",
+         "s.yaml:5:8: sweep: 12,000 combinations, at most 10,000", "`random: 100` draws some"),
         ("sweep:\n  rounds.clients: [5, 6, 5]\n", "s.yaml:6:26: sweep: clients=5", "listed twice"),
     ],
 )  # fmt: skip

@@ -58,12 +58,13 @@ Point = tuple[Factor, ...]
 """One combination."""
 
 
-def points(sweep: Sweep, seed: int) -> list[Point]:
+def points(sweep: Sweep, seed: int, place: Place | None = None) -> list[Point]:
     """Return the combinations of `sweep`, the last path changing fastest.
 
     Args:
         sweep: as written.
         seed: of what is drawn.
+        place: where it is written, if that is known.
 
     Raises:
         ScenarioError: there are too many.
@@ -85,7 +86,11 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
         )
     count = math.prod(map(len, axes))
     if count > MOST_POINTS and sweep.random is None:
-        raise ScenarioError(f"sweep: {count:,} combinations, at most {MOST_POINTS:,} can be run")
+        where = "" if place is None else f"{place}: "
+        raise ScenarioError(
+            f"{where}sweep: {count:,} combinations, at most {MOST_POINTS:,} can be run; "
+            "`random: 100` draws some of them"
+        )
     if sweep.random is None or sweep.random >= count:
         return [tuple(factor for part in parts for factor in part) for parts in product(*axes)]
     chosen = _drawn(count, sweep.random, Seeds(seed).stream("sweep"))
