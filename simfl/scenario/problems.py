@@ -198,7 +198,7 @@ def _number_hint(value: object) -> str:
 
 def _short(value: object) -> str:
     if value is None or isinstance(value, dict):
-        return "nothing" if value is None else "a mapping"
+        return "nothing" if value is None else "a mapping" if value else "an empty mapping"
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 

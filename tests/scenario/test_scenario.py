@@ -255,6 +255,12 @@ def test_what_does_not_correlate(correlate: dict[str, float], words: str) -> Non
     assert words in str(told.value)
 
 
+def test_a_mapping_of_nothing_is_told_as_empty() -> None:
+    group = {"count": 4, "trace": {"file": "x.csv", "columns": {}}}
+    with pytest.raises(ScenarioError, match="at least 1 of them, got an empty mapping"):
+        Scenario.from_dict({**MINIMAL, "fleet": group})
+
+
 @pytest.mark.parametrize(
     ("text", "seeds"), [("0-2", [0, 1, 2]), ("5", [5]), ("1,3", [1, 3]), ("0-1, 7", [0, 1, 7])]
 )
