@@ -187,8 +187,12 @@ def _changes(override: Override, path: Location) -> bool:
     return any(place[: len(path)] == path or _replaces(place, path) for place in changed)
 
 
-def _refuse_what_is_undone(changes: Sequence[Override]) -> None:
+def _refuse_what_is_undone(changes: Sequence[Override], *, named: bool = True) -> None:
     """Refuse changes of which a later one undoes an earlier: who reads them would be misled.
+
+    Args:
+        changes: in the order in which they are made.
+        named: whether what is run is named after their values; then none is changed again either.
 
     Raises:
         ScenarioError: naming both.
@@ -197,7 +201,7 @@ def _refuse_what_is_undone(changes: Sequence[Override]) -> None:
     for override in changes:
         changed = [place for place, _ in leaves(override.path, override.value)]
         for place, undone in product(changed, before):
-            if _replaces(place, undone):
+            if _replaces(place, undone) and (named or place != undone):
                 at = override.marks[override.path].key
                 again = "change it once" if place == undone else f"change {dotted(place)} first"
                 raise ScenarioError(
@@ -242,8 +246,8 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
     changed = document
     own = [] if name is None else document.variant(name)
     swept = [document.override(*factor) for factor in point]
-    for changes in (own, swept):
-        _refuse_what_is_undone(changes)
+    _refuse_what_is_undone(own, named=False)
+    _refuse_what_is_undone(swept)
     for override in (*own, *swept):
         if (key := override.path[0]) in _OF_ALL:
             place = override.marks[override.path].key
