@@ -88,6 +88,12 @@ def test_changes_from_outside_win_over_a_variants_own() -> None:
     assert changed["plain", 0].rounds.clients == 9
 
 
+def test_one_change_of_a_variant_is_changed_from_outside() -> None:
+    text = BASE + "variants: {near: {rounds.clients: 3}}\n"
+    [run] = expand(Document.parse(text).set("variants.near.rounds.clients=4"))
+    assert run.scenario.rounds.clients == 4
+
+
 def test_a_scenario_stands_for_the_same_runs_as_its_document() -> None:
     document = Document.parse(BASE + VARIANTS + "seeds: 0-1\n")
     scenario = Scenario.from_dict(document.data)
