@@ -18,8 +18,12 @@ _UNCOUNTABLE = (
 """What PyTorch, NumPy and Python say of sizes beyond 64 bits."""
 
 
+_LITTLE = 2**24
+"""Bytes for which nobody asks: to look what is left takes selectors a good part of their time."""
+
+
 def require_memory(n_bytes: int, what: str) -> None:
-    """Raise an error if `n_bytes` are more than there are.
+    """Raise an error if `n_bytes`, where they are many, are more than there are.
 
     Args:
         n_bytes: about to be allocated.
@@ -28,7 +32,7 @@ def require_memory(n_bytes: int, what: str) -> None:
     Raises:
         InputError: they don't fit; tells how many are needed and how many there are.
     """
-    if n_bytes > (free := free_memory()):
+    if n_bytes > _LITTLE and n_bytes > (free := free_memory()):
         raise InputError(
             f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory, and {free / 2**30:,.1f} are left"
         )

@@ -34,7 +34,7 @@ def test_what_does_not_fit_is_refused_with_its_place(
 def test_who_only_asks_for_the_time_needs_no_room_for_a_gradient(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scenario = Scenario.from_dict({**TINY, "model": {"name": "mlp", "hidden": [100]}})
+    scenario = Scenario.from_dict({**TINY, "model": {"name": "mlp", "hidden": [100_000]}})
     one = 4 * model_facts(scenario).parameters
     monkeypatch.setattr(memory, "free_memory", lambda: 1.5 * one)
     assert 4 * model_facts(scenario).parameters == one

@@ -28,6 +28,6 @@ def test_a_selector_that_compares_clients_says_so_in_time(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 1e6)
-    selector, server = selectors.parse(name).fresh(), FakeServer.random(400)
-    with pytest.raises(InputError, match=rf"selector '{name}' with \d+ .* needs .* of memory"):
-        server.play(selector, 2, 300, np.random.default_rng(0))
+    selector, server = selectors.parse(name).fresh(), FakeServer.random(1500)
+    with pytest.raises(InputError, match=rf"selector '{name}' with [\d,]+ .* needs .* of memory"):
+        server.play(selector, 2, 1000, np.random.default_rng(0))
