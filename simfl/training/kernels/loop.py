@@ -72,7 +72,9 @@ class LoopKernel(Kernel):
         with torch.random.fork_rng(devices=devices):
             # Dropout layers draw from PyTorch's global generator.
             seed = int(generator(segment.seed, segment.dropout).integers(2**63))
-            torch.manual_seed(seed)  # noqa: TID251
+            torch.default_generator.manual_seed(seed)
+            if devices:
+                torch.cuda.manual_seed_all(seed)
             for step, (first, inputs, labels) in enumerate(self._batches(x, y, segment)):
                 if augment is not None:
                     inputs = augment(inputs, first)
