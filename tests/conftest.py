@@ -31,6 +31,14 @@ def _configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_disks() -> Iterator[None]:
+    """Nobody cuts the power here: what a failure then leaves, `reliability/disks.py` plays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _descriptor: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _nothing_allowed_before(_configuration: Path) -> None:
     (_configuration / "simfl" / "allowed").unlink(missing_ok=True)
