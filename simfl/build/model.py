@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simfl.components.datasets.clients import Samples
+from simfl.core.at_work import users_own
 from simfl.core.blame import blaming, blaming_code_of
 from simfl.core.evaluation import Evaluation
 from simfl.core.memory import is_out_of_memory, require_memory
@@ -60,33 +61,57 @@ def model_facts(scenario: Scenario, trains: bool = False) -> ModelFacts:
         InputError: the model's own code raises.
         ScenarioError: it does not fit into memory.
     """
+    key = _key(scenario)
+    facts = None if key is None else _measured.get(key)
     try:
-        _require_room(scenario, TRAINED_COPIES if trains else 1)
+        parameters = _parameters(scenario) if facts is None else facts.parameters
+        copies, what = TRAINED_COPIES if trains else 1, f"model {scenario.model.name!r}"
+        require_memory(4 * copies * parameters, f"{what} with {parameters:,} parameters")
     except InputError as error:
         raise ScenarioError("\n".join(placed(scenario, [(("model",), str(error))]))) from error
-    with blaming(scenario.model, "being measured", told_as=InputError):
-        return _model_facts(scenario)
+    if facts is None:
+        with blaming(scenario.model, "being measured", told_as=InputError):
+            facts = _model_facts(scenario)
+        if key is not None:
+            _measured[key] = facts
+    return facts
 
 
-def _require_room(scenario: Scenario, copies: int) -> None:
-    """Refuse a model of which so many copies can't fit: Linux would end the run without a word.
+_measured: dict[tuple[object, ...], ModelFacts] = {}
+"""Of models that were measured before, by `_key`: all variants and seeds often share one."""
+
+
+def _key(scenario: Scenario) -> tuple[object, ...] | None:
+    """Return all that the facts of a model depend on (None: on its user's code)."""
+    from simfl.training.kernels.compiled import knows
+
+    model = scenario.model
+    if users_own([model]):
+        return None
+    options = model.model_dump_json()
+    return type(model), options, *scenario.inputs_and_outputs(), knows(scenario.training.local())
+
+
+def _parameters(scenario: Scenario) -> int:
+    """Return how many parameters a model has, 0 where only its numbers would tell.
+
+    Too many for the memory must be refused: Linux would end the run without a word.
 
     Raises:
-        InputError: they can't.
+        InputError: no memory could hold them.
     """
     import torch
 
     from simfl.training.flat import Layout, build
 
-    what = f"model {scenario.model.name!r}"
     try:
         with torch.device("meta"):  # takes no memory for numbers
-            parameters = Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
+            return Layout.of(build(scenario.model, *scenario.inputs_and_outputs())).size
     except Exception as error:  # not all that a module may do goes without numbers
         if is_out_of_memory(error):
-            raise InputError(f"{what} is larger than any memory") from error
-    else:
-        require_memory(4 * copies * parameters, f"{what} with {parameters:,} parameters")
+            what = f"model {scenario.model.name!r} is larger than any memory"
+            raise InputError(what) from error
+        return 0
 
 
 def _model_facts(scenario: Scenario) -> ModelFacts:
