@@ -46,7 +46,7 @@ class DeviceProcess:
     def _serve(
         self, errand: Errand, salvage: Callable[[float], float] | None
     ) -> Generator[simpy.Event, Any, Errand]:
-        stretch = Stretch(self._timeline, self._fleet, errand.device, errand.group)
+        stretch = Stretch(self._timeline, self._fleet, errand)
         try:
             if errand.download_bytes is not None:
                 yield from self._move(errand, stretch, "download", "down", errand.download_bytes)

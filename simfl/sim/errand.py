@@ -30,6 +30,7 @@ class Errand:
         done_units: sample-units really computed.
         end: how it ended, None while under way.
         ended_s: when.
+        landed_s: when its update had come that the server has yet to look for (inf: none had).
         free_s: when its device, having delivered, leaves or is given something else to do.
     """
 
@@ -47,6 +48,7 @@ class Errand:
     done_units: float = 0.0
     end: End | None = None
     ended_s: float | None = None
+    landed_s: float = math.inf
     free_s: float = math.inf
 
     def waited_s(self, now_s: float) -> float:

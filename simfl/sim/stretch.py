@@ -5,8 +5,8 @@ from typing import Any
 
 import simpy
 
-from simfl.sim.errand import Phase
-from simfl.sim.fleet import DeviceGroup, Fleet
+from simfl.sim.errand import Errand, Phase
+from simfl.sim.fleet import Fleet
 from simfl.sim.networks.base import Transfer
 from simfl.sim.timeline import Timeline
 from simfl.sim.transfer_wait import TransferWait
@@ -27,13 +27,14 @@ class Stretch:
         leaves_s: when the device next goes offline.
     """
 
-    def __init__(self, timeline: Timeline, fleet: Fleet, device: int, group: DeviceGroup) -> None:
+    def __init__(self, timeline: Timeline, fleet: Fleet, errand: Errand) -> None:
         self._timeline = timeline
         self._fleet = fleet
-        self._device = device
-        self._group = group
+        self._errand = errand
+        self._device = errand.device
+        self._group = group = errand.group
         self._batteries = group.batteries
-        self._index = device - group.first
+        self._index = errand.device - group.first
         self._transfers: TransferWait | None = None  # most links need none
         self._restart()
 
@@ -80,9 +81,17 @@ class Stretch:
         if self._transfers is None:
             on_mains = self._batteries is None
             self._transfers = TransferWait(
-                self._timeline, on_mains, self._leaves_by, self._stayed_until, self.draw
+                self._timeline,
+                on_mains,
+                self._leaves_by,
+                self._stayed_until,
+                self.draw,
+                self._land,
             )
         self._transfers.begin(transfer, phase)
+
+    def _land(self) -> None:
+        self._errand.landed_s = self._timeline.now
 
     def moved(self) -> int | None:
         """Return None if the transfer has ended by itself, or what had moved when the device left.

@@ -24,6 +24,7 @@ class TransferWait:
         leaves_by: returns when the device leaves, if not after a given instant.
         stayed_until: returns until when, at most now, the device has been there.
         draw: feeds a phase of work from now on (None: no work).
+        land: is told when all bytes have left the device, which has no more part in it.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class TransferWait:
         leaves_by: Callable[[float], float],
         stayed_until: Callable[[], float],
         draw: Callable[[Phase | None], None],
+        land: Callable[[], None],
     ) -> None:
         self._timeline = timeline
         self._on_mains = on_mains
         self._leaves_by, self._stayed_until, self._draw = leaves_by, stayed_until, draw
+        self._land = land
         self._watch: Timer | None = None
         self._transfer: Transfer | None = None
         self._moved: int | None = None
@@ -80,6 +83,8 @@ class TransferWait:
         self._draw(self._phase if moves else None)
         if moves:
             self._look_ahead(_LOOK_AHEAD_S)
+        else:
+            self._land()
 
     def _account(self) -> None:
         """Add up how long a transfer that waits has moved, and how long it idled here."""

@@ -144,6 +144,24 @@ def test_nor_where_rounds_end_meanwhile():
     assert [row.idle_energy_j for row in world.rounds] == [0, 0]
 
 
+@pytest.mark.parametrize("on_offline", ["abort", "pause", "salvage"])
+@pytest.mark.parametrize("end_s", [20.0, 19.0])
+def test_who_leaves_before_the_server_looks_for_its_update_idles_only_while_it_is_there(
+    on_offline, end_s
+):
+    """It has sent all at 12 s, leaves at 13 s and is back at 15 s; the server looks at 20 s."""
+    sessions = [[(0, 13), (15, INF)]]
+    fleet = make_fleet(
+        1, 1, 8000, 8000, sessions=sessions, on_offline=on_offline, power=Power(idle=0.5)
+    )
+    network = {"name": "shared", "polling": "20 s"}
+    world = make(fleet, network=network, stop=Stop(rounds=1, time_s=end_s))
+    tail_j = sum(facts["energy_j"] for _, kind, facts in world.events if kind == "idled")
+    assert [row.energy_j for row in world.clients] == [0.5 * (13 - 12)]
+    idle_j = sum(row.idle_energy_j for row in world.rounds) + tail_j
+    assert idle_j == pytest.approx(0.5 * (end_s - 15), abs=0.5 * 20 / 16)  # a look each 1/16
+
+
 def test_large_groups_are_looked_at_by_sample():
     n = 3001
     sessions = [ALWAYS if i % 2 else [] for i in range(n)]

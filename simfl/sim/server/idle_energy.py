@@ -1,5 +1,7 @@
 """What the devices that take no part draw, without asking each of them."""
 
+import math
+
 from simfl.sim.errand import Errand
 from simfl.sim.fleet import Fleet
 from simfl.sim.server.online_energy import OnlineEnergy
@@ -58,7 +60,7 @@ class IdleEnergy:
             empty_s = group.batteries.emptied_s(errand.device - group.first, now_s)
             errand.free_s = min(errand.free_s, max(empty_s, errand.started_s))
         ended_s = now_s if errand.ended_s is None else errand.ended_s
-        if errand.end == "arrived":  # behind polling, perhaps after the device had left
+        if errand.landed_s < math.inf:  # looked for, or called off, after the device had left
             ended_s = min(ended_s, errand.free_s)
         self._booked_j += watts * (ended_s - errand.started_s + errand.waited_s(now_s))
         self._watts -= watts

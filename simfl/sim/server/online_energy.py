@@ -63,11 +63,16 @@ class OnlineEnergy:
         working = [
             errand.device - group.first
             for errand in paused
-            if errand.started_s <= at_s < (math.inf if errand.ended_s is None else errand.ended_s)
+            if errand.started_s <= at_s < _over_s(errand)
         ]
         if working:
             devices += np.count_nonzero(~group.idling(np.array(working), at_s))
         return group.power.idle * float(devices)
+
+
+def _over_s(errand: Errand) -> float:
+    """Return when a device has nothing more to do for `errand` (inf: not yet)."""
+    return errand.landed_s if errand.ended_s is None else min(errand.ended_s, errand.landed_s)
 
 
 def _middles(since_s: float, now_s: float) -> list[float]:
