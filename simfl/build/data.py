@@ -71,7 +71,7 @@ def federate(
     try:
         with blaming(dataset, "being loaded", told_as=InputError):
             require_memory(_least_bytes(dataset), f"data set {dataset.name!r}")
-            with _chance_of(dataset, seeds):
+            with _chance_of(dataset, seeds, "data"):
                 corpus = dataset.load(folder, seeds)
             expect(isinstance(corpus, Corpus), "a Corpus", type(corpus).__name__)
             require_sound(dataset, corpus)
@@ -89,11 +89,16 @@ def federate(
     return _client_by_client(corpus, train, validation), corpus.test
 
 
-def _chance_of(component: Component, seeds: Seeds) -> AbstractContextManager[None]:
-    """Let what a user's `component` draws from the global state of libraries come from the seed."""
+def _chance_of(
+    component: Component, seeds: Seeds, purpose: Literal["data", "partition"]
+) -> AbstractContextManager[None]:
+    """Let what a user's `component` draws from the global state of libraries come from the seed.
+
+    Each purpose has numbers of its own: else a partition deals by those that made the labels.
+    """
     if not users_own([component]):
         return nullcontext()
-    return seeded_libraries(seeds.number("data", "libraries") % 2**32)
+    return seeded_libraries(seeds.number(purpose, "libraries") % 2**32)
 
 
 def _least_bytes(dataset: Dataset) -> int:
@@ -126,7 +131,7 @@ def _deal(
         source = replace(source, labels=np.zeros(len(corpus.train), dtype=np.int64))
     try:
         with blaming(partition, "dealing", told_as=InputError):
-            with _chance_of(partition, seeds):
+            with _chance_of(partition, seeds, "partition"):
                 dealt = partition.deal(source, clients, seeds.stream("partition"))
             _check_rows(dealt, len(corpus.train))
     except InputError as error:

@@ -246,3 +246,29 @@ def test_what_is_drawn_from_global_state_is_the_seeds() -> None:
     before = torch.get_rng_state()
     assert inputs(0) == inputs(0) != inputs(1)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+class Random(Numbered):
+    """Draws its labels from the global generator."""
+
+    @override
+    def load(self, folder: Path | None, seeds: Seeds) -> Corpus:
+        labels = np.random.randint(0, 10, SIZE)
+        samples = Samples(np.zeros((SIZE, 1), dtype=np.float32), labels)
+        return Corpus(samples, samples, 10)
+
+
+class Thrown(Partition):
+    """Throws each sample to a client, by the global generator."""
+
+    @override
+    def deal(self, source: Source, clients: int, rng: np.random.Generator) -> list[Ids]:
+        owner = np.random.randint(0, clients, len(source.labels))
+        return [np.flatnonzero(owner == client) for client in range(clients)]
+
+
+def test_a_partition_does_not_draw_what_the_data_set_has_drawn() -> None:
+    """It drew the same numbers again: each client held a single class."""
+    data, _ = federate(Random(), Thrown(), 10, 0.0, 0.2, None, Seeds(0))
+    assert data.label_counts is not None
+    assert (data.label_counts > 0).sum(1).max() > 1
