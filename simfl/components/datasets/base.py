@@ -98,7 +98,8 @@ class Dataset(Component, ABC):
 
 
 def _adopt(named: object) -> object:
-    if hasattr(named, "__getitem__"):
+    ours = isinstance(named, type) and issubclass(named, Dataset)
+    if hasattr(named, "__getitem__") and not ours:
         raise InputError(
             "a torch.utils.data.Dataset is named as `dataset: {name: torch, dataset: path.py:name}`"
         )

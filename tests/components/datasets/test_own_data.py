@@ -201,6 +201,18 @@ def test_data_of_torch_that_are_named_amiss(options):
         Scenario.from_dict({"fleet": {"count": 3}, "data": {"dataset": loader}})
 
 
+def test_a_data_set_of_simfl_may_be_indexed(tmp_path):
+    """It was taken for one of torch."""
+    (tmp_path / "indexed.py").write_text(
+        "from simfl.components.datasets.synthetic import Synthetic\n"
+        "class Indexed(Synthetic):\n"
+        "    def __getitem__(self, i):\n"
+        "        return i\n"
+    )
+    made = datasets.parse(f"{tmp_path / 'indexed.py'}:Indexed")
+    assert type(made).__name__ == "Indexed"
+
+
 def test_what_a_data_set_of_torch_draws_is_the_same_in_every_run(tmp_path):
     """Every load had other data: variants that differ in nothing differed."""
     (tmp_path / "drawn.py").write_text(
