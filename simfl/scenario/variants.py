@@ -91,6 +91,7 @@ def expand(
         InputError: there is no such variant, or no such seed.
     """
     base = source if isinstance(source, Scenario) else read(source)
+    only = None if only is None else list(only)  # they may come one by one
     seeds = base.seeds or (base.seed,) if seeds is None else _checked(seeds)
     if base.tune is not None and not base.variants:  # else a variant may have what it names
         try_out(_document(base), base.tune)

@@ -58,6 +58,14 @@ def test_a_target_has_all_its_digits(tmp_path: Path) -> None:
     assert made.reached(made.targets[0]) is not None
 
 
+def test_runs_that_come_one_by_one_are_compared(three: Comparison) -> None:
+    """A generator was used up by the first look: the table was empty."""
+    runs = [run for own in three.groups.values() for run in own]
+    table = compare((run for run in runs), baseline=three.baseline)  # type: ignore[arg-type]
+    assert table.groups == three.groups
+    assert table.columns == compare(runs, baseline=three.baseline).columns
+
+
 def test_fedacs_table_from_its_own_rounded_entries(three: Comparison) -> None:
     ours, base, ideal = (cells(three, name) for name in ("ours", "base", "IID"))
     for key in ("rounds_speedup_to_65%", "time_speedup_to_65%"):

@@ -133,6 +133,7 @@ def test_some_variants_only() -> None:
     [run] = runs(text, only=["far_clients=5_selection=oort"])
     assert run.factors["variant"] == "far"
     assert len(runs("", only=["default"])) == 1
+    assert len(runs(text, only=iter(["near"]))) == 6
     with pytest.raises(InputError, match="no variant 'naer'; did you mean 'near'"):
         runs(text, only=["naer"])
 

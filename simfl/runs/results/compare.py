@@ -191,6 +191,7 @@ def compare(
         InputError: these are no runs, there is no such variant, or a target is no share.
     """
     require_several("results", results, "[load(folder), load(another)]")
+    results = list(results)  # they may come one by one
     for run in results:
         if not isinstance(run, RunResult):
             raise InputError(f"results: expected runs such as load(folder), got {run!r}")
