@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from simfl.report import formats
-from simfl.report.axes import TIME_UNITS, Unit
+from simfl.report.axes import Unit
 from simfl.report.columns import fitting, folded, longest, table_width
 from simfl.report.fleet.facts import FleetFacts, GroupFacts, Spread
 from simfl.report.width import text_width
@@ -18,13 +18,15 @@ _RATES: tuple[Unit, ...] = (
     ("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)
 )  # fmt: skip
 _SPEEDS: tuple[Unit, ...] = (("samples/s", 1.0),)
+_SECONDS: tuple[Unit, ...] = (("s", 1.0),)
+_LATENCIES: tuple[Unit, ...] = (("ms", 1e-3), *_SECONDS)
 _NUMBERS: dict[str, tuple[str, tuple[Unit, ...]]] = {
     "compute": ("compute", _SPEEDS),
     "downlink": ("downlink", _RATES),
     "uplink": ("uplink", _RATES),
-    "latency": ("latency", TIME_UNITS[:2]),
+    "latency": ("latency", _LATENCIES),
     "samples": ("samples held", (("", 1.0),)),
-    "round": ("full round", TIME_UNITS[1:2]),
+    "round": ("full round", _SECONDS),
 }
 
 

@@ -10,12 +10,15 @@ Unit = tuple[str, float]
 """A unit's symbol and its size in the base unit."""
 
 TIME_UNITS: tuple[Unit, ...] = (
-    ("ms", 1e-3), ("s", 1.0), ("min", MINUTE_S), ("h", HOUR_S), ("d", DAY_S)
+    ("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0),
+    ("min", MINUTE_S), ("h", HOUR_S), ("d", DAY_S),
 )  # fmt: skip
 BYTE_UNITS: tuple[Unit, ...] = (
     ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)
 )  # fmt: skip
-ENERGY_UNITS: tuple[Unit, ...] = (("J", 1.0), ("kJ", 1e3), ("MJ", 1e6), ("GJ", 1e9))
+ENERGY_UNITS: tuple[Unit, ...] = (
+    ("nJ", 1e-9), ("µJ", 1e-6), ("mJ", 1e-3), ("J", 1.0), ("kJ", 1e3), ("MJ", 1e6), ("GJ", 1e9)
+)  # fmt: skip
 UNITS: Mapping[str, tuple[Unit, ...]] = {
     "time": TIME_UNITS, "bytes": BYTE_UNITS, "energy": ENERGY_UNITS
 }  # fmt: skip

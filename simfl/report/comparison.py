@@ -27,7 +27,7 @@ TEXT: Mapping[str, Callable[[float], str]] = {
 SPREAD = {
     **TEXT,  # three digits: one less than the mean's
     "bytes": lambda value: formats.scaled(value, "B", 3),
-    "energy": lambda value: formats.scaled(value, "J", 3),
+    "energy": lambda value: formats.scaled(value, "J", 3, fractions=True),
 }
 NAMES = {
     "accuracy": "accuracy",

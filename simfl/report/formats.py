@@ -4,6 +4,7 @@ import math
 
 NOTHING = "–"
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86400.0
+_FRACTIONS = (("n", 1e9), ("µ", 1e6), ("m", 1e3))
 FEW, SOME = 3, 6
 """Names that a sentence lists: where it says more of each, and where it says the same of all."""
 
@@ -13,13 +14,15 @@ def duration(seconds: float) -> str:
 
     >>> duration(0.02), duration(0.9996), duration(2345.3), duration(93784.2), duration(-90)
     ('20 ms', '1.0 s', '39 min 5 s', '1 d 2 h', '-1 min 30 s')
+    >>> duration(1.5e-4), duration(134e-9)
+    ('150 µs', '134 ns')
     """
     if not math.isfinite(seconds):
         return NOTHING
     if seconds < 0:  # an interval's end
         return f"-{duration(-seconds)}"
     if seconds < 0.9995:  # from there on it is 1,000 ms in three digits
-        return f"{seconds * 1000:.3g} ms" if seconds else "0 s"
+        return scaled(seconds, "s", 3, fractions=True) if seconds else "0 s"
     if round(seconds, 1) < MINUTE_S:
         return f"{seconds:.1f} s"
     for unit, below, size, part in (
@@ -70,21 +73,32 @@ def size(number: float) -> str:
 def energy(joules: float) -> str:
     """Return joules with an SI prefix.
 
-    >>> energy(12571.9)
-    '12.57 kJ'
+    >>> energy(12571.9), energy(1.35e-6)
+    ('12.57 kJ', '1.35 µJ')
     """
-    return scaled(joules, "J")
+    return scaled(joules, "J", fractions=True)
 
 
-def scaled(number: float, unit: str, digits: int = 4) -> str:
+def scaled(number: float, unit: str, digits: int = 4, fractions: bool = False) -> str:
     """Return `number` with so many digits, at least three, and the prefix that suits it.
+
+    Args:
+        number: in `unit`.
+        unit: without a prefix.
+        digits: of the number.
+        fractions: whether there are thousandths of the unit (of a byte there are none).
 
     >>> scaled(171380, "B"), scaled(171380, "B", 3), scaled(999.7, "J", 3)
     ('171.4 kB', '171 kB', '1 kJ')
+    >>> scaled(0.5, "B"), scaled(0.5, "J", fractions=True), scaled(0.0, "J", fractions=True)
+    ('0.5 B', '500 mJ', '0 J')
     """
     if not math.isfinite(number):
         return NOTHING
     most = 1000 - 0.5 * 10.0 ** (3 - digits)  # from there on it is rounded to 1,000
+    for prefix, times in _FRACTIONS if fractions and number else ():
+        if abs(number) * times < most:
+            return f"{number * times:.{digits}g} {prefix}{unit}"
     for prefix in ("", "k", "M", "G", "T", "P"):
         if abs(number) < most or prefix == "P":
             return f"{number:.{digits}g} {prefix}{unit}"

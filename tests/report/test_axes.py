@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simfl.report.axes import TIME_UNITS, Axis, linear, logarithmic
+from simfl.report.axes import ENERGY_UNITS, TIME_UNITS, Axis, linear, logarithmic
 from simfl.report.svg import Plot
 
 
@@ -39,6 +39,15 @@ def test_numbers_without_end_have_an_exponent(high: float, texts: str) -> None:
     assert [text for _, text in logarithmic("loss", 1e3, 1e12).ticks] == [
         "1,000", "10,000", "100,000", "1e6", "1e7", "1e8", "1e9", "1e10", "1e11", "1e12",
     ]  # fmt: skip
+
+
+def test_small_numbers_have_small_units() -> None:
+    time, energy = (
+        linear("t", 0, 134e-9, units=TIME_UNITS),
+        linear("e", 0, 3e-6, units=ENERGY_UNITS),
+    )
+    assert (time.label, [text for _, text in time.ticks][-1]) == ("t (ns)", "100")
+    assert (energy.label, [text for _, text in energy.ticks][-1]) == ("e (µJ)", "3.0")
 
 
 @given(st.floats(-9, 15), st.booleans(), st.booleans())

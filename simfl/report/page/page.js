@@ -75,8 +75,8 @@ function axis(a, steps, log, range, outward) {
   if (log) return logarithmic(a, range ? Math.max(range[0], a.positive) : a.positive, range ? range[1] : a.high, outward && !range);
   return linear(a, range ? range[0] : a.low, range ? range[1] : a.high, steps);
 }
-// A value for people, in the unit that suits it, or in a given one: numbers beside each other share theirs.
-function told(a, v, unit = unitOf(a.units, Math.abs(v))) {
+// A value for people, in the unit that suits it, or in a given one: numbers beside each other share theirs. Of zero, the base unit.
+function told(a, v, unit = unitOf(a.units, Math.abs(v) || 2)) {
   if (a.kind === "share") return (100 * v).toFixed(1) + "%";
   const [symbol, per] = unit;
   const n = Number((v / per).toPrecision(4)), size = Math.abs(n);
