@@ -51,6 +51,18 @@ def test_updates_that_arrived_for_nothing_did_not_count(tmp_path: Path) -> None:
         assert drawing.legend == [("c0", f"updates ({told} did not count)")]
 
 
+def test_where_no_update_counted_nobody_is_as_unequal_as_anybody(tmp_path: Path) -> None:
+    """A run that diverged was said to have a Gini coefficient of 0.000: equality."""
+    diverged, other = (made_run(tmp_path, name, 0, [0.1] * 3) for name in ("diverged", "other"))
+    diverged.client_rows["outcome"] = "discarded"
+    alone = participation({"diverged": [diverged]})
+    both = participation({"diverged": [diverged], "other": [other]})
+    assert alone is not None
+    assert both is not None
+    assert alone.about == "No update counted."
+    assert both.about.endswith("Gini coefficient: diverged none counted; other 0.167.")
+
+
 @pytest.mark.parametrize("longest", [1.0, 1.7, 3.9, 30.0])
 def test_no_bar_is_on_both_sides_of_the_deadline(tmp_path: Path, longest: float) -> None:
     """Updates that were there just in time were drawn as if some had been late."""

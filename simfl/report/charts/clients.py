@@ -50,13 +50,19 @@ def participation(groups: Groups) -> Drawing | None:
         heights, devices_each = np.unique(run.participations, return_counts=True)
         stairs = np.repeat(heights[::-1], 2)
         edges = np.repeat(np.cumsum([0, *devices_each[::-1]]), 2)[1:-1]
-        plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {formats.ratio(run.gini)}")
-    means = {name: mean([run.gini for run in members]) for name, members in groups.items()}
-    ginis = by_name(means, formats.ratio)
+        unequal = formats.ratio(inequality(run))
+        plot.line(edges.tolist(), stairs.tolist(), css, f"{name}: Gini {unequal}")
+    means = {name: mean([inequality(run) for run in members]) for name, members in groups.items()}
+    ginis = by_name(means, lambda value: formats.ratio(value) if value == value else "none counted")
     about = f"Flat means that everybody is heard equally. Gini coefficient: {ginis}."
     return Drawing(
         "Who was heard how often", about, str(plot), legend(groups), table=_heard(groups)
     )
+
+
+def inequality(run: RunResult) -> float:
+    """Return the Gini coefficient of the updates that counted (NaN: none did)."""
+    return run.gini if run.participations.any() else math.nan
 
 
 def _heard(groups: Groups) -> Rows:
@@ -83,7 +89,9 @@ def _participation_by_device(run: RunResult) -> Drawing:
         plot.box(low, high, float(heard[device]), float(asked[device]), "o-late", tip)
     entries = [("o-arrived", "counted")] * bool(heard.any())
     entries += [("o-late", "came to nothing")] * bool((asked > heard).any())
-    about = f"Gini coefficient of the updates that counted: {formats.ratio(run.gini)}."
+    about = f"Gini coefficient of the updates that counted: {formats.ratio(inequality(run))}."
+    if not heard.any():
+        about = "No update counted."
     return Drawing("Who was heard how often", about, str(plot), entries, table=table)
 
 

@@ -248,7 +248,7 @@ def _clients(groups: Groups) -> list[tuple[str, Table]]:
             mean_cell([float(d.heard.sum()) for d in devices], formats.count),
             mean_cell([float(d.never.sum()) for d in devices], formats.count),
             mean_cell([d.samples_lost for d in devices], formats.percent),
-            mean_cell([run.gini for run in members], formats.ratio),
+            mean_cell([clients.inequality(run) for run in members], formats.ratio),
         ]
         rows.append(cells)
     heads = ["variant", "devices asked", "heard", "never heard", "holding samples", "Gini"]
