@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -26,16 +27,26 @@ def test_readmes_scenario_is_valid(tmp_path: Path) -> None:
     assert scenario.name == "phones"
 
 
-def test_readmes_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/after.md"])
+def test_python_about_the_quickstart(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The quickstart takes a while; its first round goes through the same lines."""
-    [code] = blocks(ROOT / "README.md", "python")
+    [code] = blocks(ROOT / page, "python")
     text = (ROOT / "scenarios" / "quickstart.yaml").read_text()
     short = re.sub(r"stop: \{.*?\}", "stop: {rounds: 1}", text)
     assert short != text
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenarios").mkdir()
     (tmp_path / "scenarios" / "quickstart.yaml").write_text(short)
-    exec(compile(code, "README.md", "exec"), {})
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(compile(code, page, "exec"), names)
+    if page == "docs/after.md":
+        rows = pd.concat(run.clients for run in names["results"])
+        late = rows[rows["outcome"] == "late"]
+        assert set(names["first_late_s"]) == set(late["client"])
+        ends_s = {end_s for run in names["results"] for end_s in run.rounds["end_s"]}
+        assert set(names["first_late_s"].values()) <= ends_s
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
