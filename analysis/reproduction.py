@@ -150,7 +150,8 @@ def _missing(item: Item, found: Sequence[Record]) -> list[str]:
 
 def _section(item: Item, found: Sequence[Record]) -> Iterator[str]:
     """Yield the lines on one item."""
-    yield f"### {item.id}"
+    level = "##" if item.id.startswith(f"{OURS}/") else "###"  # below a paper's
+    yield f"{level} {item.id}"
     yield ""
     title = item.title[0].upper() + item.title[1:]
     ours = item.reading == "ours"

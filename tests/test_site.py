@@ -1,5 +1,7 @@
 """The site's pages: generated from the code, complete, with links that hold."""
 
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,17 @@ def test_links_hold_on_the_site(site: Path) -> None:
             if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
                 wrong.append(f"{page.relative_to(site)}: {path}#{anchor}")
     assert not wrong
+
+
+def test_headings_skip_no_level(site: Path) -> None:
+    """Screen readers go through a page by them: findings.md went from the first to the third."""
+    skipping = []
+    for page in site.rglob("*.md"):
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
+        if any(level > before + 1 for before, level in pairwise([0, *levels])):
+            skipping.append(page.name)
+    assert skipping == []
 
 
 def test_every_page_is_in_the_navigation(site: Path) -> None:
