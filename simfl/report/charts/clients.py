@@ -163,7 +163,7 @@ def client_times(groups: Groups) -> Drawing | None:
     entries = []
     area = _area(shares)
     for index, (name, share) in enumerate(shares.items()):
-        lost = 1 - float(np.isfinite(times[name]).mean()) if len(times[name]) else 0.0
+        lost = float((~np.isfinite(times[name])).mean()) if len(times[name]) else 0.0
         words = f"{name if len(groups) > 1 else 'updates'}"
         words += f" ({_share(lost)} did not count)" if lost else ""
         plot.outline(edges.tolist(), share.tolist(), f"{area} {colour(index)}", words)
