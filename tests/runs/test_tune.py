@@ -494,6 +494,15 @@ def test_what_is_drawn_by_ratio_is_shown_by_ratio(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_there_are_no_halves_of_what_is_tuned_in_whole_numbers(tmp_path: Path) -> None:
+    """Between two and four clients stood 2.5 and 3.5."""
+    spec = {**CLOCK, "parameters": {"rounds.clients": {"min": 2, "max": 4}}, "trials": 2}
+    html = page(timed(tmp_path, spec))
+    shown = html.split("<b>rounds.clients</b>")[1].split("</figure>")[0]
+    below = re.findall(r'<text class="tick mid" [^>]*>([^<]*)', shown)
+    assert below == ["2", "3", "4"]
+
+
 @pytest.mark.slow
 def test_the_page_has_a_dot_for_every_value_and_a_row_for_every_trial(tmp_path: Path) -> None:
     spec = {**CLOCK, "parameters": {"rounds.clients": [2, 3, 99]}, "trials": 6}

@@ -176,7 +176,9 @@ def _by_parameter(tuning: Tuning, path: str) -> Drawing | None:
         low, high = choice.bounds
         label = f"{path} ({choice.unit})" if choice.unit else path
         room = (high - low) / 25
-        x = logarithmic(label, low, high) if choice.log else linear(label, low - room, high + room)
+        x = linear(label, low - room, high + room, whole=choice.whole)
+        if choice.log:
+            x = logarithmic(label, low, high)
         places = [leading_number(trial.parameters[path]) or 0.0 for _, trial in shown]
     else:
         names = [as_written(value) for value in choice]
