@@ -1,7 +1,7 @@
 """`simfl run`: simulate a scenario."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,12 +9,6 @@ from simfl.cli import _complete
 from simfl.cli import _options as shared
 from simfl.cli._output import Output
 from simfl.cli.app import app
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simfl.runs.job import Job
-    from simfl.scenario import Document
 
 
 @app.command("run")
@@ -55,6 +49,7 @@ def run_command(
     from simfl.cli._plan import show_plan
     from simfl.errors import InputError
     from simfl.runs.job import jobs as jobs_of
+    from simfl.runs.job import refuse_an_idle_seed
     from simfl.runs.run_jobs import run_jobs
     from simfl.scenario import Document
 
@@ -72,7 +67,7 @@ def run_command(
     with shared.importing(allow_code):
         todo = jobs_of(document, out, chosen, variants)
         if chosen is None:
-            _refuse_an_idle_seed(document, todo)
+            refuse_an_idle_seed(document, todo)
         if dry_run:
             show_plan(todo, how, overwrite, go_on)
             return
@@ -97,21 +92,3 @@ def _there(file: Path) -> None:
             f"{file}: no such file; simfl brings a scenario of this name: "
             f"`simfl new {file.stem}.yaml --from {file.stem}` writes it"
         )
-
-
-def _refuse_an_idle_seed(document: "Document", todo: "Sequence[Job]") -> None:
-    """Refuse ``--set seed=7`` where `seeds` has the scenario run with others.
-
-    Raises:
-        InputError: nothing is run with that seed, nor drawn by it.
-    """
-    from simfl.errors import InputError
-
-    draws = (document.data.get("sweep") or {}).get("random")
-    for override in document.overrides:
-        idle = override.path == ("seed",) and not draws
-        if idle and override.value not in {job.scenario.seed for job in todo}:
-            raise InputError(
-                f"--set seed={override.value}: the scenario has `seeds`, with which it is run "
-                f"instead; give --seed {override.value}"
-            )

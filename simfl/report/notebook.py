@@ -14,7 +14,7 @@ from simfl.report.comparison import sections
 from simfl.report.comparison_forms import numbers
 from simfl.report.plot import Band, plot
 from simfl.report.progress import display, is_watched
-from simfl.runs.job import Job, jobs
+from simfl.runs.job import Job, jobs, refuse_an_idle_seed
 from simfl.runs.many import Watch
 from simfl.runs.options import Options
 from simfl.runs.results.compare import compare
@@ -140,4 +140,6 @@ def run(
     place = None if out is None else Path(out)
     with display(quiet=not shown or watch is not None) as board:
         todo = jobs(scenario, place, seeds, variants)
+        if seeds is None and isinstance(scenario, Document):
+            refuse_an_idle_seed(scenario, todo)
         return Results(run_jobs(todo, options, overwrite, listen, go_on, watch or board))

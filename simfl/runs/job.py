@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simfl.errors import InputError
 from simfl.runs.folder.folder import usual_place
 from simfl.scenario import Document, Scenario, expand
 
@@ -74,3 +75,18 @@ def jobs(
         folder = top / usual_place(one.variant, one.seed)
         todo.append(Job(one.variant, one.scenario, folder, one.factors, one.place, study))
     return todo
+
+
+def refuse_an_idle_seed(document: Document, todo: Sequence[Job]) -> None:
+    """Refuse ``--set seed=7`` where `seeds` has the scenario run with others.
+
+    Raises:
+        InputError: nothing is run with that seed, nor drawn by it.
+    """
+    draws = (document.data.get("sweep") or {}).get("random")
+    changed_to = [override.value for override in document.overrides if override.path == ("seed",)]
+    if changed_to and not draws and changed_to[-1] not in {job.scenario.seed for job in todo}:
+        raise InputError(
+            f"--set seed={changed_to[-1]}: the scenario has `seeds`, with which it is run "
+            f"instead; give --seed {changed_to[-1]}"
+        )

@@ -283,6 +283,8 @@ class TestWhatIsRun:
         assert not Path("runs").exists()
         drawn = "sweep={random: 1, training.batch_size: [8, 9]}"
         run(file, "--set", "seed=7", "--set", "seeds=[0]", "--set", drawn, "-q", "--no-report")
+        unmade = ["--set", "seed=7", "--set", "seed=0"]
+        run(file, *unmade, "--set", "seeds=[0]", "-q", "--no-report", "--overwrite")
         run(file, "--set", "seed=7", "-q", "--no-report")
         assert Path("runs/commanded/default/seed-7").exists()
 

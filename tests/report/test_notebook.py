@@ -40,6 +40,16 @@ def test_run_takes_changes_as_the_command_does(tmp_path: Path) -> None:
         run(file, tmp_path / "wrong", overrides=["rounds.cleints=3"])
 
 
+def test_a_seed_among_changes_is_not_left_unused_beside_others(tmp_path: Path) -> None:
+    """The command refused it, and here the listed seeds were run."""
+    seeded = {**TWO, "seeds": [0, 1]}
+    with pytest.raises(InputError, match="the scenario has `seeds`, with which it is run instead"):
+        run(seeded, tmp_path / "never", overrides=["seed=7"])
+    assert not (tmp_path / "never").exists()
+    results = run(seeded, tmp_path, overrides=["seed=7"], seeds=[1])
+    assert {result.seed for result in results} == {1}
+
+
 def test_what_is_no_scenario_is_refused() -> None:
     with pytest.raises(InputError, match=r"expected a scenario \(a path, .*\), got 5"):
         run(5)  # type: ignore[arg-type]
