@@ -66,7 +66,9 @@ def federate(
         Unfit: the files are missing, nothing can be learned from the data, or they can't be dealt
             that way.
     """
-    if (lazy := dataset.lazy(clients, seeds)) is not None:
+    with _chance_of(dataset, seeds, "data"):
+        lazy = dataset.lazy(clients, seeds)
+    if lazy is not None:
         return lazy, _sound_test(dataset, lazy)
     try:
         with blaming(dataset, "being loaded", told_as=InputError):

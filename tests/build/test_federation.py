@@ -272,3 +272,19 @@ def test_a_partition_does_not_draw_what_the_data_set_has_drawn() -> None:
     data, _ = federate(Random(), Thrown(), 10, 0.0, 0.2, None, Seeds(0))
     assert data.label_counts is not None
     assert (data.label_counts > 0).sum(1).max() > 1
+
+
+class Sized(Generated):
+    """Draws from the global generator what its clients are made by."""
+
+    @override
+    def lazy(self, clients: int, seeds: Seeds) -> GeneratedClients:
+        return GeneratedClients(self, clients, Seeds(np.random.randint(1000)))
+
+
+def test_what_makes_clients_on_demand_draws_by_the_seed_too() -> None:
+    def sizes(seed: int) -> list[int]:
+        data, _ = federate(Sized(), Natural(), 5, 0.0, 0.2, None, Seeds(seed))
+        return data.sizes.tolist()
+
+    assert sizes(0) == sizes(0) != sizes(1)
