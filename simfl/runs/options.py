@@ -70,6 +70,7 @@ class Options:
             ("compress_log", bool, "True or False"),
             ("checkpoint_every_s", Real, "seconds"),
             ("executor_options", Mapping, "a mapping such as {'workers': 2}"),
+            ("data_dir", str | os.PathLike | None, "a folder such as 'data'"),
         ):
             if not isinstance(value := getattr(self, name), kind):
                 raise InputError(f"{name}: expected {expected}, got {value!r}")
