@@ -204,7 +204,8 @@ def _refuse_what_is_undone(changes: Sequence[Override], *, named: bool = True) -
         for place, undone in product(changed, before):
             if _replaces(place, undone) and (named or place != undone):
                 at = override.marks[override.path].key
-                again = "change it once" if place == undone else f"change {dotted(place)} first"
+                again = f"change {dotted(place)} first, or {dotted(undone)} after it"
+                again = "change it once" if place == undone else again
                 raise ScenarioError(
                     f"{at}: {dotted(override.path)} undoes {dotted(undone)}, which is changed "
                     f"before it; {again}"
@@ -247,8 +248,10 @@ def variant(document: Document, name: str | None, point: Point = ()) -> Document
     changed = document
     own = [] if name is None else document.variant(name)
     swept = [document.override(*factor) for factor in point]
-    _refuse_what_is_undone(own, named=False)
     _refuse_what_is_undone(swept)
+    _refuse_what_is_undone(
+        [*own, *swept], named=False
+    )  # the same again, of a variant's: sweeps win
     for override in (*own, *swept):
         if (key := override.path[0]) in _OF_ALL:
             place = override.marks[override.path].key

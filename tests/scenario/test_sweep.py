@@ -113,6 +113,15 @@ def test_what_is_swept_is_not_undone_by_what_is_swept_after_it(swept: str, told:
         runs(f"sweep: {{{swept}}}\n")
 
 
+def test_what_a_variant_changes_is_not_undone_by_a_sweep() -> None:
+    variants = "variants: {quick: {rounds.policy.deadline: 10 s}}\n"
+    told = "rounds.policy undoes .*deadline, .* or rounds.policy.deadline after it"
+    with pytest.raises(ScenarioError, match=told):
+        runs(f"{variants}sweep: {{rounds.policy: [synchronous, tiered]}}\n")
+    [found] = runs(f"{variants}sweep: {{rounds.policy.deadline: [20 s]}}\n")
+    assert found.scenario.rounds.policy.model_dump()["deadline"] == "20 s"
+
+
 def test_options_are_swept_beside_what_they_are_of() -> None:
     found = runs("sweep: {rounds.policy: [synchronous, tiered], rounds.policy.deadline: [10 s]}\n")
     assert [run.scenario.rounds.policy.model_dump()["deadline"] for run in found] == ["10 s"] * 2
