@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from typing_extensions import override
 
@@ -29,7 +29,23 @@ if TYPE_CHECKING:
 
 
 class Results(list[RunResult]):
-    """Runs of a scenario: a list, which a notebook shows as a table."""
+    """Runs: a list, which a notebook shows as a table; parts of it and sums with others, too."""
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> RunResult: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "Results": ...
+
+    @override
+    def __getitem__(self, place: SupportsIndex | slice) -> "RunResult | Results":
+        if isinstance(place, slice):
+            return Results(super().__getitem__(place))
+        return super().__getitem__(place)
+
+    @override
+    def __add__(self, others: list[RunResult]) -> "Results":  # type: ignore[override]
+        return Results([*self, *others])
 
     def table(self) -> "pd.DataFrame":
         """Return a row per run: what it is, what it reached and what it took."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simfl import Scenario, compare, load, run
+from simfl import RunResult, Scenario, compare, load, run
 from simfl.errors import InputError, ScenarioError
 from tests.tiny import TINY
 
@@ -100,5 +100,8 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     assert told["seeds"].tolist() == [2, 2]
     assert {"accuracy_std", "accuracy_difference_low", "time_speedup_to_1%"} <= set(told.columns)
     assert repr(compare(results)).startswith("Comparison(variants: few, many; columns: accuracy, ")
+    assert isinstance(results[0], RunResult)
+    for part in (results[2:], results[:2] + results[2:]):
+        assert part._repr_html_().count("<tr") == 1 + len(part)  # whose methods it has, too
     figure = results.plot(y="loss", band="range")
     assert len(figure.axes[0].get_lines()) == 2
