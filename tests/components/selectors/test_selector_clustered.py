@@ -99,21 +99,21 @@ def test_choices_are_unbiased(similarity: str, linkage_input: str) -> None:
     options = {"similarity": similarity, "linkage_input": linkage_input}
     selector = Clustered.model_validate(options)
     server.play(selector, 5, 3, rng)
-    drawn = np.array([server.choose(selector, 3, rng) for _ in range(800)])
+    drawn = np.array([server.choose(selector, 3, rng) for _ in range(1500)])
     weight = (drawn[:, :, None] == np.arange(12)).mean(axis=1)
     p = server.samples / server.samples.sum()
     multinomial = p * (1 - p) / 3
-    assert np.all(np.abs(weight.mean(axis=0) - p) <= 4.5 * np.sqrt(multinomial / 800))
+    assert np.all(np.abs(weight.mean(axis=0) - p) <= 4.5 * np.sqrt(multinomial / 1500))
 
 
 def test_before_the_first_updates_everything_is_alike() -> None:
     angles = distances(np.zeros((2, 3), dtype=np.float32), PAIRS[:, [0, 1, 1]], "arccos")
     assert not angles.any()
     server, selector, rng = FakeServer.random(20), Clustered(), np.random.default_rng(0)
-    drawn = [server.choose(selector, 5, rng) for _ in range(1000)]
+    drawn = [server.choose(selector, 5, rng) for _ in range(2000)]
     p = server.samples / server.samples.sum()
-    rates = np.bincount(np.concatenate(drawn), minlength=20) / 5000
-    assert np.all(np.abs(rates - p) < 4.5 * np.sqrt(p * (1 - p) / 5000))
+    rates = np.bincount(np.concatenate(drawn), minlength=20) / 10_000
+    assert np.all(np.abs(rates - p) < 4.5 * np.sqrt(p * (1 - p) / 10_000))
 
 
 def test_identical_updates_are_at_distance_zero() -> None:
