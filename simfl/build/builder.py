@@ -2,6 +2,7 @@
 
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simfl.build.data import Unfit, federate
 from simfl.build.endings import endless
@@ -31,6 +32,9 @@ from simfl.sim.server.server import Server
 from simfl.sim.server.settings import Settings
 from simfl.sim.timeline import Timeline
 from simfl.training.executors.base import Executor
+
+if TYPE_CHECKING:
+    from simfl.training.task import Task
 
 
 class Builder:
@@ -113,7 +117,7 @@ class Builder:
         facts = self.model  # refuses what has no room, before any is taken
         aggregator = scenario.aggregation.fresh()
         aggregator.prepare(training.local(), scenario.devices)
-        self._start_executor()
+        self.executor.start(self.task)
         clients, judged_on = self._data
         if scenario.evaluation.on == "train":
             judged_on = clients.everybodys()
@@ -128,23 +132,23 @@ class Builder:
             choosing, self.executor, aggregator, model, path, self.settings.nominal
         )
 
-    def _start_executor(self) -> None:
+    @cached_property
+    def task(self) -> "Task":
+        """What executors share, beside the orders themselves."""
         from simfl.training.task import Task
 
         scenario, (shape, classes) = self.scenario, self.scenario.inputs_and_outputs()
-        self.executor.start(
-            Task(
-                model=scenario.model,
-                shape=shape,
-                classes=classes,
-                data=self.federation,
-                training=scenario.training.local(scenario.data.dataset.black or ()),
-                coreset=scenario.training.workload.coreset,
-                wants=tuple(scenario.selection.wants),
-                metrics=scenario.evaluation.metrics,
-                device=self._device,
-                seed=self.seeds.number("coresets") % 2**62,
-            )
+        return Task(
+            model=scenario.model,
+            shape=shape,
+            classes=classes,
+            data=self.federation,
+            training=scenario.training.local(scenario.data.dataset.black or ()),
+            coreset=scenario.training.workload.coreset,
+            wants=tuple(scenario.selection.wants),
+            metrics=scenario.evaluation.metrics,
+            device=self._device,
+            seed=self.seeds.number("coresets") % 2**62,
         )
 
     def check(self) -> None:

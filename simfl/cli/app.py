@@ -19,8 +19,8 @@ app = typer.Typer(
 )
 
 _ORDER = (
-    "run", "resume", "fork", "verify", "check", "report", "compare", "explain", "plot",
-    "watch", "tune", "validate", "fleet", "partition",
+    "run", "resume", "fork", "verify", "check", "report", "compare", "evaluate", "explain",
+    "plot", "watch", "tune", "validate", "fleet", "partition",
     "export", "new", "data", "list_", "describe", "schema",
 )  # fmt: skip
 """How ``simfl --help`` lists the commands; others follow."""

@@ -21,7 +21,8 @@ def require_place(path: Path, option: str, endings: Sequence[str] = ()) -> None:
     if path.is_dir():
         raise InputError(f"{option}: {path} is a folder; give a file")
     if endings and path.suffix.lower() not in endings:
-        raise InputError(f"{option}: {path} must end in {', '.join(endings[:-1])} or {endings[-1]}")
+        ways = ", ".join(endings[:-1]) + (" or " if len(endings) > 1 else "") + endings[-1]
+        raise InputError(f"{option}: {path} must end in {ways}")
     if not path.parent.is_dir():
         wrong = "is a file" if path.parent.exists() else "does not exist"
         raise InputError(f"{option}: the folder {path.parent} {wrong}")

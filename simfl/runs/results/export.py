@@ -46,11 +46,16 @@ def export(results: Sequence[RunResult], folder: Path, form: Format) -> list[Pat
 
 def concatenated(results: Sequence[RunResult], name: str) -> "pd.DataFrame":
     """Return one table (`rounds` or `clients`) of all `results`, one below the other."""
+    return stacked([(result, getattr(result, name)) for result in results])
+
+
+def stacked(tables: Sequence[tuple[RunResult, "pd.DataFrame"]]) -> "pd.DataFrame":
+    """Return tables of runs one below the other, each row with whose it is before it."""
     import pandas as pd
 
     parts = []
-    for result in results:
-        part: pd.DataFrame = getattr(result, name).copy()
+    for result, table in tables:
+        part = table.copy()
         whose = {"scenario": result.name, "variant": result.variant, "seed": result.seed}
         whose |= {path: value for path, value in result.factors.items() if path != "variant"}
         for place, (column, value) in enumerate(whose.items()):

@@ -1,0 +1,52 @@
+"""`simfl evaluate`: how well final models serve each client."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simfl.cli import _options as shared
+from simfl.cli.app import app
+
+
+@app.command("evaluate")
+def evaluate_command(
+    folders: shared.Folders,
+    data_dir: shared.DataDir = None,
+    allow_code: shared.AllowCode = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write a row per client to this .csv file.")
+    ] = None,
+    as_json: shared.AsJson = False,
+) -> None:
+    """Evaluate final models on each client's own samples.
+
+    Whom the model serves how well: each group of the fleet, and clients whose updates counted or
+    never did.
+    """
+    import json
+
+    from simfl.core.files import write_output
+    from simfl.report.client_evaluation import as_text
+    from simfl.runs.evaluate import evaluate
+    from simfl.runs.folder.outside import require_place
+    from simfl.runs.options import Options
+    from simfl.runs.results.export import stacked
+    from simfl.runs.results.find import find_runs
+
+    if out is not None:
+        require_place(out, "--out", (".csv",))
+    found, options = [], Options(data_dir=data_dir)
+    with shared.importing(allow_code), shared.interruptible("nothing was written"):
+        for run in find_runs(folders):
+            evaluation = evaluate(run, options)
+            found.append(evaluation)
+            if not as_json:
+                typer.echo(as_text(evaluation) + "\n")
+    if as_json:
+        typer.echo(json.dumps([evaluation.as_dict() for evaluation in found], indent=2))
+    if out is not None:
+        table = stacked([(evaluation.run, evaluation.clients) for evaluation in found])
+        write_output(out, table.to_csv(index=False, lineterminator="\n").encode())
+        if not as_json:
+            typer.echo(f"Table: {out}")
