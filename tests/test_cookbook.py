@@ -16,7 +16,7 @@ from simfl.cli import main
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / "start.md", *sorted((DOCS / "cookbook").glob("*.md"))]
-SLOW = {"sweep", "start", "fork", "deadline"}
+SLOW = {"sweep", "start", "fork", "deadline", "served"}
 _BLOCK = re.compile(
     r"(?:^<!-- test: (?P<options>[^\n]*) -->\n)?"
     r'^```(?P<language>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```',
