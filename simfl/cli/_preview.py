@@ -36,9 +36,10 @@ def load(
     """Return the scenario that a run would have, which may import what a run would.
 
     Raises:
-        ScenarioError: it is not valid.
+        ScenarioError: it is not valid, or not run with the seed that was set.
         InputError: it has no such variant.
     """
+    from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
     from simfl.scenario.scenario import read
 
@@ -46,9 +47,14 @@ def load(
     with importing(allow_code):
         if variant is None:
             scenario = read(document)
-            chosen = scenario.seeds[0] if scenario.seeds else scenario.seed
-            return scenario.model_copy(update={"seed": chosen if seed is None else seed})
-        return expand(document, None if seed is None else [seed], [variant])[0].scenario
+            seeds = scenario.seeds or (scenario.seed,)
+            shown = scenario.model_copy(update={"seed": seeds[0] if seed is None else seed})
+        else:
+            runs = expand(document, None if seed is None else [seed], [variant])
+            seeds, shown = tuple(run.seed for run in runs), runs[0].scenario
+    if seed is None:
+        refuse_an_idle_seed(document, seeds)
+    return shown
 
 
 def tell_assumptions(scenario: "Scenario", runs: "Iterable[Run] | None" = None) -> None:

@@ -67,7 +67,7 @@ def run_command(
     with shared.importing(allow_code):
         todo = jobs_of(document, out, chosen, variants)
         if chosen is None:
-            refuse_an_idle_seed(document, todo)
+            refuse_an_idle_seed(document, (job.scenario.seed for job in todo))
         if dry_run:
             show_plan(todo, how, overwrite, go_on)
             return

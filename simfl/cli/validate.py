@@ -26,6 +26,7 @@ def validate(
     """Check scenarios: exit code 0, or 2 with the line of each error."""
     from simfl.errors import ScenarioError
     from simfl.report.formats import plural
+    from simfl.runs.job import refuse_an_idle_seed
     from simfl.scenario import Document, expand
     from simfl.scenario.checks import refuse
     from simfl.scenario.scenario import read
@@ -36,6 +37,7 @@ def validate(
             document = Document.load(file).set(*(changes or ()))
             with shared.importing(allow_code):
                 runs = expand(document, only=variants)
+            refuse_an_idle_seed(document, (run.seed for run in runs))
             refuse({run.variant: run.scenario for run in runs}, trains=not time_only)
         except ScenarioError as error:
             failures.append(str(error))

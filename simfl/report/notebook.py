@@ -157,5 +157,5 @@ def run(
     with display(quiet=not shown or watch is not None) as board:
         todo = jobs(scenario, place, seeds, variants)
         if seeds is None and isinstance(scenario, Document):
-            refuse_an_idle_seed(scenario, todo)
+            refuse_an_idle_seed(scenario, (job.scenario.seed for job in todo))
         return Results(run_jobs(todo, options, overwrite, listen, go_on, watch or board))

@@ -1,12 +1,12 @@
 """What there is to do: one variant with one seed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simfl.errors import InputError
+from simfl.errors import ScenarioError
 from simfl.runs.folder.folder import usual_place
 from simfl.scenario import Document, Scenario, expand
 
@@ -77,16 +77,20 @@ def jobs(
     return todo
 
 
-def refuse_an_idle_seed(document: Document, todo: Sequence[Job]) -> None:
-    """Refuse ``--set seed=7`` where `seeds` has the scenario run with others.
+def refuse_an_idle_seed(document: Document, seeds: Iterable[int]) -> None:
+    """Refuse ``--set seed=7`` where the scenario's `seeds` have it run with others, too or instead.
+
+    Args:
+        document: the scenario, with what was set.
+        seeds: that it is run with.
 
     Raises:
-        InputError: nothing is run with that seed, nor drawn by it.
+        ScenarioError: it is not run with that seed alone, and nothing is drawn by it.
     """
     draws = (document.data.get("sweep") or {}).get("random")
     changed_to = [override.value for override in document.overrides if override.path == ("seed",)]
-    if changed_to and not draws and changed_to[-1] not in {job.scenario.seed for job in todo}:
-        raise InputError(
+    if changed_to and not draws and {*seeds} != {changed_to[-1]}:
+        raise ScenarioError(
             f"--set seed={changed_to[-1]}: the scenario has `seeds`, with which it is run "
             f"instead; give --seed {changed_to[-1]}"
         )

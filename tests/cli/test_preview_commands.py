@@ -108,6 +108,20 @@ def test_seeds_draw_other_fleets(file: Path, capsys: pytest.CaptureFixture[str])
     assert drawn("--seed", "1") == drawn("--seed", "1") != drawn("--seed", "2")
 
 
+@pytest.mark.parametrize("command", ["fleet", "partition", "validate"])
+def test_a_seed_that_is_set_beside_others_is_refused(
+    command: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first of the others was shown, and nothing said."""
+    idle = ["--set", "seed=1", "--set", "seeds=0-1"]
+    variant = [] if command == "validate" else ["--variant", "slow"]
+    for words in (idle, idle + variant):
+        assert main([command, str(file), *words]) == 2
+        assert "--set seed=1: the scenario has `seeds`" in capsys.readouterr().err
+    if variant:
+        assert main([command, str(file), *idle, "--seed", "1"]) == 0
+
+
 def test_pictures(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("fleet", "partition"):
         out = tmp_path / f"{command}.svg"

@@ -278,8 +278,9 @@ class TestWhatIsRun:
     def test_a_seed_that_is_set_beside_others_is_not_left_unused(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        run(file, "--set", "seed=7", "--set", "seeds=0-1", "-q", code=2)
-        assert "the scenario has `seeds`, with which it is run" in capsys.readouterr().err
+        for seed in (7, 1):
+            run(file, "--set", f"seed={seed}", "--set", "seeds=0-1", "-q", code=2)
+            assert "the scenario has `seeds`, with which it is run" in capsys.readouterr().err
         assert not Path("runs").exists()
         drawn = "sweep={random: 1, training.batch_size: [8, 9]}"
         run(file, "--set", "seed=7", "--set", "seeds=[0]", "--set", drawn, "-q", "--no-report")
